@@ -1,0 +1,64 @@
+# Each target does its own set-up, on a machine that has git, make and Python 3.11; a second run finds it done.
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help install check format lock demo bench archive clean
+.PHONY: test test-unit test-spark test-spark35 test-conformance test-e2e
+
+PYTEST_ARGS ?=
+PYTEST       = -m pytest $(PYTEST_ARGS)
+WITH_JAVA    = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
+
+help: ## Say what can be made
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+install: .venv/.ready .venv-judges/.ready ## Make both environments: .venv (Spark 4.3), .venv-judges (Spark 3.5, Delta)
+	@$(WITH_JAVA) echo "Ready: .venv, .venv-judges, Java in $$JAVA_HOME"
+
+.venv/.ready: locks/spark.txt pyproject.toml
+	@scripts/ensure_env.sh .venv locks/spark.txt
+
+.venv-judges/.ready: locks/judges.txt pyproject.toml
+	@scripts/ensure_env.sh .venv-judges locks/judges.txt
+
+check: .venv/.ready ## Lint, formatting, strict types, direction of imports
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+	.venv/bin/lint-imports --no-cache
+
+format: .venv/.ready ## Format the sources and mend what ruff can mend
+	.venv/bin/ruff check --fix .
+	.venv/bin/ruff format .
+
+test: test-unit test-spark test-spark35 test-e2e test-conformance ## Run every group of tests
+
+test-unit: .venv/.ready ## Tests without Spark, under 30 s
+	.venv/bin/python $(PYTEST) tests/unit
+
+test-spark: .venv/.ready ## Tests of the execution layer and the jobs on Spark 4.3
+	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/spark
+
+test-spark35: .venv-judges/.ready ## The same tests on Spark 3.5
+	$(WITH_JAVA) .venv-judges/bin/python $(PYTEST) tests/spark
+
+test-e2e: .venv/.ready ## Whole jobs as their users run them: spark-submit, a standalone master, kill -9
+	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/e2e
+
+test-conformance: .venv/.ready .venv-judges/.ready ## Real Hudi 1.2.0 and 0.15.0 and hudi-rs judge our tables
+	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/conformance
+
+demo: .venv/.ready ## A month of real flights, one upsert a day, into well-sized files
+	@$(WITH_JAVA) .venv/bin/python scripts/demo.py
+
+bench: .venv-judges/.ready ## Side by side with Hudi 1.2.0, Delta and plain Parquet (half an hour)
+	$(WITH_JAVA) .venv-judges/bin/python benchmarks/run.py
+
+archive: ## Build dist/hudi_table_services.zip for spark-submit --py-files
+	@$$(scripts/find_python.sh) scripts/build_archive.py
+
+lock: ## Write locks/ anew from pyproject.toml; UPGRADE=1 takes newer versions
+	scripts/lock.sh $(if $(UPGRADE),--upgrade)
+
+clean: ## Remove everything that the other targets made
+	rm -rf .venv .venv-judges .tools dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,15 @@
+#!/bin/sh
+# Make the environment FOLDER hold exactly what LOCK pins, by hash, plus this checkout in editable form.
+# Usage: scripts/ensure_env.sh FOLDER LOCK
+set -eu
+folder=$1 lock=$2
+cd "$(dirname "$0")/.."
+uv=$(scripts/ensure_uv.sh)
+python=$(scripts/find_python.sh)
+export UV_PYTHON_DOWNLOADS=never
+echo "Installing $lock into $folder" >&2
+if "$folder/bin/python" -c '' 2>/dev/null; then reuse=--allow-existing; else reuse=--clear; fi
+"$uv" venv --quiet --no-project "$reuse" --python "$python" "$folder"
+"$uv" pip sync --quiet --python "$folder/bin/python" --require-hashes "$lock"
+"$uv" pip install --quiet --python "$folder/bin/python" --no-deps --no-build-isolation --editable .
+touch "$folder/.ready"

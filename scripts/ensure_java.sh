@@ -1,0 +1,36 @@
+#!/bin/sh
+# Print the home of a Java that Spark 3.5 and 4.3 run on: 17, else 21. Installs one if there is none and we may.
+set -u
+
+# home_of JAVA MAJOR: print the home of this java if it has that version.
+home_of() {
+  settings=$("$1" -XshowSettings:properties -version 2>&1) || return 1
+  echo "$settings" | grep -q "java.specification.version = $2\$" || return 1
+  echo "$settings" | sed -n 's/^ *java\.home = //p'
+}
+
+find_home() {
+  for major in 17 21; do
+    for java in "${JAVA_HOME:-}/bin/java" java /usr/lib/jvm/*/bin/java; do
+      home_of "$java" "$major" 2>/dev/null && return 0
+    done
+  done
+  return 1
+}
+
+install_java() {
+  command -v apt-get >/dev/null || return 1
+  if [ "$(id -u)" = 0 ]; then as_root=""; elif sudo -n true 2>/dev/null; then as_root="sudo -n"; else return 1; fi
+  echo "Java 17 is missing: installing it with apt-get" >&2
+  $as_root apt-get -qq update >&2 || return 1
+  for package in openjdk-17-jre-headless openjdk-21-jre-headless; do
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=300 \
+      install --no-install-recommends "$package" >&2 && return 0
+  done
+  return 1
+}
+
+find_home && exit 0
+install_java && find_home && exit 0
+echo "Java 17 is needed and could not be installed from here: install openjdk-17-jre-headless (any JDK or JRE 17 will do), or set JAVA_HOME to one." >&2
+exit 1
