@@ -1,0 +1,1 @@
+"""Apache Hudi table services on Spark and Arrow, without the Hudi JAR."""

@@ -1,0 +1,162 @@
+"""Every error a job can end with, in one tree.
+
+::
+
+    HudiTableServiceError                      exit  retry
+    ├─ InvalidRequestError                       64    no    the request can never succeed as it stands
+    │  └─ InvalidDataError                       65    no    the rows handed over break a rule of the table
+    ├─ TableNotFoundError                        66    no
+    ├─ UnsupportedTableError                     69    no    names the version or feature refused
+    ├─ CorruptTableError                         65    no    bytes or names contradict the format
+    │  ├─ MalformedFileNameError
+    │  ├─ MalformedMetadataError                             properties, JSON, Avro, footers
+    │  └─ TimelineInvariantError                             e.g. a completed instant of zero bytes
+    ├─ CommitConflictError                       75    yes   somebody else was first; plan again
+    │  ├─ InstantExistsError
+    │  ├─ FileGroupConflictError
+    │  ├─ LockNotAcquiredError
+    │  └─ InstantVanishedError                               our pending instant was rolled back by another writer
+    ├─ CommitStateUnknownError                   75    yes   may have happened: delete nothing, look again
+    ├─ StorageError                              74    yes
+    │  ├─ ObjectNotFoundError
+    │  ├─ ObjectExistsError
+    │  └─ StoragePermissionError                 77    no
+    └─ ExecutionFailedError                      70    yes   Spark failed before the commit
+"""
+
+
+class HudiTableServiceError(Exception):
+    """Base of all errors of this package.
+
+    Attributes:
+        exit_code: process exit code of a job that ends with this error (sysexits(3) numbers).
+        retryable: whether the same request may succeed when it is simply run again.
+        hint: what the reader of the message can do next; may be empty.
+    """
+
+    exit_code = 70
+    retryable = False
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    @property
+    def kind(self) -> str:
+        """The class name: the stable identifier used in result documents."""
+        return type(self).__name__
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".strip()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Errors cross from Spark workers to the driver by pickle.
+        return (_rebuild, (type(self), self.message, self.hint))
+
+
+def _rebuild(
+    error_class: type[HudiTableServiceError], message: str, hint: str
+) -> HudiTableServiceError:
+    return error_class(message, hint=hint)
+
+
+class InvalidRequestError(HudiTableServiceError):
+    """The request can never succeed as it stands."""
+
+    exit_code = 64
+
+
+class InvalidDataError(InvalidRequestError):
+    """The rows handed over break a rule of the table (null key, duplicate key where refused, …)."""
+
+    exit_code = 65
+
+
+class TableNotFoundError(HudiTableServiceError):
+    """There is no Hudi table at the base path."""
+
+    exit_code = 66
+
+
+class UnsupportedTableError(HudiTableServiceError):
+    """The table has a version or a feature that this release refuses to write, named in the message."""
+
+    exit_code = 69
+
+
+class CorruptTableError(HudiTableServiceError):
+    """Bytes or names on storage contradict the table format."""
+
+    exit_code = 65
+
+
+class MalformedFileNameError(CorruptTableError):
+    """A name does not follow the grammar of its kind."""
+
+
+class MalformedMetadataError(CorruptTableError):
+    """A metadata file (properties, JSON, Avro, footer) cannot be decoded."""
+
+
+class TimelineInvariantError(CorruptTableError):
+    """The files of the timeline contradict each other."""
+
+
+class CommitConflictError(HudiTableServiceError):
+    """Another writer was first; planning again may succeed."""
+
+    exit_code = 75
+    retryable = True
+
+
+class InstantExistsError(CommitConflictError):
+    """An instant file that was to be created is there already."""
+
+
+class FileGroupConflictError(CommitConflictError):
+    """Another writer changed a file group this commit changes too."""
+
+
+class LockNotAcquiredError(CommitConflictError):
+    """The table lock stayed with another writer for the whole waiting time."""
+
+
+class InstantVanishedError(CommitConflictError):
+    """Our own pending instant is gone: another writer rolled it back."""
+
+
+class CommitStateUnknownError(HudiTableServiceError):
+    """The commit may or may not have happened. Nothing is deleted; the next run looks again."""
+
+    exit_code = 75
+    retryable = True
+
+
+class StorageError(HudiTableServiceError):
+    """Storage refused or failed an operation; the message names path and operation."""
+
+    exit_code = 74
+    retryable = True
+
+
+class ObjectNotFoundError(StorageError):
+    """The object does not exist."""
+
+
+class ObjectExistsError(StorageError):
+    """Create-if-absent found the object present."""
+
+
+class StoragePermissionError(StorageError):
+    """Storage denied access."""
+
+    exit_code = 77
+    retryable = False
+
+
+class ExecutionFailedError(HudiTableServiceError):
+    """Spark failed before the commit; the table is as it was."""
+
+    exit_code = 70
+    retryable = True

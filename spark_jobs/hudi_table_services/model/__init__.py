@@ -1,0 +1,1 @@
+"""Frozen values in Hudi's words. Standard library only, no I/O."""

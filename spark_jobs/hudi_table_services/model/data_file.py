@@ -1,0 +1,100 @@
+"""Names of base files and log files (FSUtils, HoodieBaseFile, HoodieLogFile; Hudi 1.2)."""
+
+import re
+from dataclasses import dataclass
+
+from hudi_table_services.errors import MalformedFileNameError
+
+_BASE = re.compile(r"(?P<file_id>[^_./]+)_(?P<token>[^_./]+)_(?P<instant>\d{14,20})(?P<extension>\.[a-z]+)")
+_LOG = re.compile(
+    r"\.(?P<file_id>[^_/]+)_(?P<instant>\d{14,20})\.log\.(?P<version>\d+)"
+    r"(?:_(?P<token>\d+-\d+-\d+))?(?P<suffix>[.-]cdc)?"
+)
+BASE_FILE_EXTENSIONS = frozenset({".parquet", ".orc", ".hfile", ".lance"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class WriteToken:
+    """``<task partition>-<stage>-<attempt>``: tells apart the attempts that wrote one file slice."""
+
+    task_partition: int
+    stage: int
+    attempt: int
+
+    def __str__(self) -> str:
+        return f"{self.task_partition}-{self.stage}-{self.attempt}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class BaseFile:
+    """The columnar file of a file slice.
+
+    Attributes:
+        file_id: id of the file group, no ``_`` and no ``.`` inside.
+        write_token: text of the write token; foreign writers may use any word.
+        instant_time: requested time of the instant that wrote the file.
+        extension: with the dot, e.g. ``.parquet``.
+        size_bytes: length on storage; -1 where only the name is known.
+    """
+
+    file_id: str
+    write_token: str
+    instant_time: str
+    extension: str = ".parquet"
+    size_bytes: int = -1
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.file_id}_{self.write_token}_{self.instant_time}{self.extension}"
+
+    @classmethod
+    def from_file_name(cls, name: str, size_bytes: int = -1) -> "BaseFile":
+        """Raises MalformedFileNameError when the name is not one of a base file."""
+        match = _BASE.fullmatch(name)
+        if match is None or match["extension"] not in BASE_FILE_EXTENSIONS:
+            raise MalformedFileNameError(f"{name!r} is not the name of a base file.")
+        return cls(
+            file_id=match["file_id"],
+            write_token=match["token"],
+            instant_time=match["instant"],
+            extension=match["extension"],
+            size_bytes=size_bytes,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class LogFile:
+    """Appended changes of a file slice (merge-on-read).
+
+    Attributes:
+        instant_time: table version 6: base instant of the slice; 8 and later: the delta commit's own instant.
+        version: counts from 1.
+        write_token: None where the name has none (very old writers).
+    """
+
+    file_id: str
+    instant_time: str
+    version: int
+    write_token: str | None = None
+    is_cdc: bool = False
+    size_bytes: int = -1
+
+    @property
+    def file_name(self) -> str:
+        token = f"_{self.write_token}" if self.write_token is not None else ""
+        return f".{self.file_id}_{self.instant_time}.log.{self.version}{token}{'-cdc' if self.is_cdc else ''}"
+
+    @classmethod
+    def from_file_name(cls, name: str, size_bytes: int = -1) -> "LogFile":
+        """Raises MalformedFileNameError when the name is not one of a log file."""
+        match = _LOG.fullmatch(name)
+        if match is None:
+            raise MalformedFileNameError(f"{name!r} is not the name of a log file.")
+        return cls(
+            file_id=match["file_id"],
+            instant_time=match["instant"],
+            version=int(match["version"]),
+            write_token=match["token"],
+            is_cdc=match["suffix"] is not None,
+            size_bytes=size_bytes,
+        )

@@ -1,0 +1,45 @@
+"""File groups and file slices (HoodieFileGroup, FileSlice; Hudi 1.2)."""
+
+from dataclasses import dataclass
+
+from hudi_table_services.model.data_file import BaseFile, LogFile
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class FileGroupId:
+    """All versions of one set of records: a file id inside a partition path (``""`` if not partitioned)."""
+
+    partition_path: str
+    file_id: str
+
+    def __str__(self) -> str:
+        return f"{self.partition_path or '.'}/{self.file_id}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class FileSlice:
+    """One version of a file group: at most one base file and the log files on top of it.
+
+    Table version 6: log files belong to the slice whose base instant they name.
+    Table version 8 and later: they belong to the slice that was current when they completed.
+    """
+
+    file_group_id: FileGroupId
+    base_instant_time: str
+    base_file: BaseFile | None = None
+    log_files: tuple[LogFile, ...] = ()
+
+    @property
+    def base_file_path(self) -> str | None:
+        """Path of the base file relative to the base path; None: only log files so far."""
+        if self.base_file is None:
+            return None
+        partition = self.file_group_id.partition_path
+        name = self.base_file.file_name
+        return f"{partition}/{name}" if partition else name
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of base file and log files together."""
+        base = self.base_file.size_bytes if self.base_file else 0
+        return base + sum(log.size_bytes for log in self.log_files)

@@ -1,0 +1,321 @@
+"""What file sizing is told and what it decides (UpsertPartitioner, WorkloadProfile, BucketInfo; Hudi 1.2).
+
+*Inserts* are rows whose key the table does not hold; *updates* are rows tagged to the file group that holds
+their key, deletes among them. Counts are rows, sizes are bytes.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Action
+
+BLOOM_FOOTER_BYTES_PER_RECORD = 7.19
+"""Base64 text of a bloom filter per key, at the default false-positive rate of 1e-9: 43.13 bits / 6."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSizingOptions:
+    """Limits of file sizing, with Hudi's keys and defaults where Hudi has one.
+
+    Attributes:
+        max_file_size_bytes: `hoodie.parquet.max.file.size`; what a base file should reach.
+        small_file_limit_bytes: `hoodie.parquet.small.file.limit`; files strictly below take inserts, 0 = off.
+        insert_split_size: `hoodie.copyonwrite.insert.split.size`; rows of a new file if auto split is off.
+        insert_auto_split: `hoodie.copyonwrite.insert.auto.split`; rows of a new file from the record size.
+        record_size_estimate_bytes: `hoodie.copyonwrite.record.size.estimate`; used where nothing was
+            measured.
+        record_size_estimate_is_explicit: the user set it, so it goes before the size measured on the batch.
+        estimation_threshold: `hoodie.record.size.estimation.threshold`, times the small limit: commits of
+            fewer bytes are no evidence. Parity only; per-file evidence without footers needs no such guard.
+        small_file_candidates_limit: `hoodie.merge.small.file.group.candidates.limit`; files padded per
+            partition of a merge-on-read table. Parity only.
+        estimator_max_commits: `_hoodie.record.size.estimator.max.commits`; commits looked at. Parity only.
+        estimator_metadata_bytes: `hoodie.record.size.estimator.average.metadata.size`; deducted once per
+            commit. Parity only; outside it the true footer of each file is deducted.
+        parity: give Hudi 1.x's own plan instead of ours.
+        footer_bytes_per_record: growth of the footer per row, e.g. `BLOOM_FOOTER_BYTES_PER_RECORD`.
+        footer_max_records: rows beyond it do not grow the footer (`hoodie.bloom.index.filter.dynamic.max.entries`).
+        footer_base_bytes: bytes of a footer that do not depend on rows (schema, statistics).
+        remainder_tolerance: fraction of the max size a file may exceed it by, so that a small remainder of
+            rows needs no file of its own; 0 = never exceed.
+
+    Raises:
+        InvalidRequestError: a value is out of bounds, or the small-file limit is above the max size.
+    """
+
+    max_file_size_bytes: int = 125829120
+    small_file_limit_bytes: int = 104857600
+    insert_split_size: int = 500000
+    insert_auto_split: bool = True
+    record_size_estimate_bytes: int = 1024
+    record_size_estimate_is_explicit: bool = False
+    estimation_threshold: float = 1.0
+    small_file_candidates_limit: int = 1
+    estimator_max_commits: int = 5
+    estimator_metadata_bytes: int = 0
+    parity: bool = False
+    footer_bytes_per_record: float = 0.0
+    footer_max_records: int = 100000
+    footer_base_bytes: int = 0
+    remainder_tolerance: float = 0.05
+
+    def __post_init__(self) -> None:
+        _require_at_least(1, "hoodie.parquet.max.file.size", self.max_file_size_bytes)
+        _require_at_least(0, "hoodie.parquet.small.file.limit", self.small_file_limit_bytes)
+        _require_at_least(1, "hoodie.copyonwrite.insert.split.size", self.insert_split_size)
+        _require_at_least(1, "hoodie.copyonwrite.record.size.estimate", self.record_size_estimate_bytes)
+        _require_at_least(0, "hoodie.record.size.estimation.threshold", self.estimation_threshold)
+        _require_at_least(
+            0, "hoodie.merge.small.file.group.candidates.limit", self.small_file_candidates_limit
+        )
+        _require_at_least(0, "_hoodie.record.size.estimator.max.commits", self.estimator_max_commits)
+        _require_at_least(
+            0, "hoodie.record.size.estimator.average.metadata.size", self.estimator_metadata_bytes
+        )
+        _require_at_least(0, "footer_bytes_per_record", self.footer_bytes_per_record)
+        _require_at_least(0, "footer_max_records", self.footer_max_records)
+        _require_at_least(0, "footer_base_bytes", self.footer_base_bytes)
+        _require_at_least(0, "remainder_tolerance", self.remainder_tolerance)
+        if self.small_file_limit_bytes > self.max_file_size_bytes:
+            raise InvalidRequestError(
+                f"hoodie.parquet.small.file.limit ({self.small_file_limit_bytes}) is above "
+                f"hoodie.parquet.max.file.size ({self.max_file_size_bytes}): full files would be small.",
+                hint="Lower the small-file limit, or raise the max file size.",
+            )
+
+    @property
+    def pads_small_files(self) -> bool:
+        return self.small_file_limit_bytes > 0
+
+
+def _require_at_least(bound: float, name: str, value: float) -> None:
+    # Written so that NaN fails too.
+    if not value >= bound:
+        raise InvalidRequestError(f"{name} is {value}, it must be at least {bound}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class FileSample:
+    """Rows and bytes of one base file, as its Parquet footer and storage tell: evidence for the record size.
+
+    Attributes:
+        instant_time: requested time of the instant that wrote the file.
+        footer_size_bytes: bytes of the Parquet footer, bloom filter and schema included, data pages not.
+    """
+
+    partition_path: str
+    file_id: str
+    instant_time: str
+    record_count: int
+    file_size_bytes: int
+    footer_size_bytes: int
+
+    @property
+    def data_size_bytes(self) -> int:
+        """Bytes that hold rows; 0 or less means the file is no evidence."""
+        return self.file_size_bytes - self.footer_size_bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class CommitTotals:
+    """Bytes and rows written by one completed instant: what Hudi itself takes as evidence. Parity only.
+
+    A deltacommit gives one value per base file, every other action one value per instant.
+    """
+
+    requested_time: str
+    action: Action
+    bytes_written: int
+    records_written: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class UpdateWorkload:
+    """Rows of the batch that go to one existing file group because it holds their key.
+
+    Attributes:
+        update_count: rows tagged to the file group: updates, deletes and moved rows together.
+        inserted_by_move: those of them the file group does not hold yet (moved here from another partition);
+            each adds a whole record.
+        delete_count: those of them that delete; they do not grow the file.
+    """
+
+    file_id: str
+    update_count: int
+    inserted_by_move: int = 0
+    delete_count: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionWorkload:
+    """Rows of the batch for one partition path.
+
+    Attributes:
+        insert_count: rows whose place file sizing chooses; 0 or more.
+        insert_bytes_hint: bytes those inserts take when encoded, if somebody measured them.
+    """
+
+    partition_path: str
+    insert_count: int
+    insert_bytes_hint: int | None = None
+    updates: tuple[UpdateWorkload, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """The batch, counted.
+
+    Attributes:
+        partitions: one value per partition path touched.
+        batch_record_size: bytes per row, footer left out, measured by encoding a sample of the batch; None:
+            not measured.
+        commit_totals: evidence for Hudi's own estimate, in any order. Parity only.
+    """
+
+    partitions: tuple[PartitionWorkload, ...]
+    batch_record_size: float | None = None
+    commit_totals: tuple[CommitTotals, ...] = ()
+
+
+class BucketKind(str, Enum):
+    """Whether a write bucket rewrites an existing file group or opens a new one (BucketType)."""
+
+    UPDATE = "UPDATE"
+    INSERT = "INSERT"
+
+
+class RecordSizeSource(str, Enum):
+    """Where the bytes per record come from, most trusted first."""
+
+    PARTITION_FILES = "base files of the partition"
+    TABLE_FILES = "base files of the whole table"
+    EXPLICIT_OPTION = "hoodie.copyonwrite.record.size.estimate, as given"
+    BATCH = "a sample of the incoming batch"
+    FEW_RECORDS = "the few records the table has"
+    DEFAULT_OPTION = "hoodie.copyonwrite.record.size.estimate, default"
+    COMMIT_HISTORY = "bytes and records of the latest commits"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordSizeEstimate:
+    """Bytes one row takes in a base file, and how we know.
+
+    Attributes:
+        bytes_per_record: above 0.
+        sampled_files: base files (with COMMIT_HISTORY: commits) the figure rests on.
+        sampled_records: rows in them.
+        odd_files: base files looked at and left out, as their rows are of an unusual size or they have none.
+    """
+
+    bytes_per_record: float
+    source: RecordSizeSource
+    sampled_files: int = 0
+    sampled_records: int = 0
+    odd_files: int = 0
+
+    def __str__(self) -> str:
+        text = f"{self.bytes_per_record:.1f} bytes per record from {self.source.value}"
+        if not self.sampled_files:
+            return text
+        things = "commits" if self.source is RecordSizeSource.COMMIT_HISTORY else "files"
+        odd = f", {self.odd_files} odd ones left out" if self.odd_files else ""
+        return f"{text} ({self.sampled_files} {things}, {self.sampled_records} records{odd})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteBucket:
+    """One target of incoming rows; one task writes it (BucketInfo).
+
+    Attributes:
+        file_id: the file group to rewrite; None for INSERT, whose file id the writer draws.
+        update_count: rows tagged to the file group.
+        insert_count: inserts placed here; exact, in parity an expected value.
+        current_size_bytes: size of the base file to be rewritten, 0 for INSERT.
+        expected_size_bytes: estimated size of the file that will be written.
+    """
+
+    kind: BucketKind
+    partition_path: str
+    file_id: str | None
+    update_count: int
+    insert_count: int
+    current_size_bytes: int
+    expected_size_bytes: int
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether an existing file group takes inserts."""
+        return self.kind is BucketKind.UPDATE and self.insert_count > 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class SkippedFileGroup:
+    """A file group that was looked at for padding and takes no insert, and why, in words."""
+
+    file_group_id: FileGroupId
+    size_bytes: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionSizing:
+    """What happens in one partition path.
+
+    Attributes:
+        buckets: UPDATE by file id, then INSERT, largest first; none is without rows.
+        skipped: file groups that could have taken inserts and do not, by file id; empty without inserts.
+        record_size: the estimate used here.
+        records_per_new_file: rows a new file is filled with.
+    """
+
+    partition_path: str
+    buckets: tuple[WriteBucket, ...]
+    skipped: tuple[SkippedFileGroup, ...]
+    record_size: RecordSizeEstimate
+    records_per_new_file: int
+
+    @property
+    def padded_buckets(self) -> tuple[WriteBucket, ...]:
+        return tuple(b for b in self.buckets if b.is_padded)
+
+    @property
+    def new_buckets(self) -> tuple[WriteBucket, ...]:
+        return tuple(b for b in self.buckets if b.kind is BucketKind.INSERT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSizingPlan:
+    """Where every row of the batch goes; partitions in order of their path."""
+
+    partitions: tuple[PartitionSizing, ...]
+
+    @property
+    def buckets(self) -> tuple[WriteBucket, ...]:
+        return tuple(b for p in self.partitions for b in p.buckets)
+
+    @property
+    def skipped(self) -> tuple[SkippedFileGroup, ...]:
+        return tuple(s for p in self.partitions for s in p.skipped)
+
+    @property
+    def padded_buckets(self) -> tuple[WriteBucket, ...]:
+        return tuple(b for b in self.buckets if b.is_padded)
+
+    @property
+    def new_buckets(self) -> tuple[WriteBucket, ...]:
+        return tuple(b for b in self.buckets if b.kind is BucketKind.INSERT)
+
+    @property
+    def insert_count(self) -> int:
+        return sum(b.insert_count for b in self.buckets)
+
+    @property
+    def update_count(self) -> int:
+        return sum(b.update_count for b in self.buckets)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the batch has no row to write."""
+        return not self.buckets

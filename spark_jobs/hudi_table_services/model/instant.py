@@ -1,0 +1,145 @@
+"""Instants: one action at one time in one state, and the grammar of their file names.
+
+Format: hudi-format section "Instants and timeline"; Hudi classes HoodieInstant, InstantFileNameGeneratorV1/V2 (1.2).
+
+What surprises: an inflight commit is named ``<time>.inflight`` without the word commit; a finished
+compaction appears as ``commit``, a finished log compaction as ``deltacommit``, a finished clustering as
+``replacecommit``; a pending clustering is ``replacecommit`` in layout 1 and ``clustering`` in layout 2;
+a savepoint has no requested state.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from hudi_table_services.errors import MalformedFileNameError
+from hudi_table_services.model.table_version import TimelineLayout
+
+
+class Action(str, Enum):
+    """Every action a timeline can hold."""
+
+    COMMIT = "commit"
+    DELTA_COMMIT = "deltacommit"
+    REPLACE_COMMIT = "replacecommit"
+    CLUSTERING = "clustering"
+    COMPACTION = "compaction"
+    LOG_COMPACTION = "logcompaction"
+    CLEAN = "clean"
+    ROLLBACK = "rollback"
+    SAVEPOINT = "savepoint"
+    RESTORE = "restore"
+    INDEXING = "indexing"
+    SCHEMA_COMMIT = "schemacommit"
+
+    @property
+    def comparable(self) -> "Action":
+        """The action under which the completed instant appears: identity does not change on completion."""
+        return _COMPLETES_AS.get(self, self)
+
+    @property
+    def writes_data(self) -> bool:
+        """Whether a completed instant of this action adds or replaces file slices ("commits timeline")."""
+        return self.comparable in (Action.COMMIT, Action.DELTA_COMMIT, Action.REPLACE_COMMIT)
+
+
+_COMPLETES_AS = {
+    Action.COMPACTION: Action.COMMIT,
+    Action.LOG_COMPACTION: Action.DELTA_COMMIT,
+    Action.CLUSTERING: Action.REPLACE_COMMIT,
+}
+
+
+class InstantState(str, Enum):
+    """Progress of an instant; *pending* means requested or inflight."""
+
+    REQUESTED = "requested"
+    INFLIGHT = "inflight"
+    COMPLETED = "completed"
+
+    @property
+    def rank(self) -> int:
+        return ("requested", "inflight", "completed").index(self.value)
+
+
+_NAME = re.compile(
+    r"(?P<requested>\d{14,20})(?:_(?P<completed>\d{14,20}))?\.(?P<first>[a-z]+)(?:\.(?P<second>[a-z]+))?"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Instant:
+    """One state file of the timeline.
+
+    Attributes:
+        requested_time: ``yyyyMMddHHmmssSSS`` (14 digits in old tables); compared as text.
+        action: the action as the file name spells it.
+        state: progress.
+        completion_time: completed instants of layout 2 only; None elsewhere.
+    """
+
+    requested_time: str
+    action: Action
+    state: InstantState
+    completion_time: str | None = None
+
+    @property
+    def identity(self) -> tuple[str, Action]:
+        """Two state files with the same identity are steps of one instant."""
+        return (self.requested_time, self.action.comparable)
+
+    @property
+    def is_completed(self) -> bool:
+        return self.state is InstantState.COMPLETED
+
+    @property
+    def visible_from(self) -> str:
+        """The time at which the change became visible: completion time where known, else requested time."""
+        return self.completion_time or self.requested_time
+
+    def file_name(self, layout: TimelineLayout) -> str:
+        """Name of the state file inside the timeline folder of the given layout."""
+        if self.state is InstantState.COMPLETED:
+            if layout.has_completion_time_in_names:
+                return f"{self.requested_time}_{self.completion_time}.{self.action.value}"
+            return f"{self.requested_time}.{self.action.value}"
+        if self.action is Action.COMMIT and self.state is InstantState.INFLIGHT:
+            return f"{self.requested_time}.inflight"
+        return f"{self.requested_time}.{self.action.value}.{self.state.value}"
+
+    @classmethod
+    def from_file_name(cls, name: str, layout: TimelineLayout) -> "Instant":
+        """Parse the name of a state file.
+
+        Raises:
+            MalformedFileNameError: the name is not one of an instant in this layout.
+        """
+        match = _NAME.fullmatch(name)
+        if match is None:
+            raise MalformedFileNameError(f"{name!r} is not the name of an instant file.")
+        requested, completed, first, second = match.group("requested", "completed", "first", "second")
+        state = InstantState.COMPLETED
+        if first == "inflight" and second is None:
+            first, state = Action.COMMIT.value, InstantState.INFLIGHT
+        elif second is not None:
+            if second not in ("requested", "inflight"):
+                raise MalformedFileNameError(f"{name!r} ends in an unknown state {second!r}.")
+            state = InstantState(second)
+        try:
+            action = Action(first)
+        except ValueError:
+            raise MalformedFileNameError(f"{name!r} names an unknown action {first!r}.") from None
+        wants_completion = layout.has_completion_time_in_names and state is InstantState.COMPLETED
+        if wants_completion != (completed is not None):
+            raise MalformedFileNameError(
+                f"{name!r} does not belong to timeline layout {layout.value}: "
+                f"completed names {'carry' if wants_completion else 'never carry'} a completion time there."
+            )
+        return cls(
+            requested_time=requested, action=action, state=state, completion_time=completed
+        )
+
+
+def looks_like_instant(name: str) -> bool:
+    """Whether a file of the timeline folder has the shape of an instant (others are ignored by Hudi)."""
+    return _NAME.fullmatch(name) is not None

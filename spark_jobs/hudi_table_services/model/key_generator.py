@@ -1,0 +1,208 @@
+"""How record keys and partition paths are made from columns (org.apache.hudi.keygen, Hudi 0.15 and 1.2)."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from hudi_table_services.errors import UnsupportedTableError
+from hudi_table_services.model.table_version import TableVersion
+
+DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+"""Partition value of null and of empty text."""
+NULL_KEY_PART = "__null__"
+EMPTY_KEY_PART = "__empty__"
+
+_PACKAGE = "org.apache.hudi.keygen."
+_CLASS_NAMES = {
+    "SIMPLE": "SimpleKeyGenerator",
+    "COMPLEX": "ComplexKeyGenerator",
+    "NON_PARTITION": "NonpartitionedKeyGenerator",
+    "TIMESTAMP": "TimestampBasedKeyGenerator",
+    "CUSTOM": "CustomKeyGenerator",
+}
+
+
+class KeyGeneratorType(str, Enum):
+    """The values of ``hoodie.table.keygenerator.type`` this release can follow."""
+
+    SIMPLE = "SIMPLE"
+    COMPLEX = "COMPLEX"
+    NON_PARTITION = "NON_PARTITION"
+    TIMESTAMP = "TIMESTAMP"
+    CUSTOM = "CUSTOM"
+
+    @property
+    def class_name(self) -> str:
+        """The Java class, as ``hoodie.table.keygenerator.class`` of table version 6 names it."""
+        return _PACKAGE + _CLASS_NAMES[self.value]
+
+    @classmethod
+    def from_class_name(cls, name: str) -> "KeyGeneratorType":
+        """Accepts the Spark classes and their Avro twins (``SimpleAvroKeyGenerator``), which write the same keys.
+
+        Raises:
+            UnsupportedTableError: any other class.
+        """
+        simple_name = name.strip().removeprefix(_PACKAGE).replace("AvroKeyGenerator", "KeyGenerator")
+        for value, class_name in _CLASS_NAMES.items():
+            if simple_name == class_name:
+                return cls(value)
+        raise _unsupported(f"class {name!r}")
+
+    @classmethod
+    def from_type_name(cls, name: str) -> "KeyGeneratorType":
+        """Accepts the enum names of Hudi, ``_AVRO`` twins included.
+
+        Raises:
+            UnsupportedTableError: any other type.
+        """
+        try:
+            return cls(name.strip().upper().removesuffix("_AVRO"))
+        except ValueError:
+            raise _unsupported(f"type {name!r}") from None
+
+
+def _unsupported(what: str) -> UnsupportedTableError:
+    return UnsupportedTableError(
+        f"The key generator {what} is not supported.",
+        hint=f"Supported: {', '.join(kind.value for kind in KeyGeneratorType)}.",
+    )
+
+
+class PartitionFieldType(str, Enum):
+    """How a partition column becomes a path segment: its value, or a formatted point in time."""
+
+    SIMPLE = "SIMPLE"
+    TIMESTAMP = "TIMESTAMP"
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionField:
+    """A partition column; dots reach into structs."""
+
+    name: str
+    type: PartitionFieldType = PartitionFieldType.SIMPLE
+
+
+class TimestampType(str, Enum):
+    """``hoodie.keygen.timebased.timestamp.type``: what a number or text in the column means."""
+
+    UNIX_TIMESTAMP = "UNIX_TIMESTAMP"
+    EPOCHMILLISECONDS = "EPOCHMILLISECONDS"
+    EPOCHMICROSECONDS = "EPOCHMICROSECONDS"
+    DATE_STRING = "DATE_STRING"
+    MIXED = "MIXED"
+    SCALAR = "SCALAR"
+
+    @property
+    def reads_text(self) -> bool:
+        return self in (TimestampType.DATE_STRING, TimestampType.MIXED)
+
+
+TIME_UNITS_US = {
+    "MICROSECONDS": 1,
+    "MILLISECONDS": 1_000,
+    "SECONDS": 1_000_000,
+    "MINUTES": 60_000_000,
+    "HOURS": 3_600_000_000,
+    "DAYS": 86_400_000_000,
+}
+"""Microseconds of ``hoodie.keygen.timebased.timestamp.scalar.time.unit``."""
+
+_FIXED_UNITS = {
+    TimestampType.UNIX_TIMESTAMP: "SECONDS",
+    TimestampType.EPOCHMILLISECONDS: "MILLISECONDS",
+    TimestampType.EPOCHMICROSECONDS: "MICROSECONDS",
+}
+_OPTION = "hoodie.keygen.timebased."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimestampKeyGenOptions:
+    """Options ``hoodie.keygen.timebased.*``.
+
+    Attributes:
+        timestamp_type: meaning of the column.
+        scalar_unit: a key of `TIME_UNITS_US`; counts for type SCALAR only.
+        output_format: Joda pattern of the path segment.
+        input_formats: Joda patterns of text, tried in order.
+        input_time_zone: zone of text without offset; None: `KeyGeneratorConfig.default_time_zone`.
+        output_time_zone: zone of the path segment; None: the zone a text carries, else the default zone.
+    """
+
+    timestamp_type: TimestampType
+    output_format: str
+    scalar_unit: str = "SECONDS"
+    input_formats: tuple[str, ...] = ()
+    input_time_zone: str | None = None
+    output_time_zone: str | None = None
+
+    @property
+    def unit_us(self) -> int | None:
+        """Microseconds of one unit of a number; None: the type reads text only."""
+        if self.timestamp_type.reads_text:
+            return None
+        return TIME_UNITS_US[_FIXED_UNITS.get(self.timestamp_type, self.scalar_unit)]
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """Entries of ``hoodie.properties``."""
+        made = {
+            f"{_OPTION}timestamp.type": self.timestamp_type.value,
+            f"{_OPTION}output.dateformat": self.output_format,
+            f"{_OPTION}input.dateformat": ",".join(self.input_formats),
+            f"{_OPTION}input.timezone": self.input_time_zone or "",
+            f"{_OPTION}output.timezone": self.output_time_zone or "",
+        }
+        if self.timestamp_type is TimestampType.SCALAR:
+            made[f"{_OPTION}timestamp.scalar.time.unit"] = self.scalar_unit
+        return {key: value for key, value in made.items() if value}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyGeneratorConfig:
+    """Everything that decides record keys and partition paths.
+
+    Attributes:
+        record_key_fields: columns of the key, at least one; dots reach into structs.
+        partition_fields: empty for a table without partitions.
+        hive_style: path segments are ``column=value``.
+        url_encode: special characters of a value are written as ``%XX``; otherwise a ``/`` makes sub-folders.
+        encodes_single_key_name: the key of a one-field COMPLEX generator is ``column:value`` (table version 9, and
+            Hudi up to 0.14.0) instead of the bare value (0.14.1 to 1.0.2).
+        consistent_logical_timestamp: timestamps are rendered as text, in `default_time_zone`, not as microseconds.
+        default_time_zone: what Hudi takes from its JVM, ``TimeZone.getDefault()``.
+    """
+
+    type: KeyGeneratorType
+    record_key_fields: tuple[str, ...]
+    partition_fields: tuple[PartitionField, ...] = ()
+    hive_style: bool = False
+    url_encode: bool = False
+    timestamp: TimestampKeyGenOptions | None = None
+    encodes_single_key_name: bool = False
+    consistent_logical_timestamp: bool = False
+    default_time_zone: str = "UTC"
+
+    @property
+    def names_key_fields(self) -> bool:
+        """Whether the record key is ``column:value,…`` and not one bare value."""
+        return len(self.record_key_fields) > 1 or self.encodes_single_key_name
+
+    def table_properties(self, version: TableVersion) -> dict[str, str]:
+        """Entries of ``hoodie.properties`` of a new table: version 6 names the class, later ones the type."""
+        if version >= TableVersion.V8:
+            made = {"hoodie.table.keygenerator.type": self.type.value}
+        else:
+            made = {"hoodie.table.keygenerator.class": self.type.class_name}
+        made["hoodie.table.recordkey.fields"] = ",".join(self.record_key_fields)
+        if self.partition_fields:
+            made["hoodie.table.partition.fields"] = self._partition_fields_property
+        made["hoodie.datasource.write.hive_style_partitioning"] = str(self.hive_style).lower()
+        made["hoodie.datasource.write.partitionpath.urlencode"] = str(self.url_encode).lower()
+        return {**made, **(self.timestamp.properties if self.timestamp else {})}
+
+    @property
+    def _partition_fields_property(self) -> str:
+        if self.type is KeyGeneratorType.CUSTOM:
+            return ",".join(f"{item.name}:{item.type.value}" for item in self.partition_fields)
+        return ",".join(item.name for item in self.partition_fields)

@@ -1,0 +1,220 @@
+"""Column types of a table, free of Avro, Arrow and Spark (HoodieSchema, Hudi 1.2; format section 5.3).
+
+Only types that real Hudi writes and reads back unchanged exist here; a converter refuses anything else by name.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from hudi_table_services.errors import InvalidRequestError
+
+META_COLUMNS: tuple[str, ...] = (
+    "_hoodie_commit_time",
+    "_hoodie_commit_seqno",
+    "_hoodie_record_key",
+    "_hoodie_partition_path",
+    "_hoodie_file_name",
+)
+"""Columns Hudi puts before the user's own, in this order, all nullable strings."""
+
+PRIMITIVE_NAMES = frozenset(
+    {
+        "boolean",
+        "int",
+        "long",
+        "float",
+        "double",
+        "string",
+        "bytes",
+        "date",
+        "timestamp",
+        "timestamp_ntz",
+    }
+)
+_LEGAL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True)
+class PrimitiveType:
+    """A type without parts.
+
+    Attributes:
+        name: one of `PRIMITIVE_NAMES`. ``timestamp`` is microseconds since 1970 in UTC, ``timestamp_ntz``
+            microseconds of a wall clock without zone, ``date`` days since 1970.
+    """
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if self.name not in PRIMITIVE_NAMES:
+            raise InvalidRequestError(f"There is no column type {self.name!r}.")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class DecimalType:
+    """Exact decimal number of at most ``precision`` digits (1 to 38), ``scale`` of them after the point."""
+
+    precision: int
+    scale: int
+
+    def __post_init__(self) -> None:
+        if not (1 <= self.precision <= 38 and 0 <= self.scale <= self.precision):
+            raise InvalidRequestError(f"There is no column type {self}.")
+
+    @property
+    def size_bytes(self) -> int:
+        """Least number of bytes whose signed range holds every value: the length of the stored ``fixed``."""
+        largest: int = 10**self.precision - 1
+        return (largest.bit_length() + 8) // 8
+
+    def __str__(self) -> str:
+        return f"decimal({self.precision},{self.scale})"
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType:
+    """A list; ``contains_null`` is what the type permits, not what the rows hold."""
+
+    element: "DataType"
+    contains_null: bool = True
+
+    def __str__(self) -> str:
+        return f"array<{self.element}>"
+
+
+@dataclass(frozen=True, slots=True)
+class MapType:
+    """A map with string keys, the only keys Avro has."""
+
+    value: "DataType"
+    value_contains_null: bool = True
+
+    def __str__(self) -> str:
+        return f"map<string,{self.value}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column, or a member of a struct. ``doc`` is the comment of the column."""
+
+    name: str
+    type: "DataType"
+    nullable: bool = True
+    doc: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StructType:
+    """The columns of a table, or a struct column, in order."""
+
+    fields: tuple[Field, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(field.name for field in self.fields)
+
+    def find(self, name: str) -> Field | None:
+        """The field of exactly this name (case counts, as in Avro); None: there is none."""
+        return next((field for field in self.fields if field.name == name), None)
+
+    def field(self, name: str) -> Field:
+        """Raises InvalidRequestError when there is no such field."""
+        found = self.find(name)
+        if found is None:
+            raise InvalidRequestError(
+                f"There is no column {name!r}.", hint=f"Columns: {', '.join(self.names)}."
+            )
+        return found
+
+    def at_path(self, path: str) -> Field:
+        """The field at a dotted path; nullable as soon as one struct on the way is.
+
+        Raises:
+            InvalidRequestError: a part of the path is missing or is not a struct.
+        """
+        first, *rest = path.split(".")
+        found, nullable = self.field(first), False
+        for part in rest:
+            nullable = nullable or found.nullable
+            if not isinstance(found.type, StructType):
+                raise InvalidRequestError(f"Column {path!r}: {found.name!r} is {found.type}, not a struct.")
+            found = found.type.field(part)
+        return Field(path, found.type, nullable or found.nullable, found.doc)
+
+    def __str__(self) -> str:
+        return f"struct<{','.join(f'{field.name}:{field.type}' for field in self.fields)}>"
+
+
+DataType: TypeAlias = PrimitiveType | DecimalType | ArrayType | MapType | StructType
+
+BOOLEAN = PrimitiveType("boolean")
+INT = PrimitiveType("int")
+LONG = PrimitiveType("long")
+FLOAT = PrimitiveType("float")
+DOUBLE = PrimitiveType("double")
+STRING = PrimitiveType("string")
+BYTES = PrimitiveType("bytes")
+DATE = PrimitiveType("date")
+TIMESTAMP = PrimitiveType("timestamp")
+TIMESTAMP_NTZ = PrimitiveType("timestamp_ntz")
+
+
+def without_meta_columns(schema: StructType) -> StructType:
+    """The user's own columns."""
+    return StructType(tuple(field for field in schema.fields if field.name not in META_COLUMNS))
+
+
+def with_meta_columns(schema: StructType) -> StructType:
+    """The meta columns, then the user's own: the columns of a base file."""
+    meta = tuple(Field(name, STRING) for name in META_COLUMNS)
+    return StructType(meta + without_meta_columns(schema).fields)
+
+
+def is_legal_name(name: str) -> bool:
+    """Whether Avro, and so Hudi, accepts the name of a column or struct member."""
+    return _LEGAL_NAME.fullmatch(name) is not None
+
+
+def walk_fields(schema: StructType, parent: str = "") -> Iterator[tuple[str, Field]]:
+    """Every field with its dotted path, parents first; list elements and map values add no part of a path."""
+    for field in schema.fields:
+        path = f"{parent}.{field.name}" if parent else field.name
+        yield path, field
+        inner = innermost(field.type)
+        if isinstance(inner, StructType):
+            yield from walk_fields(inner, path)
+
+
+def innermost(data_type: DataType) -> DataType:
+    """The type inside all lists and maps around it."""
+    while isinstance(data_type, ArrayType | MapType):
+        data_type = data_type.element if isinstance(data_type, ArrayType) else data_type.value
+    return data_type
+
+
+def check_names(schema: StructType) -> None:
+    """Refuse names that Avro cannot hold or that Spark cannot tell apart.
+
+    Raises:
+        InvalidRequestError: names every offending column.
+    """
+    paths = [path for path, _ in walk_fields(schema)]
+    illegal = [path for path in paths if not is_legal_name(path.rsplit(".", 1)[-1])]
+    if illegal:
+        raise InvalidRequestError(
+            f"Column names not allowed in a Hudi table: {', '.join(map(repr, illegal))}.",
+            hint="Use letters, digits and _, not beginning with a digit; rename them in the source query.",
+        )
+    seen: dict[str, str] = {}
+    for path in paths:
+        if path.lower() in seen:
+            raise InvalidRequestError(
+                f"Columns {seen[path.lower()]!r} and {path!r} cannot be told apart.",
+                hint="Rename one of them in the source query.",
+            )
+        seen[path.lower()] = path

@@ -1,0 +1,139 @@
+"""Table configuration: a typed view of ``.hoodie/hoodie.properties`` (HoodieTableConfig, Hudi 1.2)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from hudi_table_services.errors import MalformedMetadataError
+from hudi_table_services.model.table_version import TableType, TableVersion
+
+
+class RecordMergeMode(str, Enum):
+    """Which of two versions of a record survives (HoodieRecordMergeMode).
+
+    EVENT_TIME_ORDERING: the larger ordering value, a tie goes to the later commit.
+    COMMIT_TIME_ORDERING: the later commit. CUSTOM: a payload class decides; refused on write.
+    """
+
+    COMMIT_TIME_ORDERING = "COMMIT_TIME_ORDERING"
+    EVENT_TIME_ORDERING = "EVENT_TIME_ORDERING"
+    CUSTOM = "CUSTOM"
+
+
+DEFAULT_PAYLOAD = "org.apache.hudi.common.model.DefaultHoodieRecordPayload"
+EVENT_TIME_PAYLOADS = frozenset({DEFAULT_PAYLOAD, "org.apache.hudi.common.model.EventTimeAvroPayload"})
+OVERWRITE_PAYLOAD = "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload"
+
+
+def _fields(text: str | None) -> tuple[str, ...]:
+    return tuple(part.strip() for part in (text or "").split(",") if part.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class TableConfig:
+    """Properties of a table, un-escaped, with typed accessors. Unknown keys are kept."""
+
+    properties: Mapping[str, str]
+
+    def get(self, key: str) -> str | None:
+        return self.properties.get(key)
+
+    def _flag(self, key: str, default: bool) -> bool:
+        text = self.properties.get(key)
+        return default if text is None else text.strip().lower() == "true"
+
+    @property
+    def table_name(self) -> str:
+        name = self.properties.get("hoodie.table.name", "")
+        if not name:
+            raise MalformedMetadataError("hoodie.properties has no hoodie.table.name.")
+        return name
+
+    @property
+    def database_name(self) -> str:
+        return self.properties.get("hoodie.database.name", "")
+
+    @property
+    def table_version(self) -> TableVersion:
+        return TableVersion.parse(self.properties.get("hoodie.table.version", "(absent)"))
+
+    @property
+    def table_type(self) -> TableType:
+        text = self.properties.get("hoodie.table.type", TableType.COPY_ON_WRITE.value)
+        try:
+            return TableType(text)
+        except ValueError:
+            raise MalformedMetadataError(f"hoodie.table.type is {text!r}.") from None
+
+    @property
+    def record_key_fields(self) -> tuple[str, ...]:
+        return _fields(self.properties.get("hoodie.table.recordkey.fields"))
+
+    @property
+    def partition_fields(self) -> tuple[str, ...]:
+        """Column names; ``field:TYPE`` items of the custom key generator lose their type here."""
+        return tuple(f.split(":")[0] for f in _fields(self.properties.get("hoodie.table.partition.fields")))
+
+    @property
+    def ordering_fields(self) -> tuple[str, ...]:
+        return _fields(
+            self.properties.get("hoodie.table.ordering.fields")
+            or self.properties.get("hoodie.table.precombine.field")
+        )
+
+    @property
+    def hive_style_partitioning(self) -> bool:
+        return self._flag("hoodie.datasource.write.hive_style_partitioning", False)
+
+    @property
+    def url_encode_partitioning(self) -> bool:
+        return self._flag("hoodie.datasource.write.partitionpath.urlencode", False)
+
+    @property
+    def populates_meta_fields(self) -> bool:
+        return self._flag("hoodie.populate.meta.fields", True)
+
+    @property
+    def drops_partition_columns(self) -> bool:
+        return self._flag("hoodie.datasource.write.drop.partition.columns", False)
+
+    @property
+    def base_file_format(self) -> str:
+        return self.properties.get("hoodie.table.base.file.format", "PARQUET").upper()
+
+    @property
+    def metadata_partitions(self) -> tuple[str, ...]:
+        """Metadata-table partitions that readers trust; a commit that leaves them stale loses rows for good."""
+        return _fields(self.properties.get("hoodie.table.metadata.partitions"))
+
+    @property
+    def inflight_metadata_partitions(self) -> tuple[str, ...]:
+        return _fields(self.properties.get("hoodie.table.metadata.partitions.inflight"))
+
+    @property
+    def timeline_timezone_is_utc(self) -> bool:
+        """Instant times are printed in UTC, else in the local zone of the writer (Hudi's default)."""
+        return self.properties.get("hoodie.table.timeline.timezone", "LOCAL").upper() == "UTC"
+
+    @property
+    def create_schema_json(self) -> str | None:
+        return self.properties.get("hoodie.table.create.schema")
+
+    @property
+    def record_merge_mode(self) -> RecordMergeMode:
+        """Stored mode, or the one Hudi infers from payload class and ordering fields."""
+        stored = self.properties.get("hoodie.record.merge.mode")
+        if stored is not None:
+            try:
+                return RecordMergeMode(stored)
+            except ValueError:
+                raise MalformedMetadataError(f"hoodie.record.merge.mode is {stored!r}.") from None
+        payload = self.properties.get("hoodie.compaction.payload.class")
+        if payload is None:
+            has_order = bool(self.ordering_fields)
+            return RecordMergeMode.EVENT_TIME_ORDERING if has_order else RecordMergeMode.COMMIT_TIME_ORDERING
+        if payload in EVENT_TIME_PAYLOADS:
+            return RecordMergeMode.EVENT_TIME_ORDERING
+        if payload == OVERWRITE_PAYLOAD:
+            return RecordMergeMode.COMMIT_TIME_ORDERING
+        return RecordMergeMode.CUSTOM

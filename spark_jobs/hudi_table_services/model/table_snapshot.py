@@ -1,0 +1,40 @@
+"""All that a planner may see of a table, as one value."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hudi_table_services.model.file_group import FileGroupId, FileSlice
+from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.model.timeline import Timeline
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSnapshot:
+    """The table as of its latest completed write.
+
+    Attributes:
+        config: table properties.
+        timeline: active timeline at load time.
+        file_slices: partition path → latest visible slice of each live file group, replaced groups left out.
+        reserved_file_groups: file groups under a pending clustering, compaction or log compaction plan → that
+            plan's requested time. Never write into one of them.
+        schema_json: Avro JSON of the latest completed write without meta columns; None: nothing written yet.
+    """
+
+    config: TableConfig
+    timeline: Timeline
+    file_slices: Mapping[str, tuple[FileSlice, ...]] = field(default_factory=dict)
+    reserved_file_groups: Mapping[FileGroupId, str] = field(default_factory=dict)
+    schema_json: str | None = None
+
+    @property
+    def partitions(self) -> tuple[str, ...]:
+        """Partition paths with at least one live file group, in order."""
+        return tuple(sorted(path for path, slices in self.file_slices.items() if slices))
+
+    def slices_of(self, partition_path: str) -> tuple[FileSlice, ...]:
+        return self.file_slices.get(partition_path, ())
+
+    @property
+    def all_slices(self) -> tuple[FileSlice, ...]:
+        return tuple(s for path in sorted(self.file_slices) for s in self.file_slices[path])

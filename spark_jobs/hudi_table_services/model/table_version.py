@@ -1,0 +1,75 @@
+"""Table versions and what changes between them (HoodieTableVersion, TimelineLayoutVersion; Hudi 1.2)."""
+
+from enum import Enum, IntEnum
+
+from hudi_table_services.errors import UnsupportedTableError
+
+
+class TableType(str, Enum):
+    """How updates are stored: rewritten base files, or log files merged at read time."""
+
+    COPY_ON_WRITE = "COPY_ON_WRITE"
+    MERGE_ON_READ = "MERGE_ON_READ"
+
+
+class TimelineLayout(IntEnum):
+    """Layout 1: instants in ``.hoodie``; layout 2: in ``.hoodie/timeline``, completion time in the name."""
+
+    V1 = 1
+    V2 = 2
+
+    @property
+    def timeline_folder(self) -> str:
+        """Folder of the active timeline, relative to the base path."""
+        return ".hoodie" if self is TimelineLayout.V1 else ".hoodie/timeline"
+
+    @property
+    def has_completion_time_in_names(self) -> bool:
+        return self is TimelineLayout.V2
+
+
+class TableVersion(IntEnum):
+    """Version of the on-disk format, ``hoodie.table.version``.
+
+    4 and 5 can be read, 6, 8 and 9 also written. 7 was a bridge that was never released.
+    """
+
+    V4 = 4
+    V5 = 5
+    V6 = 6
+    V8 = 8
+    V9 = 9
+
+    @classmethod
+    def parse(cls, text: str) -> "TableVersion":
+        """Raises UnsupportedTableError for any version this release does not know."""
+        try:
+            return cls(int(text))
+        except ValueError:
+            raise UnsupportedTableError(
+                f"Table version {text!r} is not supported.",
+                hint="Supported for reading: 4, 5, 6, 8, 9; for writing: 6, 8, 9.",
+            ) from None
+
+    @property
+    def layout(self) -> TimelineLayout:
+        return TimelineLayout.V2 if self >= TableVersion.V8 else TimelineLayout.V1
+
+    @property
+    def is_writable(self) -> bool:
+        return self >= TableVersion.V6
+
+    @property
+    def stores_commit_metadata_as_avro(self) -> bool:
+        """Versions 8 and 9 keep commit metadata as Avro container files, earlier ones as JSON."""
+        return self >= TableVersion.V8
+
+    @property
+    def has_merge_mode(self) -> bool:
+        """``hoodie.record.merge.mode`` exists from version 8 on; version 6 names a payload class."""
+        return self >= TableVersion.V8
+
+    @property
+    def names_ordering_fields(self) -> bool:
+        """Version 9 calls the precombine field ``hoodie.table.ordering.fields``."""
+        return self >= TableVersion.V9

@@ -1,0 +1,61 @@
+"""The timeline: all instants of a table, in order, each in its most advanced state."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from hudi_table_services.model.instant import Action, Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Instants by requested time, one per identity. Build with `of`."""
+
+    instants: tuple[Instant, ...] = ()
+
+    @classmethod
+    def of(cls, state_files: Iterable[Instant]) -> "Timeline":
+        """Keep the most advanced state of each instant (HoodieActiveTimeline)."""
+        best: dict[tuple[str, Action], Instant] = {}
+        for instant in state_files:
+            known = best.get(instant.identity)
+            if known is None or instant.state.rank > known.state.rank:
+                best[instant.identity] = instant
+        return cls(tuple(sorted(best.values(), key=lambda i: (i.requested_time, i.action.value))))
+
+    def __iter__(self) -> Iterator[Instant]:
+        return iter(self.instants)
+
+    def __len__(self) -> int:
+        return len(self.instants)
+
+    @property
+    def completed(self) -> tuple[Instant, ...]:
+        """Completed instants by requested time."""
+        return tuple(i for i in self.instants if i.is_completed)
+
+    @property
+    def pending(self) -> tuple[Instant, ...]:
+        """Instants requested and not completed, oldest first. A pending plan reserves its file groups."""
+        return tuple(i for i in self.instants if not i.is_completed)
+
+    @property
+    def completed_writes(self) -> tuple[Instant, ...]:
+        """Hudi's "commits timeline": completed commit, deltacommit and replacecommit instants."""
+        return tuple(i for i in self.completed if i.action.writes_data)
+
+    @property
+    def latest_completed_write(self) -> Instant | None:
+        """The completed write that became visible last; None: nothing was ever written."""
+        return max(self.completed_writes, key=lambda i: i.visible_from, default=None)
+
+    @property
+    def first_requested_time(self) -> str | None:
+        """Instants before it were archived, and archived write instants are complete."""
+        return self.instants[0].requested_time if self.instants else None
+
+    def contains(self, instant: Instant) -> bool:
+        """Whether the instant is present in exactly this state."""
+        return instant in self.instants
+
+    def find(self, requested_time: str) -> tuple[Instant, ...]:
+        return tuple(i for i in self.instants if i.requested_time == requested_time)

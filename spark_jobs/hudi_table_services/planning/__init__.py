@@ -1,0 +1,1 @@
+"""Pure functions: snapshot and options in, plan out. No clock, no random, no I/O."""

@@ -1,0 +1,2 @@
+"""shim"""
+def find_conflict(changes, own): return None

@@ -1,0 +1,130 @@
+"""How many bytes one row takes in a base file.
+
+Hudi divides the bytes of whole commits by their rows, footers included, and uses one figure for the whole
+table (AverageRecordSizeEstimator, Hudi 1.2; `planning.hudi_parity` has it). Here every base file is one
+witness: its bytes without the footer, divided by its rows. Each row has one vote, so that large files decide
+and odd ones do not.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from hudi_table_services.model.file_sizing import (
+    FileSample,
+    FileSizingOptions,
+    PartitionWorkload,
+    RecordSizeEstimate,
+    RecordSizeSource,
+    Workload,
+)
+
+MINIMUM_RECORDS = 100
+"""Fewer rows are no evidence while there is other: page headers and dictionaries outweigh them."""
+
+ODD_FACTOR = 2.0
+"""Files whose rows are this many times larger or smaller than the typical row are left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Evidence:
+    """What a set of base files says; `bytes_per_record` means nothing while `records` is 0."""
+
+    bytes_per_record: float = 0.0
+    files: int = 0
+    records: int = 0
+    odd_files: int = 0
+
+
+def estimate_record_sizes(
+    workload: Workload, samples: Iterable[FileSample], options: FileSizingOptions
+) -> Mapping[str, RecordSizeEstimate]:
+    """Partition path → bytes per record, for every partition of the workload.
+
+    The first of these that exists: base files of the partition, of the whole table (at least
+    `MINIMUM_RECORDS` rows each), the estimate the user gave, the size measured on the batch, base files with
+    fewer rows, the default. Repeated samples count once; order does not matter.
+    """
+    distinct = sorted(set(samples))
+    by_partition: dict[str, list[FileSample]] = {p.partition_path: [] for p in workload.partitions}
+    for sample in distinct:
+        if sample.partition_path in by_partition:
+            by_partition[sample.partition_path].append(sample)
+    table = _weigh(distinct)
+    return {
+        partition.partition_path: _choose(
+            _weigh(by_partition[partition.partition_path]),
+            table,
+            incoming_record_size(partition, workload.batch_record_size),
+            options,
+        )
+        for partition in workload.partitions
+    }
+
+
+def incoming_record_size(partition: PartitionWorkload, batch_record_size: float | None) -> float | None:
+    """Bytes per row of the batch in this partition; None where nobody measured it."""
+    hint = partition.insert_bytes_hint
+    if hint is not None and hint > 0 and partition.insert_count > 0:
+        return hint / partition.insert_count
+    if batch_record_size is not None and batch_record_size > 0:
+        return batch_record_size
+    return None
+
+
+def _choose(
+    partition: _Evidence, table: _Evidence, incoming: float | None, options: FileSizingOptions
+) -> RecordSizeEstimate:
+    if partition.records >= MINIMUM_RECORDS:
+        return _from_files(partition, RecordSizeSource.PARTITION_FILES)
+    if table.records >= MINIMUM_RECORDS:
+        return _from_files(table, RecordSizeSource.TABLE_FILES)
+    if options.record_size_estimate_is_explicit:
+        return _from_option(options, RecordSizeSource.EXPLICIT_OPTION)
+    if incoming is not None:
+        return RecordSizeEstimate(bytes_per_record=incoming, source=RecordSizeSource.BATCH)
+    if table.records > 0:
+        return _from_files(table, RecordSizeSource.FEW_RECORDS)
+    return _from_option(options, RecordSizeSource.DEFAULT_OPTION)
+
+
+def _from_option(options: FileSizingOptions, source: RecordSizeSource) -> RecordSizeEstimate:
+    return RecordSizeEstimate(bytes_per_record=float(options.record_size_estimate_bytes), source=source)
+
+
+def _from_files(evidence: _Evidence, source: RecordSizeSource) -> RecordSizeEstimate:
+    return RecordSizeEstimate(
+        bytes_per_record=evidence.bytes_per_record,
+        source=source,
+        sampled_files=evidence.files,
+        sampled_records=evidence.records,
+        odd_files=evidence.odd_files,
+    )
+
+
+def _weigh(samples: Sequence[FileSample]) -> _Evidence:
+    """Bytes per record of the files near the median; the median counts rows, not files."""
+    usable = [s for s in samples if s.record_count > 0 and s.data_size_bytes > 0]
+    if not usable:
+        return _Evidence(odd_files=len(samples))
+    median = _median_record_size(usable)
+    typical = [
+        s for s in usable if median / ODD_FACTOR <= s.data_size_bytes / s.record_count <= median * ODD_FACTOR
+    ]
+    records = sum(s.record_count for s in typical)
+    return _Evidence(
+        bytes_per_record=sum(s.data_size_bytes for s in typical) / records,
+        files=len(typical),
+        records=records,
+        odd_files=len(samples) - len(typical),
+    )
+
+
+def _median_record_size(usable: Sequence[FileSample]) -> float:
+    votes = sorted((s.data_size_bytes / s.record_count, s.record_count) for s in usable)
+    half = sum(records for _, records in votes) / 2
+    seen = 0
+    for size, records in votes:
+        seen += records
+        if seen >= half:
+            return size
+    return votes[-1][0]

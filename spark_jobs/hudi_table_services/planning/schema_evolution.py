@@ -1,0 +1,191 @@
+"""The schema a write stores: that of the table, widened as Hudi widens it on write (HoodieSchemaCompatibility, 1.2).
+
+Observed with Hudi 0.15.0 and 1.2.0 at their default options; docs/schema-evolution.md has the table of cases.
+Refused although Hudi accepts it: changes that lose or invent values (text parsed as decimal, number taken for a time,
+bytes written as the name of a Java object), text of floating point numbers, which depends on the Java version, and a
+wider number inside a struct, list or map, after which Spark cannot read the files that were not rewritten.
+"""
+
+from dataclasses import dataclass
+
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.model.schema import (
+    TIMESTAMP_NTZ,
+    ArrayType,
+    DataType,
+    DecimalType,
+    Field,
+    MapType,
+    StructType,
+    check_names,
+    innermost,
+    walk_fields,
+    without_meta_columns,
+)
+from hudi_table_services.model.table_version import TableVersion
+
+FILL_MISSING_OPTION = "hoodie.write.set.null.for.missing.columns"
+RECONCILE_OPTION = "hoodie.datasource.write.reconcile.schema"
+
+_WIDTH = {"int": 0, "long": 1, "float": 2, "double": 3}
+_AS_TEXT = frozenset({"int", "long"})
+
+
+def evolve_schema(
+    table: StructType | None,
+    incoming: StructType,
+    *,
+    table_version: TableVersion = TableVersion.V9,
+    fill_missing_with_null: bool = False,
+) -> StructType:
+    """Schema that holds the rows of the table and the incoming rows.
+
+    The table's columns keep their order, new ones follow. A column becomes the wider type of both sides: int, long,
+    float, double in this order; int and long become string beside string; a decimal grows from table version 8 on.
+    It is nullable if either side is. New columns and struct members must be nullable. Inside structs, lists and maps
+    members may be added and become nullable, but the rows' types must fit into the table's.
+
+    Args:
+        table: columns the table has; None: nothing was written yet.
+        incoming: columns of the rows to write; meta columns are left out.
+        table_version: Hudi 0.15 knows neither growing decimals nor timestamps without zone.
+        fill_missing_with_null: a column the rows lack is filled with null and becomes nullable; Hudi's options
+            `FILL_MISSING_OPTION` and `RECONCILE_OPTION`. Otherwise such rows are refused, as Hudi does by default.
+
+    Raises:
+        InvalidRequestError: names the column, both types and what to do.
+    """
+    incoming = without_meta_columns(incoming)
+    check_names(incoming)
+    merger = _Merger(table_version, fill_missing_with_null)
+    if table is None:
+        merger.check_new(incoming, "")
+        return incoming
+    return merger.struct(without_meta_columns(table), incoming, "")
+
+
+def _path(parent: str, name: str) -> str:
+    return f"{parent}.{name}" if parent else name
+
+
+def _similar(name: str, struct: StructType) -> Field | None:
+    return next((field for field in struct.fields if field.name.lower() == name.lower()), None)
+
+
+def _differs_in_case(path: str, name: str) -> InvalidRequestError:
+    return InvalidRequestError(
+        f"The rows call the column {path!r} of the table {name!r}.", hint="Rename it in the source query."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Merger:
+    version: TableVersion
+    fill: bool
+
+    def struct(self, table: StructType, incoming: StructType, path: str) -> StructType:
+        kept = [self._kept(field, incoming, path) for field in table.fields]
+        added = [
+            self._added(field, table, path) for field in incoming.fields if table.find(field.name) is None
+        ]
+        return StructType((*kept, *added))
+
+    def _kept(self, field: Field, incoming: StructType, parent: str) -> Field:
+        path = _path(parent, field.name)
+        found = incoming.find(field.name)
+        if found is not None:
+            merged = self._type(field.type, found.type, path, nested=bool(parent))
+            return Field(field.name, merged, field.nullable or found.nullable, field.doc or found.doc)
+        similar = _similar(field.name, incoming)
+        if similar is not None:
+            raise _differs_in_case(path, similar.name)
+        if not self.fill:
+            raise InvalidRequestError(
+                f"The rows have no column {path!r}, which the table has ({field.type}).",
+                hint=f"Add it in the source query, or set {FILL_MISSING_OPTION}=true to write null.",
+            )
+        return Field(field.name, field.type, True, field.doc)
+
+    def _added(self, field: Field, table: StructType, parent: str) -> Field:
+        path = _path(parent, field.name)
+        similar = _similar(field.name, table)
+        if similar is not None:
+            raise _differs_in_case(_path(parent, similar.name), field.name)
+        if not field.nullable:
+            raise InvalidRequestError(
+                f"The new column {path!r} ({field.type}) is not nullable, but rows already in the table have no value.",
+                hint="Make it nullable in the source query.",
+            )
+        self.check_new(StructType((field,)), parent)
+        return field
+
+    def check_new(self, added: StructType, parent: str) -> None:
+        """Refuse new columns of a type that Hudi 0.15 cannot read, where it may be the reader."""
+        if self.version >= TableVersion.V8:
+            return
+        for path, field in walk_fields(added, parent):
+            if innermost(field.type) == TIMESTAMP_NTZ:
+                raise InvalidRequestError(
+                    f"Column {path!r} is a timestamp without zone, which tables of version {int(self.version)} "
+                    "cannot hold.",
+                    hint="Cast it to timestamp in the source query, or use table version 8 or 9.",
+                )
+
+    def _type(self, table: DataType, incoming: DataType, path: str, *, nested: bool) -> DataType:
+        merged: DataType | None
+        match table, incoming:
+            case StructType(), StructType():
+                return self.struct(table, incoming, path)
+            case ArrayType(), ArrayType():
+                element = self._type(table.element, incoming.element, path, nested=True)
+                return ArrayType(element, table.contains_null or incoming.contains_null)
+            case MapType(), MapType():
+                value = self._type(table.value, incoming.value, path, nested=True)
+                return MapType(value, table.value_contains_null or incoming.value_contains_null)
+            case DecimalType(), DecimalType():
+                merged = _wider_decimal(table, incoming)
+            case _:
+                merged = _wider_primitive(table, incoming)
+        if merged is None:
+            raise _incompatible(table, incoming, path, "no type holds both")
+        if merged != table and nested:
+            raise _incompatible(
+                table,
+                incoming,
+                path,
+                "a type inside a struct, list or map cannot grow: Spark could not read old files",
+            )
+        if merged != table and isinstance(merged, DecimalType) and self.version < TableVersion.V8:
+            raise _incompatible(
+                table, incoming, path, f"decimals of a table of version {int(self.version)} cannot grow"
+            )
+        return merged
+
+
+def _wider_primitive(table: DataType, incoming: DataType) -> DataType | None:
+    """The type that holds both; None: there is none."""
+    if table == incoming:
+        return table
+    old, new = str(table), str(incoming)
+    if old in _WIDTH and new in _WIDTH:
+        return table if _WIDTH[old] > _WIDTH[new] else incoming
+    if old == "string" and new in _AS_TEXT:
+        return table
+    if new == "string" and old in _AS_TEXT:
+        return incoming
+    return None
+
+
+def _wider_decimal(table: DecimalType, incoming: DecimalType) -> DecimalType | None:
+    for candidate, other in ((table, incoming), (incoming, table)):
+        whole_digits = candidate.precision - candidate.scale
+        if candidate.scale >= other.scale and whole_digits >= other.precision - other.scale:
+            return candidate
+    return None
+
+
+def _incompatible(table: DataType, incoming: DataType, path: str, why: str) -> InvalidRequestError:
+    return InvalidRequestError(
+        f"Column {path!r} is {table} in the table and {incoming} in the rows; {why}.",
+        hint=f"Cast it to {table} in the source query.",
+    )

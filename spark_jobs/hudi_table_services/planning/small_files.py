@@ -1,0 +1,64 @@
+"""Which file groups of a partition may take inserts, and why the others may not."""
+
+from dataclasses import dataclass
+
+from hudi_table_services.model.file_group import FileSlice
+from hudi_table_services.model.file_sizing import FileSizingOptions, SkippedFileGroup
+from hudi_table_services.model.table_snapshot import TableSnapshot
+
+NO_INSERTS_LEFT = "no inserts left for it"
+NO_ROOM = "no room for one more record"
+NO_ROOM_AFTER_UPDATES = "no room after the batch's own updates"
+OVER_CANDIDATES_LIMIT = "over hoodie.merge.small.file.group.candidates.limit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmallFiles:
+    """File slices of one partition, by file id: those that may be padded, and the rest with reasons."""
+
+    candidates: tuple[FileSlice, ...]
+    skipped: tuple[SkippedFileGroup, ...]
+
+
+def find_small_files(
+    snapshot: TableSnapshot, partition_path: str, options: FileSizingOptions, *, pad_small_files: bool
+) -> SmallFiles:
+    """Latest slices with a base file below the small-file limit, no log files and no pending plan."""
+    candidates = []
+    skipped = []
+    for file_slice in sorted(snapshot.slices_of(partition_path), key=lambda s: s.file_group_id):
+        reason = _obstacle(file_slice, snapshot, options, pad_small_files)
+        if reason is None:
+            candidates.append(file_slice)
+        else:
+            skipped.append(skip(file_slice, reason))
+    return SmallFiles(candidates=tuple(candidates), skipped=tuple(skipped))
+
+
+def skip(file_slice: FileSlice, reason: str) -> SkippedFileGroup:
+    """The slice as one that takes no inserts."""
+    return SkippedFileGroup(
+        file_group_id=file_slice.file_group_id, size_bytes=max(file_slice.size_bytes, 0), reason=reason
+    )
+
+
+def _obstacle(
+    file_slice: FileSlice, snapshot: TableSnapshot, options: FileSizingOptions, pad_small_files: bool
+) -> str | None:
+    """Why the slice may not be padded; None: it may."""
+    plan = snapshot.reserved_file_groups.get(file_slice.file_group_id)
+    if plan is not None:
+        return f"under the pending plan {plan}"
+    if not pad_small_files:
+        return "this operation pads no small files"
+    if not options.pads_small_files:
+        return "padding is off (hoodie.parquet.small.file.limit is 0)"
+    if file_slice.base_file is None:
+        return "has only log files, no base file to pad"
+    if file_slice.log_files:
+        return "has log files, to be compacted before it is padded"
+    if file_slice.base_file.size_bytes < 0:
+        return "size of its base file is unknown"
+    if file_slice.base_file.size_bytes >= options.small_file_limit_bytes:
+        return f"at or above the small-file limit of {options.small_file_limit_bytes} bytes"
+    return None

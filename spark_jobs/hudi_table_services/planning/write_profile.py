@@ -1,0 +1,76 @@
+"""Values a commit stores beside its data: the workload profile and the final metadata (HoodieCommitMetadata)."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.file_sizing import BucketKind, FileSizingPlan
+from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
+
+
+def workload_profile(
+    plan: FileSizingPlan,
+    snapshot: TableSnapshot,
+    operation: WriteOperation,
+    extra_metadata: Mapping[str, str],
+) -> CommitMetadata:
+    """Content of the inflight instant: what is going to be written where.
+
+    Other writers read it to detect conflicts; per partition first the inserts under an empty file id, then each
+    file group to be rewritten with the slice it will be merged with.
+    """
+    current = {s.file_group_id: s.base_instant_time for s in snapshot.all_slices}
+    stats: dict[str, tuple[WriteStat, ...]] = {}
+    for partition in plan.partitions:
+        path = partition.partition_path
+        inserts = sum(b.insert_count for b in partition.buckets if b.kind is BucketKind.INSERT)
+        rewritten = [b for b in partition.buckets if b.file_id is not None]
+        stats[path] = (
+            WriteStat(file_id="", partition_path=path, path="", num_inserts=inserts),
+            *(
+                WriteStat(
+                    file_id=b.file_id or "",
+                    partition_path=path,
+                    path="",
+                    prev_commit=current[FileGroupId(path, b.file_id or "")],
+                    num_update_writes=b.update_count,
+                    num_inserts=b.insert_count,
+                )
+                for b in rewritten
+            ),
+        )
+    return CommitMetadata(
+        operation_type=operation, partition_to_write_stats=stats, extra_metadata=extra_metadata
+    )
+
+
+def commit_metadata(
+    stats: Iterable[WriteStat],
+    operation: WriteOperation,
+    extra_metadata: Mapping[str, str],
+    replaced: Mapping[str, tuple[str, ...]] | None,
+) -> CommitMetadata:
+    """Content of the completed instant, partitions and files in a stable order."""
+    by_partition: dict[str, list[WriteStat]] = defaultdict(list)
+    for stat in stats:
+        by_partition[stat.partition_path].append(stat)
+    return CommitMetadata(
+        operation_type=operation,
+        partition_to_write_stats={
+            path: tuple(sorted(by_partition[path], key=lambda s: s.path)) for path in sorted(by_partition)
+        },
+        extra_metadata=extra_metadata,
+        partition_to_replace_file_ids=replaced,
+    )
+
+
+def replaced_file_ids(
+    snapshot: TableSnapshot, partition_paths: Iterable[str]
+) -> dict[str, tuple[str, ...]]:
+    """File groups that disappear when the given partitions are overwritten."""
+    return {
+        path: tuple(sorted(s.file_group_id.file_id for s in snapshot.slices_of(path)))
+        for path in sorted(partition_paths)
+        if snapshot.slices_of(path)
+    }

@@ -1,0 +1,78 @@
+"""What all tests share: groups by folder, Hypothesis profiles, one Spark session."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TESTS = Path(__file__).parent
+
+GROUPS = {
+    "unit": "no Spark, no network, no sleep",
+    "spark": "the engine on a local Spark session",
+    "e2e": "whole jobs in processes of their own",
+    "conformance": "other implementations of Hudi judge our tables",
+}
+
+# Deterministic by default, so that a red run is red again; `HYPOTHESIS_PROFILE=deep` explores.
+settings.register_profile(
+    "default",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    max_examples=100,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("deep", settings.get_profile("default"), derandomize=False, max_examples=5000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for group, meaning in GROUPS.items():
+        config.addinivalue_line("markers", f"{group}: {meaning} (every test in tests/{group})")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        group = item.path.relative_to(TESTS).parts[0]
+        if group not in GROUPS:
+            raise pytest.UsageError(
+                f"{item.path} belongs to no group: put it under one of {', '.join(GROUPS)}."
+            )
+        item.add_marker(group)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
+    """The session that all tests of a run share: a start costs more than most tests.
+
+    Two cores, and a second try for each task, so that what Spark does after a failed attempt can be tested.
+    """
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    scratch = tmp_path_factory.mktemp("spark")
+    session = (
+        SparkSession.builder.master("local[2,2]")
+        .appName("tests")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.memory", "2g")
+        .config("spark.local.dir", str(scratch / "local"))
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
