@@ -1,0 +1,1 @@
+"""Requests and results of jobs, versioned JSON."""

@@ -1,0 +1,190 @@
+"""Write one base file: marker first, row groups of bounded size, footer with bloom filter and key range.
+
+Follows HoodieParquetWriter and HoodieCreateHandle of Hudi 1.2 in everything other writers rely on.
+"""
+
+from dataclasses import dataclass
+from types import TracebackType
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from hudi_table_services.execution.parquet_format import ParquetFormat, dictionary_columns
+from hudi_table_services.hudi_format.bloom_filter import SimpleBloomFilter
+from hudi_table_services.hudi_format.footer import base_file_footer
+from hudi_table_services.hudi_format.markers import MarkerKind, marker_path
+from hudi_table_services.model.data_file import BaseFile
+from hudi_table_services.model.schema import META_COLUMNS
+from hudi_table_services.storage.storage import Storage
+
+COMMIT_TIME, SEQUENCE_NUMBER, RECORD_KEY, PARTITION_PATH, FILE_NAME = META_COLUMNS
+_CONSTANT = pa.dictionary(pa.int32(), pa.string())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BloomSettings:
+    """Sizing of the footer's bloom filter (``hoodie.index.bloom.fpp``, ``…filter.dynamic.max.entries``)."""
+
+    false_positive_rate: float = 1e-9
+    max_entries: int = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaseFileSpec:
+    """One base file to be written.
+
+    Attributes:
+        expected_rows: upper bound of its rows; sizes the bloom filter.
+        data_schema: Arrow schema of the user's columns.
+        avro_schema_json: Avro schema with meta fields for the footer.
+        marker_kind: CREATE for a new file group, MERGE for the next slice of an old one.
+    """
+
+    base_file: BaseFile
+    partition_path: str
+    expected_rows: int
+    data_schema: pa.Schema
+    avro_schema_json: str
+    marker_kind: MarkerKind
+
+    @property
+    def path(self) -> str:
+        name = self.base_file.file_name
+        return f"{self.partition_path}/{name}" if self.partition_path else name
+
+
+class BaseFileWriter:
+    """Streams rows into one base file. Leaving the `with` block normally closes it; an error leaves no footer."""
+
+    def __init__(
+        self, storage: Storage, spec: BaseFileSpec, parquet: ParquetFormat, bloom: BloomSettings
+    ) -> None:
+        self._storage = storage
+        self._spec = spec
+        self._parquet = parquet
+        self._bloom = SimpleBloomFilter.sized_for(
+            max(1, spec.expected_rows), bloom.false_positive_rate, bloom.max_entries
+        )
+        self._key_range: tuple[str, str] | None = None
+        self._pending: list[pa.Table] = []
+        self._pending_bytes = 0
+        self._sink: BinaryIO | None = None
+        self._writer: pq.ParquetWriter | None = None
+        self.row_count = 0
+        storage.write(marker_path(spec.base_file.instant_time, spec.path, spec.marker_kind), b"")
+
+    def __enter__(self) -> "BaseFileWriter":
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error_type is None:
+            self.close()
+        elif self._sink is not None:
+            self._sink.close()
+
+    def write(self, rows: pa.Table) -> None:
+        """Append rows: the user's columns plus commit time, sequence number and record key.
+
+        Partition path and file name are the same for every row and are added here.
+        """
+        if rows.num_rows == 0:
+            return
+        self._pending.append(rows)
+        self._pending_bytes += rows.nbytes
+        self.row_count += rows.num_rows
+        if self._pending_bytes >= self._parquet.row_group_bytes:
+            self._write_row_group()
+
+    def close(self) -> None:
+        """Write the last row group and the footer; the file is complete on storage afterwards."""
+        self._write_row_group()
+        writer = self._writer or self._open(self._empty_rows())
+        low, high = self._key_range or (None, None)
+        writer.add_key_value_metadata(
+            base_file_footer(self._spec.avro_schema_json, self._bloom, low, high)
+        )
+        writer.close()
+        assert self._sink is not None  # noqa: S101 - `_open` sets it
+        self._sink.close()
+
+    def _empty_rows(self) -> pa.Table:
+        names = [pa.field(name, pa.string()) for name in (COMMIT_TIME, SEQUENCE_NUMBER, RECORD_KEY)]
+        return self._with_constants(pa.schema([*names, *self._spec.data_schema]).empty_table())
+
+    def _write_row_group(self) -> None:
+        if not self._pending:
+            return
+        table = pa.concat_tables(self._pending).combine_chunks()
+        self._pending, self._pending_bytes = [], 0
+        self._index_keys(table[RECORD_KEY])
+        table = self._with_constants(table)
+        writer = self._writer or self._open(table)
+        writer.write_table(table, row_group_size=max(1, table.num_rows))
+
+    def _open(self, first_rows: pa.Table) -> pq.ParquetWriter:
+        self._sink = self._storage.open_writer(self._spec.path)
+        self._writer = self._parquet.open_writer(
+            self._sink, first_rows.schema, dictionary_columns(first_rows)
+        )
+        return self._writer
+
+    def _with_constants(self, rows: pa.Table) -> pa.Table:
+        size = rows.num_rows
+        constants = {
+            PARTITION_PATH: constant_text(self._spec.partition_path, size),
+            FILE_NAME: constant_text(self._spec.base_file.file_name, size),
+        }
+        columns: list[pa.Array | pa.ChunkedArray] = []
+        fields: list[pa.Field] = []
+        for name in META_COLUMNS:
+            column = constants.get(name)
+            columns.append(rows[name] if column is None else column)
+            fields.append(pa.field(name, pa.string() if column is None else _CONSTANT))
+        for field in self._spec.data_schema:
+            columns.append(rows[field.name])
+            fields.append(field)
+        return pa.Table.from_arrays(columns, schema=pa.schema(fields))
+
+    def _index_keys(self, keys: pa.ChunkedArray) -> None:
+        for chunk in keys.chunks:
+            if len(chunk) == 0:
+                continue
+            offsets, data = utf8_buffers(chunk)
+            self._bloom.add_keys(offsets, data)
+            bounds = pc.min_max(chunk)
+            low, high = bounds["min"].as_py(), bounds["max"].as_py()
+            if self._key_range is not None:
+                low, high = min(low, self._key_range[0]), max(high, self._key_range[1])
+            self._key_range = (low, high)
+
+
+def constant_text(value: str, row_count: int) -> pa.DictionaryArray:
+    """A column that holds one text in every row, at the cost of its indices."""
+    indices = pa.array(np.zeros(row_count, dtype=np.int32))
+    return pa.DictionaryArray.from_arrays(indices, pa.array([value], pa.string()))
+
+
+def utf8_buffers(keys: pa.StringArray) -> tuple[np.ndarray, np.ndarray]:
+    """Offsets (rows + 1) and UTF-8 bytes of a string array without nulls, sharing its memory."""
+    _, offset_buffer, data_buffer = keys.buffers()
+    offsets = np.frombuffer(offset_buffer, dtype=np.int32)[keys.offset : keys.offset + len(keys) + 1]
+    data = np.frombuffer(data_buffer, dtype=np.uint8) if data_buffer is not None else np.empty(0, np.uint8)
+    return offsets, data
+
+
+def new_record_columns(
+    rows: pa.RecordBatch | pa.Table, commit_time: str, sequence_prefix: str, first_sequence: int
+) -> tuple[pa.Array, pa.Array]:
+    """Commit time and sequence number (``<instant>_<task>_<row>``) of rows written by this commit."""
+    size = rows.num_rows
+    numbers = pc.cast(pa.array(np.arange(first_sequence, first_sequence + size)), pa.string())
+    sequence = pc.binary_join_element_wise(pa.scalar(f"{commit_time}_{sequence_prefix}"), numbers, "_")
+    return pa.repeat(pa.scalar(commit_time), size), sequence

@@ -1,0 +1,224 @@
+"""Write file groups: one Spark task each merges its changes, appends its inserts and returns a write stat."""
+
+import time
+import uuid
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hudi_table_services.errors import ObjectExistsError
+from hudi_table_services.execution.base_file_writer import (
+    COMMIT_TIME,
+    RECORD_KEY,
+    SEQUENCE_NUMBER,
+    BaseFileSpec,
+    BaseFileWriter,
+    BloomSettings,
+    new_record_columns,
+)
+from hudi_table_services.execution.merging import MergeCounts, Merger, base_row_batches
+from hudi_table_services.execution.parquet_format import ParquetFormat
+from hudi_table_services.execution.staging import (
+    BASE_ROW_COLUMN,
+    CHANGE_COLUMN,
+    KEY_COLUMN,
+    StagedBatch,
+    StagedReader,
+    StagedRows,
+)
+from hudi_table_services.hudi_format.markers import MarkerKind
+from hudi_table_services.hudi_format.partition_metadata import encode_partition_metadata
+from hudi_table_services.model.data_file import BaseFile, WriteToken
+from hudi_table_services.model.file_group import FileSlice
+from hudi_table_services.model.write_stat import NEW_FILE_GROUP, WriteStat
+from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.storage import Storage
+
+PARTITION_METADATA_FILE = ".hoodie_partition_metadata"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteJob:
+    """What all tasks of one commit share.
+
+    Attributes:
+        instant_time: requested time of the commit.
+        data_schema: Arrow schema of the user's columns in the writer schema.
+        avro_schema_json: writer schema with meta fields, for footers.
+        ordering_fields: compared in merges when event time decides; empty: incoming rows win.
+    """
+
+    storage: Storage
+    instant_time: str
+    data_schema: pa.Schema
+    avro_schema_json: str
+    parquet: ParquetFormat
+    bloom: BloomSettings
+    ordering_fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteTask:
+    """One file group to write.
+
+    Attributes:
+        number: position in the commit; part of sequence numbers.
+        current: slice to merge with; None: a new file group.
+        inserts: staged rows appended, in order.
+        changes: routed batches of this file group.
+    """
+
+    number: int
+    partition_path: str
+    file_id: str
+    current: FileSlice | None
+    inserts: tuple[StagedRows, ...] = ()
+    changes: tuple[StagedBatch, ...] = ()
+
+    @property
+    def insert_count(self) -> int:
+        return sum(run.row_count for run in self.inserts)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFileGroup:
+    """Outcome of a task: the stat for the commit, and rows that lost to newer ones of the table."""
+
+    stat: WriteStat
+    older_incoming_count: int
+
+
+def new_file_id() -> str:
+    """``<uuid>-0``: no underscore and no dot, as file-name parsers demand."""
+    return f"{uuid.uuid4()}-0"
+
+
+def write_file_group(job: WriteJob, task: WriteTask) -> WrittenFileGroup:
+    """Run on an executor. A retry writes another file under another token; leftovers are removed by the job."""
+    started = time.monotonic()
+    changes = _load_changes(job, task)
+    base_file = BaseFile(
+        file_id=task.file_id, write_token=str(_write_token(task.number)), instant_time=job.instant_time
+    )
+    _ensure_partition_metadata(job, task.partition_path)
+    base_rows = _base_row_count(job.storage, task.current)
+    spec = BaseFileSpec(
+        base_file=base_file,
+        partition_path=task.partition_path,
+        expected_rows=base_rows + task.insert_count,
+        data_schema=job.data_schema,
+        avro_schema_json=job.avro_schema_json,
+        marker_kind=MarkerKind.CREATE if task.current is None else MarkerKind.MERGE,
+    )
+    with BaseFileWriter(job.storage, spec, job.parquet, job.bloom) as writer:
+        counts = _merge(job, task, changes, writer)
+        _append_inserts(job, task, 0 if changes is None else changes.num_rows, writer)
+    elapsed_ms = int((time.monotonic() - started) * 1000)
+    return WrittenFileGroup(_stat(job, task, spec, writer, counts, elapsed_ms), counts.kept_older_incoming)
+
+
+def _merge(job: WriteJob, task: WriteTask, changes: pa.Table | None, writer: BaseFileWriter) -> MergeCounts:
+    path = task.current.base_file_path if task.current else None
+    if path is None:
+        return MergeCounts()
+    merger = Merger(changes, job.ordering_fields) if changes is not None else None
+    for rows in base_row_batches(job.storage, path, job.data_schema):
+        writer.write(rows if merger is None else merger.apply(rows))
+    return merger.counts if merger is not None else MergeCounts()
+
+
+def _append_inserts(job: WriteJob, task: WriteTask, first_sequence: int, writer: BaseFileWriter) -> None:
+    reader = StagedReader(job.storage)
+    sequence = first_sequence
+    for batch in reader.iter_rows(task.inserts):
+        writer.write(_as_records(job, task, pa.Table.from_batches([batch]), sequence))
+        sequence += batch.num_rows
+    reader.close()
+
+
+def _load_changes(job: WriteJob, task: WriteTask) -> pa.Table | None:
+    """Incoming rows of the file group in the order of the base rows they hit, ready to take their place."""
+    if not task.changes:
+        return None
+    reader = StagedReader(job.storage)
+    table = pa.Table.from_batches([reader.read(batch) for batch in task.changes])
+    reader.close()
+    order = np.argsort(table[BASE_ROW_COLUMN].to_numpy(), kind="stable")
+    table = table.take(pa.array(order)).combine_chunks()
+    records = _as_records(job, task, table, 0)
+    for name in (BASE_ROW_COLUMN, CHANGE_COLUMN):
+        records = records.append_column(name, table[name])
+    return records
+
+
+def _as_records(job: WriteJob, task: WriteTask, rows: pa.Table, first_sequence: int) -> pa.Table:
+    """The user's columns with commit time, sequence number and key of this commit in front."""
+    commit_time, sequence = new_record_columns(rows, job.instant_time, str(task.number), first_sequence)
+    present = set(rows.schema.names)
+    data = [
+        # Rows that only delete come without the columns nobody needs.
+        rows[field.name] if field.name in present else pa.nulls(rows.num_rows, field.type)
+        for field in job.data_schema
+    ]
+    columns = [commit_time, sequence, rows[KEY_COLUMN], *data]
+    meta = [pa.field(name, pa.string()) for name in (COMMIT_TIME, SEQUENCE_NUMBER, RECORD_KEY)]
+    return pa.Table.from_arrays(columns, schema=pa.schema([*meta, *job.data_schema]))
+
+
+def _base_row_count(storage: Storage, current: FileSlice | None) -> int:
+    path = current.base_file_path if current else None
+    if path is None:
+        return 0
+    with storage.open_reader(path) as source:
+        return int(pq.ParquetFile(source, pre_buffer=False).metadata.num_rows)
+
+
+def _ensure_partition_metadata(job: WriteJob, partition_path: str) -> None:
+    """Without this file real Hudi reads the partition as empty."""
+    path = f"{partition_path}/{PARTITION_METADATA_FILE}" if partition_path else PARTITION_METADATA_FILE
+    if job.storage.exists(path):
+        return
+    depth = len(partition_path.split("/")) if partition_path else 0
+    content = encode_partition_metadata(job.instant_time, depth, SystemClock().now())
+    try:
+        job.storage.create(path, content)
+    except ObjectExistsError:
+        pass  # a neighbouring task of the same partition was first
+
+
+def _write_token(number: int) -> WriteToken:
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    if context is None:
+        return WriteToken(task_partition=number, stage=0, attempt=0)
+    return WriteToken(
+        task_partition=number, stage=context.stageId(), attempt=context.taskAttemptId()
+    )
+
+
+def _stat(
+    job: WriteJob,
+    task: WriteTask,
+    spec: BaseFileSpec,
+    writer: BaseFileWriter,
+    counts: MergeCounts,
+    elapsed_ms: int,
+) -> WriteStat:
+    previous = task.current.base_file if task.current else None
+    return WriteStat(
+        file_id=task.file_id,
+        partition_path=task.partition_path,
+        path=spec.path,
+        prev_commit=previous.instant_time if previous else NEW_FILE_GROUP,
+        prev_base_file=previous.file_name if previous else None,
+        num_writes=writer.row_count,
+        num_inserts=task.insert_count,
+        num_update_writes=counts.updated,
+        num_deletes=counts.deleted,
+        file_size_bytes=job.storage.size(spec.path),
+        total_create_time_ms=0 if previous else elapsed_ms,
+        total_upsert_time_ms=elapsed_ms if previous else 0,
+    )

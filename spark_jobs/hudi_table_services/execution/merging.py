@@ -1,0 +1,133 @@
+"""Merge incoming rows into a base file while streaming it, row batch by row batch.
+
+Peak memory: the incoming rows of one file group plus a bounded number of row batches, whatever the file's size.
+Follows HoodieMergeHandle of Hudi 1.2: untouched rows keep commit time and sequence number.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from hudi_table_services.execution.arrow_schema import conform
+from hudi_table_services.execution.base_file_writer import COMMIT_TIME, RECORD_KEY, SEQUENCE_NUMBER
+from hudi_table_services.execution.staging import BASE_ROW_COLUMN, CHANGE_COLUMN
+from hudi_table_services.storage.storage import Storage
+
+BATCH_ROWS = 65_536
+
+
+class Change(IntEnum):
+    """What an incoming row does to the base row with its key."""
+
+    UPDATE = 0
+    DELETE = 1
+    """A soft delete (``_hoodie_is_deleted``): subject to event-time ordering like an update."""
+    DELETE_ALWAYS = 2
+    """A hard delete, or the old place of a row that moved: no ordering is asked."""
+
+
+@dataclass(slots=True)
+class MergeCounts:
+    """Rows touched by a merge."""
+
+    updated: int = 0
+    deleted: int = 0
+    kept_older_incoming: int = 0
+    """Incoming rows that lost to a base row with a larger ordering value."""
+
+
+def base_row_batches(storage: Storage, path: str, data_schema: pa.Schema) -> Iterator[pa.Table]:
+    """Rows of a base file in file order, conformed to the writer schema, with the three meta columns kept.
+
+    File name and partition path are not read: they are the same for all rows of the new file.
+    """
+    with storage.open_reader(path) as source:
+        file = pq.ParquetFile(source, pre_buffer=False)
+        names = file.schema_arrow.names
+        data_columns = [name for name in data_schema.names if name in names]
+        meta = [COMMIT_TIME, SEQUENCE_NUMBER, RECORD_KEY]
+        target = pa.schema([pa.field(name, pa.string()) for name in meta] + list(data_schema))
+        for batch in file.iter_batches(BATCH_ROWS, columns=meta + data_columns, use_threads=False):
+            yield conform(pa.Table.from_batches([batch]), target)
+
+
+class Merger:
+    """Applies the changes of one file group to the batches of its base file.
+
+    Args:
+        changes: incoming rows with `BASE_ROW_COLUMN` (row number in the base file) and `CHANGE_COLUMN`, the user's
+            columns and the three meta columns, sorted by base row.
+        ordering_fields: columns compared, first to last, when event time decides; empty: the incoming row wins.
+    """
+
+    def __init__(self, changes: pa.Table, ordering_fields: tuple[str, ...]) -> None:
+        self._rows = changes.drop_columns([BASE_ROW_COLUMN, CHANGE_COLUMN])
+        self._base_rows = changes[BASE_ROW_COLUMN].to_numpy()
+        self._kinds = changes[CHANGE_COLUMN].to_numpy()
+        self._ordering_fields = ordering_fields
+        self._position = 0
+        self.counts = MergeCounts()
+
+    def apply(self, base: pa.Table) -> pa.Table:
+        """The next batch of the base file after the changes that hit it."""
+        start, self._position = self._position, self._position + base.num_rows
+        low, high = np.searchsorted(self._base_rows, [start, self._position])
+        if low == high:
+            return base
+        hit_rows = self._base_rows[low:high] - start
+        kinds = self._kinds[low:high]
+        incoming = self._rows.slice(low, high - low).select(base.schema.names)
+        wins = self._wins(base, hit_rows, incoming) | (kinds == Change.DELETE_ALWAYS)
+        self.counts.kept_older_incoming += int((~wins).sum())
+        updates = wins & (kinds == Change.UPDATE)
+        deletes = wins & (kinds != Change.UPDATE)
+        self.counts.updated += int(updates.sum())
+        self.counts.deleted += int(deletes.sum())
+        return _replaced(base, incoming, hit_rows, updates, deletes)
+
+    def _wins(self, base: pa.Table, hit_rows: np.ndarray, incoming: pa.Table) -> np.ndarray:
+        """Which incoming rows survive: larger ordering value, a tie goes to the later commit."""
+        if not self._ordering_fields:
+            return np.ones(len(hit_rows), dtype=bool)
+        indices = pa.array(hit_rows)
+        loses = np.zeros(len(hit_rows), dtype=bool)
+        decided = np.zeros(len(hit_rows), dtype=bool)
+        for name in self._ordering_fields:
+            less, equal = compare_ordering(incoming[name], base[name].take(indices))
+            loses |= less & ~decided
+            decided |= ~equal
+        return ~loses
+
+
+def compare_ordering(
+    incoming: pa.ChunkedArray, stored: pa.ChunkedArray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Per row: incoming is less than stored, and the two are equal. A null is below every value."""
+    both = pc.and_(pc.is_valid(incoming), pc.is_valid(stored))
+    less = pc.fill_null(pc.less(incoming, stored), False)
+    less = pc.or_(less, pc.and_(pc.is_null(incoming), pc.is_valid(stored)))
+    equal = pc.if_else(
+        both,
+        pc.fill_null(pc.equal(incoming, stored), False),
+        pc.and_(pc.is_null(incoming), pc.is_null(stored)),
+    )
+    return less.to_numpy(), equal.to_numpy()
+
+
+def _replaced(
+    base: pa.Table, incoming: pa.Table, hit_rows: np.ndarray, updates: np.ndarray, deletes: np.ndarray
+) -> pa.Table:
+    if not updates.any() and not deletes.any():
+        return base
+    picked = np.arange(base.num_rows)
+    picked[hit_rows[updates]] = base.num_rows + np.flatnonzero(updates)
+    if deletes.any():
+        keep = np.ones(base.num_rows, dtype=bool)
+        keep[hit_rows[deletes]] = False
+        picked = picked[keep]
+    return pa.concat_tables([base, incoming]).combine_chunks().take(pa.array(picked))

@@ -1,0 +1,101 @@
+"""How Parquet is written: what real Hudi's merge reads back unchanged, and what costs least.
+
+Lists get the element name ``element``, decimals stay FIXED_LEN_BYTE_ARRAY, timestamps stay INT64 microseconds;
+each of these, done otherwise, corrupts silently when Hudi rewrites the file (docs/on-disk.md).
+"""
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from hudi_table_services.model.schema import META_COLUMNS
+
+_DICTIONARY_SAMPLE_ROWS = 20_000
+_DICTIONARY_MAX_DISTINCT_RATIO = 0.4
+_ALWAYS_PLAIN = ("_hoodie_commit_seqno", "_hoodie_record_key")
+_ALWAYS_DICTIONARY = ("_hoodie_commit_time", "_hoodie_partition_path", "_hoodie_file_name")
+_META_BYTES_PER_ROW = 14.0
+"""Measured: sequence number and key of an average row, compressed; added to a sample without meta columns."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParquetFormat:
+    """Encoding settings of base files.
+
+    Attributes:
+        codec: ``zstd``, ``snappy``, ``gzip``, ``lz4`` or ``none``.
+        codec_level: level of the codec; None: the library's default.
+        row_group_bytes: Arrow bytes gathered for one row group; bounds a writer's memory.
+    """
+
+    codec: str = "zstd"
+    codec_level: int | None = None
+    row_group_bytes: int = 64 << 20
+
+    def open_writer(self, sink: object, schema: pa.Schema, dictionary_columns: list[str]) -> pq.ParquetWriter:
+        return pq.ParquetWriter(
+            sink,
+            schema,
+            compression=self.codec,
+            compression_level=self.codec_level,
+            use_dictionary=dictionary_columns,
+            use_compliant_nested_type=True,
+            store_schema=False,
+            coerce_timestamps=None,
+            write_statistics=True,
+            store_decimal_as_integer=False,
+            version="2.6",
+            data_page_version="1.0",
+        )
+
+
+def dictionary_columns(sample: pa.Table) -> list[str]:
+    """Leaf columns worth a dictionary, judged by the share of distinct values in the first rows."""
+    chosen: list[str] = []
+    head = sample.slice(0, _DICTIONARY_SAMPLE_ROWS)
+    for field in sample.schema:
+        if field.name in _ALWAYS_DICTIONARY:
+            chosen.append(field.name)
+        elif field.name not in _ALWAYS_PLAIN:
+            chosen.extend(_worthy_leaves(field.name, head[field.name]))
+    return chosen
+
+
+def _worthy_leaves(path: str, column: pa.ChunkedArray) -> list[str]:
+    if pa.types.is_dictionary(column.type):
+        return [path]
+    if pa.types.is_nested(column.type):
+        # Leaves of nested columns are few in practice; Parquet falls back by itself when a dictionary grows.
+        return _leaf_paths(path, column.type)
+    if pa.types.is_boolean(column.type) or len(column) == 0:
+        return []
+    distinct = pc.count_distinct(column, mode="all").as_py()
+    return [path] if distinct <= max(1, len(column) * _DICTIONARY_MAX_DISTINCT_RATIO) else []
+
+
+def _leaf_paths(path: str, data_type: pa.DataType) -> list[str]:
+    if pa.types.is_struct(data_type):
+        return [leaf for child in data_type for leaf in _leaf_paths(f"{path}.{child.name}", child.type)]
+    if pa.types.is_list(data_type) or pa.types.is_large_list(data_type):
+        return _leaf_paths(f"{path}.list.element", data_type.value_type)
+    if pa.types.is_map(data_type):
+        key = _leaf_paths(f"{path}.key_value.key", data_type.key_type)
+        return key + _leaf_paths(f"{path}.key_value.value", data_type.item_type)
+    return [path]
+
+
+def encoded_bytes_per_row(table: pa.Table, parquet: ParquetFormat) -> float:
+    """Bytes per row of the rows as they will lie in a base file, footer left out."""
+    sink = pa.BufferOutputStream()
+    data = table.drop_columns([name for name in table.schema.names if name in META_COLUMNS])
+    with parquet.open_writer(sink, data.schema, dictionary_columns(data)) as writer:
+        writer.write_table(data)
+    metadata = pq.ParquetFile(pa.BufferReader(sink.getvalue())).metadata
+    compressed = sum(
+        metadata.row_group(i).column(j).total_compressed_size
+        for i in range(metadata.num_row_groups)
+        for j in range(metadata.num_columns)
+    )
+    return compressed / table.num_rows + _META_BYTES_PER_ROW

@@ -1,0 +1,148 @@
+"""The exchange: rows of a batch staged as Arrow files on the table's own storage.
+
+The input is evaluated exactly once and written as Arrow IPC files; every later step reads the rows and columns
+it needs by random access. Compared with a Spark shuffle this moves each row once from the JVM to Python, never
+back, and a retried task finds the very same rows again, which a shuffle of a non-deterministic input does not
+promise (see docs/adr on the staged exchange).
+
+A staged file holds record batches; all rows of a batch belong to one table partition. Only the attempt whose
+result reached the driver is used, so leftovers of retried or speculative tasks are never read.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import pyarrow as pa
+from pyarrow import ipc
+
+from hudi_table_services.storage.storage import Storage
+
+KEY_COLUMN = "_hoodie_record_key"
+BASE_ROW_COLUMN = "__base_row"
+CHANGE_COLUMN = "__change"
+_COMPRESSION = "lz4"
+
+
+@dataclass(frozen=True, slots=True)
+class StagedBatch:
+    """Some rows of one staged file, all of one table partition.
+
+    Attributes:
+        path: staged file, relative to the base path.
+        batch_index: record batch inside the file.
+        first_row: ordinal of the batch's first row inside the file.
+        row_count: rows of the batch.
+        partition_path: table partition of every row.
+        file_id: file group whose rows these are; None: rows that open or pad file groups (inserts).
+        size_bytes: uncompressed Arrow bytes.
+    """
+
+    path: str
+    batch_index: int
+    first_row: int
+    row_count: int
+    partition_path: str
+    file_id: str | None = None
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StagedRows:
+    """A run of rows inside a staged batch: `start` counts from the batch's first row."""
+
+    batch: StagedBatch
+    start: int
+    row_count: int
+
+
+class StagedFileWriter:
+    """Writes one staged file; the folder is removed with everything in it when the job ends."""
+
+    def __init__(self, storage: Storage, path: str, schema: pa.Schema) -> None:
+        self._path = path
+        self._sink: BinaryIO = storage.open_writer(path)
+        options = ipc.IpcWriteOptions(compression=_COMPRESSION)
+        self._writer = ipc.new_file(self._sink, schema, options=options)
+        self._row_count = 0
+        self.batches: list[StagedBatch] = []
+
+    def write(self, batch: pa.RecordBatch, partition_path: str, file_id: str | None = None) -> None:
+        self._writer.write_batch(batch)
+        self.batches.append(
+            StagedBatch(
+                path=self._path,
+                batch_index=len(self.batches),
+                first_row=self._row_count,
+                row_count=batch.num_rows,
+                partition_path=partition_path,
+                file_id=file_id,
+                size_bytes=batch.nbytes,
+            )
+        )
+        self._row_count += batch.num_rows
+
+    def close(self) -> None:
+        self._writer.close()
+        self._sink.close()
+
+
+class StagedReader:
+    """Random access to staged batches, keeping the last opened file open (runs are ordered by file)."""
+
+    def __init__(self, storage: Storage, columns: Sequence[str] | None = None) -> None:
+        self._storage = storage
+        self._columns = columns
+        self._path: str | None = None
+        self._source: BinaryIO | None = None
+        self._reader: ipc.RecordBatchFileReader | None = None
+
+    def read(self, batch: StagedBatch) -> pa.RecordBatch:
+        """The whole batch, restricted to the wanted columns where given."""
+        return self._open(batch.path).get_batch(batch.batch_index)
+
+    def read_rows(self, rows: StagedRows) -> pa.RecordBatch:
+        return self.read(rows.batch).slice(rows.start, rows.row_count)
+
+    def iter_rows(self, runs: Iterable[StagedRows]) -> Iterator[pa.RecordBatch]:
+        for run in runs:
+            yield self.read_rows(run)
+
+    def close(self) -> None:
+        if self._source is not None:
+            self._source.close()
+        self._path = self._source = self._reader = None
+
+    def _open(self, path: str) -> ipc.RecordBatchFileReader:
+        if self._reader is None or self._path != path:
+            self.close()
+            self._source = self._storage.open_reader(path)
+            self._reader = self._open_ipc(self._source)
+            self._path = path
+        return self._reader
+
+    def _open_ipc(self, source: BinaryIO) -> ipc.RecordBatchFileReader:
+        if self._columns is None:
+            return ipc.open_file(source)
+        names = ipc.open_file(source).schema.names
+        source.seek(0)
+        wanted = [names.index(column) for column in self._columns]
+        return ipc.open_file(source, options=ipc.IpcReadOptions(included_fields=wanted))
+
+
+def whole(batch: StagedBatch) -> StagedRows:
+    return StagedRows(batch, 0, batch.row_count)
+
+
+def rank_range(batches: Sequence[StagedBatch], start: int, stop: int) -> tuple[StagedRows, ...]:
+    """Rows number `start` up to, not including, `stop` of all the batches read one after another."""
+    runs: list[StagedRows] = []
+    position = 0
+    for batch in batches:
+        low, high = max(start, position), min(stop, position + batch.row_count)
+        if low < high:
+            runs.append(StagedRows(batch, low - position, high - low))
+        position += batch.row_count
+        if position >= stop:
+            break
+    return tuple(runs)

@@ -1,0 +1,106 @@
+"""From counted rows to a workload, and from a sizing plan back to rows: which task writes which staged rows."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from hudi_table_services.execution.file_groups import WriteTask
+from hudi_table_services.execution.staging import StagedBatch, rank_range
+from hudi_table_services.model.file_group import FileGroupId, FileSlice
+from hudi_table_services.model.file_sizing import (
+    BucketKind,
+    FileSizingPlan,
+    PartitionWorkload,
+    UpdateWorkload,
+    Workload,
+    WriteBucket,
+)
+from hudi_table_services.model.table_snapshot import TableSnapshot
+
+
+def workload_of(batches: Iterable[StagedBatch], batch_record_size: float | None) -> Workload:
+    """Count the routed rows: inserts by partition, changes by file group."""
+    inserts: dict[str, int] = defaultdict(int)
+    changes: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for batch in batches:
+        if batch.file_id is None:
+            inserts[batch.partition_path] += batch.row_count
+        else:
+            changes[batch.partition_path][batch.file_id] += batch.row_count
+    partitions = tuple(
+        PartitionWorkload(
+            partition_path=path,
+            insert_count=inserts[path],
+            updates=tuple(
+                UpdateWorkload(file_id=file_id, update_count=count)
+                for file_id, count in sorted(changes[path].items())
+            ),
+        )
+        for path in sorted({*inserts, *changes})
+    )
+    return Workload(partitions=partitions, batch_record_size=batch_record_size)
+
+
+def assign_tasks(
+    plan: FileSizingPlan,
+    batches: Sequence[StagedBatch],
+    snapshot: TableSnapshot,
+    new_file_id: Callable[[], str],
+) -> list[WriteTask]:
+    """One task per write bucket. Inserts are dealt out by their rank in the batch, so quotas are met exactly.
+
+    Tasks with most bytes come first: the last to finish then are small.
+    """
+    slices = {s.file_group_id: s for s in snapshot.all_slices}
+    inserts, changes = _by_destination(batches)
+    tasks: list[WriteTask] = []
+    for sizing in plan.partitions:
+        rank = 0
+        for bucket in sizing.buckets:
+            tasks.append(
+                _task(bucket, rank, inserts[sizing.partition_path], changes, slices, new_file_id)
+            )
+            rank += bucket.insert_count
+    order = sorted(range(len(tasks)), key=lambda i: (-plan.buckets[i].expected_size_bytes, i))
+    return [replace(tasks[position], number=number) for number, position in enumerate(order)]
+
+
+def _by_destination(
+    batches: Sequence[StagedBatch],
+) -> tuple[dict[str, list[StagedBatch]], dict[FileGroupId, list[StagedBatch]]]:
+    inserts: dict[str, list[StagedBatch]] = defaultdict(list)
+    changes: dict[FileGroupId, list[StagedBatch]] = defaultdict(list)
+    for batch in batches:
+        if batch.file_id is None:
+            inserts[batch.partition_path].append(batch)
+        else:
+            changes[FileGroupId(batch.partition_path, batch.file_id)].append(batch)
+    return inserts, changes
+
+
+def _task(
+    bucket: WriteBucket,
+    rank: int,
+    inserts: Sequence[StagedBatch],
+    changes: Mapping[FileGroupId, Sequence[StagedBatch]],
+    slices: Mapping[FileGroupId, FileSlice],
+    new_file_id: Callable[[], str],
+) -> WriteTask:
+    runs = rank_range(inserts, rank, rank + bucket.insert_count) if bucket.insert_count else ()
+    if bucket.kind is BucketKind.INSERT or bucket.file_id is None:
+        return WriteTask(
+            number=0,
+            partition_path=bucket.partition_path,
+            file_id=new_file_id(),
+            current=None,
+            inserts=runs,
+        )
+    group = FileGroupId(bucket.partition_path, bucket.file_id)
+    return WriteTask(
+        number=0,
+        partition_path=bucket.partition_path,
+        file_id=bucket.file_id,
+        current=slices[group],
+        inserts=runs,
+        changes=tuple(changes.get(group, ())),
+    )

@@ -1,0 +1,1 @@
+"""Bytes to values and back, as Hudi lays them out. Opens nothing."""

@@ -1,0 +1,180 @@
+"""Bloom filters of base-file footers, bit for bit as Hudi makes them.
+
+Format: footer value of Hudi 0.15 and 1.2; classes SimpleBloomFilter and HoodieDynamicBoundedBloomFilter. All
+integers are big-endian::
+
+    header      int32 version = -1; int32 hashes; byte hash type (1 = murmur); int32 bits
+    SIMPLE      header; bits, the least significant of each byte first
+    DYNAMIC_V0  header; int32 keys per row; int32 keys in the last row; int32 rows; per row one SIMPLE
+
+Keys are given as Arrow stores text: offsets into one array of UTF-8 bytes.
+"""
+
+import base64
+import binascii
+import math
+import struct
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hudi_table_services.errors import MalformedMetadataError
+from hudi_table_services.hudi_format.murmur_hash import key_blocks
+
+SIMPLE = "SIMPLE"
+DYNAMIC = "DYNAMIC_V0"
+
+_HEADER = struct.Struct(">iiBi")
+_DYNAMIC_HEADER = struct.Struct(">iii")
+_VERSION = -1
+_MURMUR = 1
+_MOST_HASHES = 1000
+
+Offsets = npt.NDArray[np.int32] | npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
+Flags = npt.NDArray[np.bool_]
+
+
+class BloomFilter(Protocol):
+    """What every kind can be asked."""
+
+    def contains(self, offsets: Offsets, data: Bytes) -> Flags:
+        """Per key: False: certainly never added; True: probably added."""
+        ...
+
+
+class SimpleBloomFilter:
+    """One row of bits.
+
+    Attributes:
+        bit_count: length in bits.
+        hash_count: bits set per key.
+    """
+
+    def __init__(self, bit_count: int, hash_count: int, bits: Flags | None = None) -> None:
+        self.bit_count = bit_count
+        self.hash_count = hash_count
+        self._bits = np.zeros(bit_count, dtype=np.bool_) if bits is None else bits
+
+    @classmethod
+    def sized_for(cls, entries: int, fpp: float, max_entries: int) -> "SimpleBloomFilter":
+        """Of the size Hudi gives a filter for so many keys (BloomFilterUtils).
+
+        More keys than `max_entries` share the bits of `max_entries`, with the number of hashes that is best for
+        their true number: more false positives, no growth.
+
+        Args:
+            entries: expected number of keys; counts below 1 are taken as 1.
+            fpp: wanted rate of false positives, between 0 and 1.
+            max_entries: keys beyond which the filter stays as it is.
+        """
+        capacity = max(1, min(entries, max_entries))
+        bits = math.ceil(capacity * (-math.log(fpp) / (math.log(2) * math.log(2))))
+        if entries <= max_entries:
+            return cls(bits, math.ceil(math.log(2) * bits / capacity))
+        return cls(bits, max(1, round(math.log(2) * bits / entries)))
+
+    def add_keys(self, offsets: Offsets, data: Bytes) -> None:
+        """Add n keys.
+
+        Args:
+            offsets: n + 1 positions in `data`; key i lies between positions i and i + 1.
+            data: UTF-8 bytes of all keys.
+        """
+        for block in key_blocks(offsets, data):
+            for _ in range(self.hash_count):
+                self._bits[block.next_positions(self.bit_count)] = True
+
+    def contains(self, offsets: Offsets, data: Bytes) -> Flags:
+        """Per key: False: certainly never added; True: probably added."""
+        found = np.zeros(len(offsets) - 1, dtype=np.bool_)
+        for block in key_blocks(offsets, data):
+            for _ in range(self.hash_count):
+                is_set = self._bits[block.next_positions(self.bit_count)]
+                # Most absent keys miss within a few hashes: go on with the others only.
+                if not is_set.all():
+                    block = block.where(is_set)
+            found[block.rows] = True
+        return found
+
+    def to_bytes(self) -> bytes:
+        """Serialised form."""
+        header = _HEADER.pack(_VERSION, self.hash_count, _MURMUR, self.bit_count)
+        return header + np.packbits(self._bits, bitorder="little").tobytes()
+
+    def to_base64(self) -> str:
+        """Footer value; goes with type code `SIMPLE`."""
+        return base64.b64encode(self.to_bytes()).decode("ascii")
+
+
+class DynamicBloomFilter:
+    """Rows of bits, added as keys came in. Read only: we write simple filters, which are of the right size."""
+
+    def __init__(self, rows: tuple[SimpleBloomFilter, ...]) -> None:
+        self.rows = rows
+
+    def contains(self, offsets: Offsets, data: Bytes) -> Flags:
+        """Per key: False: certainly never added; True: probably added."""
+        found = np.zeros(len(offsets) - 1, dtype=np.bool_)
+        for row in self.rows:
+            found |= row.contains(offsets, data)
+        return found
+
+
+def decode_bloom_filter(text: str, type_code: str) -> BloomFilter:
+    """Read a footer value.
+
+    Args:
+        text: base64.
+        type_code: `SIMPLE` (also where a footer names none) or `DYNAMIC_V0`.
+
+    Raises:
+        MalformedMetadataError: not base64, an unknown type code or hash, or a length that contradicts the header.
+    """
+    try:
+        data = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise MalformedMetadataError(f"Bloom filter: not base64: {error}") from None
+    if type_code not in (SIMPLE, DYNAMIC):
+        raise MalformedMetadataError(f"Bloom filter: unknown type code {type_code!r}.")
+    reader = _Reader(data)
+    decoded = reader.simple() if type_code == SIMPLE else reader.dynamic()
+    if reader.position != len(data):
+        raise MalformedMetadataError(f"Bloom filter: {len(data) - reader.position} bytes too many.")
+    return decoded
+
+
+class _Reader:
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self.position = 0
+
+    def simple(self) -> SimpleBloomFilter:
+        hashes, bit_count = self._header()
+        packed = np.frombuffer(self._take((bit_count + 7) // 8), dtype=np.uint8)
+        bits = np.unpackbits(packed, count=bit_count, bitorder="little").astype(np.bool_)
+        return SimpleBloomFilter(bit_count, hashes, bits)
+
+    def dynamic(self) -> DynamicBloomFilter:
+        self._header()
+        _, _, rows = _DYNAMIC_HEADER.unpack(self._take(_DYNAMIC_HEADER.size))
+        if rows < 1:
+            raise MalformedMetadataError(f"Bloom filter: {rows} rows.")
+        return DynamicBloomFilter(tuple(self.simple() for _ in range(rows)))
+
+    def _header(self) -> tuple[int, int]:
+        version, hashes, hash_type, bit_count = _HEADER.unpack(self._take(_HEADER.size))
+        if version != _VERSION or hash_type != _MURMUR or bit_count < 1 or not 1 <= hashes <= _MOST_HASHES:
+            raise MalformedMetadataError(
+                f"Bloom filter: version {version}, hash type {hash_type}, {hashes} hashes, {bit_count} bits "
+                "are not those of a filter Hudi writes."
+            )
+        return hashes, bit_count
+
+    def _take(self, size: int) -> bytes:
+        piece = self._data[self.position : self.position + size]
+        if len(piece) < size:
+            raise MalformedMetadataError(f"Bloom filter: ends after {len(self._data)} bytes, in its middle.")
+        self.position += size
+        return piece

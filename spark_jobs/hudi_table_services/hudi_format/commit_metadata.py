@@ -1,0 +1,109 @@
+"""Commit metadata: JSON in table version 6, Avro from version 8 on (HoodieCommitMetadata, Hudi 0.15 and 1.2).
+
+A replace commit is a commit that names, besides what it wrote, the file groups it replaced.
+"""
+
+from collections.abc import Mapping
+
+from hudi_table_services.hudi_format import write_stats
+from hudi_table_services.hudi_format.avro_container import (
+    MAGIC,
+    container_record_name,
+    decode_container,
+    encode_container,
+)
+from hudi_table_services.hudi_format.json_text import decode_json_object, encode_json
+from hudi_table_services.hudi_format.timeline_schemas import COMMIT_METADATA, REPLACE_COMMIT_METADATA
+from hudi_table_services.hudi_format.untyped import Untyped
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
+
+_WHAT = "commit metadata"
+_REPLACED = "partitionToReplaceFileIds"
+
+
+def encode_commit_metadata(metadata: CommitMetadata, version: TableVersion) -> bytes:
+    """Content of a completed commit, delta commit or replace commit, or of an inflight workload profile.
+
+    Args:
+        metadata: what was written; a replace commit where `partition_to_replace_file_ids` is not None.
+        version: version of the table, which decides between JSON and Avro.
+    """
+    if not version.stores_commit_metadata_as_avro:
+        return encode_json(_json_record(metadata))
+    replaces = metadata.partition_to_replace_file_ids is not None
+    return encode_container(REPLACE_COMMIT_METADATA if replaces else COMMIT_METADATA, _avro_record(metadata))
+
+
+def decode_commit_metadata(data: bytes) -> CommitMetadata:
+    """Read JSON or Avro, whichever it is. Fields of other releases are skipped at the top level.
+
+    An operation this release does not know is read as `WriteOperation.UNKNOWN`.
+
+    Raises:
+        MalformedMetadataError: neither, or a field has an impossible value. No bytes at all are neither.
+    """
+    if not data.startswith(MAGIC):
+        return _commit_metadata(Untyped(decode_json_object(data, _WHAT), _WHAT))
+    is_plain = container_record_name(data) == COMMIT_METADATA["name"]
+    record = decode_container(COMMIT_METADATA if is_plain else REPLACE_COMMIT_METADATA, data)
+    return _commit_metadata(Untyped(record, _WHAT))
+
+
+def _json_record(metadata: CommitMetadata) -> dict[str, object]:
+    record: dict[str, object] = {
+        "partitionToWriteStats": {
+            path: [write_stats.json_record(stat) for stat in stats]
+            for path, stats in metadata.partition_to_write_stats.items()
+        },
+        "compacted": metadata.compacted,
+        "extraMetadata": dict(metadata.extra_metadata),
+        "operationType": metadata.operation_type.value,
+    }
+    return record | _replaced(metadata)
+
+
+def _avro_record(metadata: CommitMetadata) -> dict[str, object]:
+    record: dict[str, object] = {
+        "partitionToWriteStats": {
+            path: [write_stats.avro_record(stat) for stat in stats]
+            for path, stats in metadata.partition_to_write_stats.items()
+        },
+        "compacted": metadata.compacted,
+        "extraMetadata": dict(metadata.extra_metadata),
+        # Null in every real file, although the schema's default is 1.
+        "version": None,
+        "operationType": metadata.operation_type.value,
+    }
+    return record | _replaced(metadata)
+
+
+def _replaced(metadata: CommitMetadata) -> dict[str, object]:
+    replaced = metadata.partition_to_replace_file_ids
+    return {} if replaced is None else {_REPLACED: {path: list(ids) for path, ids in replaced.items()}}
+
+
+def _commit_metadata(record: Untyped) -> CommitMetadata:
+    return CommitMetadata(
+        operation_type=_operation(record.optional_text("operationType")),
+        partition_to_write_stats={
+            path: tuple(write_stats.write_stat(stat, path) for stat in stats)
+            for path, stats in record.record_lists("partitionToWriteStats").items()
+        },
+        extra_metadata=record.text_map("extraMetadata"),
+        compacted=record.flag("compacted"),
+        partition_to_replace_file_ids=_replaced_file_ids(record),
+    )
+
+
+def _operation(text: str | None) -> WriteOperation:
+    try:
+        return WriteOperation(text or WriteOperation.UNKNOWN)
+    except ValueError:
+        return WriteOperation.UNKNOWN
+
+
+def _replaced_file_ids(record: Untyped) -> Mapping[str, tuple[str, ...]] | None:
+    if not record.has(_REPLACED):
+        return None
+    return record.text_lists(_REPLACED)

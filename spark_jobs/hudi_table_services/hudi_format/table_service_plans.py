@@ -1,0 +1,125 @@
+"""Plans and results of table services as Avro container files (TimelineMetadataUtils, Hudi 0.15 and 1.2).
+
+Every `decode_…` raises MalformedMetadataError on bytes that are not a container file of that kind. The file of
+a pending instant may be empty in many states; what that means is the caller's business.
+"""
+
+from hudi_table_services.hudi_format import timeline_schemas as schemas
+from hudi_table_services.hudi_format.avro_container import decode_container, encode_container
+from hudi_table_services.hudi_format.plan_codecs import (
+    CLEAN_METADATA,
+    CLEAN_PLAN,
+    COMPACTION_PLAN,
+    REQUESTED_REPLACE,
+    RESTORE_METADATA,
+    RESTORE_PLAN,
+    ROLLBACK_METADATA,
+    ROLLBACK_PLAN,
+    SAVEPOINT_METADATA,
+)
+from hudi_table_services.model.table_service_plans import (
+    CLUSTER,
+    CleanMetadata,
+    CleanPlan,
+    ClusteringPlan,
+    CompactionPlan,
+    RequestedReplace,
+    RestoreMetadata,
+    RestorePlan,
+    RollbackMetadata,
+    RollbackPlan,
+    SavepointMetadata,
+)
+
+
+def encode_requested_replace(plan: ClusteringPlan | None) -> bytes:
+    """Content of a requested replace commit: with a clustering plan, or, for an overwrite, all null."""
+    record = REQUESTED_REPLACE.to_avro(RequestedReplace(operation_type=CLUSTER, clustering_plan=plan))
+    if plan is None:
+        record = dict.fromkeys(record)
+    return encode_container(schemas.REQUESTED_REPLACE, record)
+
+
+def decode_requested_replace(data: bytes) -> RequestedReplace:
+    """Content of ``replacecommit.requested`` and ``clustering.requested``."""
+    return REQUESTED_REPLACE.from_avro(decode_container(schemas.REQUESTED_REPLACE, data))
+
+
+def encode_compaction_plan(plan: CompactionPlan) -> bytes:
+    """Content of ``compaction.requested``."""
+    return encode_container(schemas.COMPACTION_PLAN, COMPACTION_PLAN.to_avro(plan))
+
+
+def decode_compaction_plan(data: bytes) -> CompactionPlan:
+    """Content of ``compaction.requested`` and ``logcompaction.requested``."""
+    return COMPACTION_PLAN.from_avro(decode_container(schemas.COMPACTION_PLAN, data))
+
+
+def encode_clean_plan(plan: CleanPlan) -> bytes:
+    """Content of ``clean.requested``. Hudi fails on relative paths in plans of version 2."""
+    return encode_container(schemas.CLEAN_PLAN, CLEAN_PLAN.to_avro(plan))
+
+
+def decode_clean_plan(data: bytes) -> CleanPlan:
+    """Content of ``clean.requested`` (and, in table version 6, ``clean.inflight``)."""
+    return CLEAN_PLAN.from_avro(decode_container(schemas.CLEAN_PLAN, data))
+
+
+def encode_clean_metadata(metadata: CleanMetadata) -> bytes:
+    """Content of a completed clean."""
+    return encode_container(schemas.CLEAN_METADATA, CLEAN_METADATA.to_avro(metadata))
+
+
+def decode_clean_metadata(data: bytes) -> CleanMetadata:
+    """Content of a completed clean."""
+    return CLEAN_METADATA.from_avro(decode_container(schemas.CLEAN_METADATA, data))
+
+
+def encode_rollback_plan(plan: RollbackPlan) -> bytes:
+    """Content of ``rollback.requested``."""
+    return encode_container(schemas.ROLLBACK_PLAN, ROLLBACK_PLAN.to_avro(plan))
+
+
+def decode_rollback_plan(data: bytes) -> RollbackPlan:
+    """Content of ``rollback.requested``."""
+    return ROLLBACK_PLAN.from_avro(decode_container(schemas.ROLLBACK_PLAN, data))
+
+
+def encode_rollback_metadata(metadata: RollbackMetadata) -> bytes:
+    """Content of a completed rollback."""
+    return encode_container(schemas.ROLLBACK_METADATA, ROLLBACK_METADATA.to_avro(metadata))
+
+
+def decode_rollback_metadata(data: bytes) -> RollbackMetadata:
+    """Content of a completed rollback."""
+    return ROLLBACK_METADATA.from_avro(decode_container(schemas.ROLLBACK_METADATA, data))
+
+
+def encode_savepoint_metadata(metadata: SavepointMetadata) -> bytes:
+    """Content of a completed savepoint."""
+    return encode_container(schemas.SAVEPOINT_METADATA, SAVEPOINT_METADATA.to_avro(metadata))
+
+
+def decode_savepoint_metadata(data: bytes) -> SavepointMetadata:
+    """Content of a completed savepoint."""
+    return SAVEPOINT_METADATA.from_avro(decode_container(schemas.SAVEPOINT_METADATA, data))
+
+
+def encode_restore_plan(plan: RestorePlan) -> bytes:
+    """Content of ``restore.requested``."""
+    return encode_container(schemas.RESTORE_PLAN, RESTORE_PLAN.to_avro(plan))
+
+
+def decode_restore_plan(data: bytes) -> RestorePlan:
+    """Content of ``restore.requested``."""
+    return RESTORE_PLAN.from_avro(decode_container(schemas.RESTORE_PLAN, data))
+
+
+def encode_restore_metadata(metadata: RestoreMetadata) -> bytes:
+    """Content of a completed restore."""
+    return encode_container(schemas.RESTORE_METADATA, RESTORE_METADATA.to_avro(metadata))
+
+
+def decode_restore_metadata(data: bytes) -> RestoreMetadata:
+    """Content of a completed restore."""
+    return RESTORE_METADATA.from_avro(decode_container(schemas.RESTORE_METADATA, data))

@@ -1,0 +1,77 @@
+"""Decoded but untyped records: values are taken out by name and expected type, or refused."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from hudi_table_services.errors import MalformedMetadataError
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Untyped:
+    """A record as a decoder gives it. Absent fields and nulls are the same.
+
+    Every method raises MalformedMetadataError when the field holds a value of another type.
+
+    Attributes:
+        values: by Hudi's field names.
+        what: kind of record, for errors.
+    """
+
+    values: Mapping[str, Any]
+    what: str
+
+    def has(self, name: str) -> bool:
+        return self.values.get(name) is not None
+
+    def optional_text(self, name: str) -> str | None:
+        value = self.values.get(name)
+        return None if value is None else self._expect(name, value, str)
+
+    def text(self, name: str) -> str:
+        return self.optional_text(name) or ""
+
+    def optional_integer(self, name: str) -> int | None:
+        value = self.values.get(name)
+        # A boolean is an int to Python, not to Hudi.
+        return None if value is None else self._expect(name, value, int, unlike=bool)
+
+    def integer(self, name: str) -> int:
+        return self.optional_integer(name) or 0
+
+    def flag(self, name: str) -> bool:
+        value = self.values.get(name)
+        return value is not None and self._expect(name, value, bool)
+
+    def record(self, name: str) -> "Untyped":
+        value = self.values.get(name)
+        return Untyped({} if value is None else self._expect(name, value, dict), f"{self.what}.{name}")
+
+    def text_map(self, name: str) -> dict[str, str]:
+        """A null value in the map is left out."""
+        values = self.record(name).values
+        return {key: self._expect(name, text, str) for key, text in values.items() if text is not None}
+
+    def text_lists(self, name: str) -> dict[str, tuple[str, ...]]:
+        return {
+            key: tuple(self._expect(name, text, str) for text in self._expect(name, texts, list))
+            for key, texts in self.record(name).values.items()
+        }
+
+    def record_lists(self, name: str) -> "dict[str, tuple[Untyped, ...]]":
+        what = f"{self.what}.{name}"
+        return {
+            key: tuple(
+                Untyped(self._expect(name, item, dict), what) for item in self._expect(name, items, list)
+            )
+            for key, items in self.record(name).values.items()
+        }
+
+    def _expect(self, name: str, value: object, kind: type[_T], unlike: type | None = None) -> _T:
+        if not isinstance(value, kind) or (unlike is not None and isinstance(value, unlike)):
+            raise MalformedMetadataError(
+                f"{self.what}: {name} holds a {type(value).__name__} where {kind.__name__} is expected."
+            )
+        return value

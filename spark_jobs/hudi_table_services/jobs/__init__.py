@@ -1,0 +1,1 @@
+"""Recipes: load, plan, request, execute, complete. Short enough to read aloud."""

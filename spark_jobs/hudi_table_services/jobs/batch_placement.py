@@ -1,0 +1,111 @@
+"""Stage the rows of a request and find each row's place: which file group it changes, or that it is new."""
+
+import logging
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hudi_table_services.errors import InvalidDataError
+from hudi_table_services.execution.file_samples import sample_base_files
+from hudi_table_services.execution.record_index import IndexLookup, RoutedBatch, route_batch
+from hudi_table_services.execution.spark_tasks import default_parallelism
+from hudi_table_services.execution.stage_input import StagedInput, StagingSpec, stage_input
+from hudi_table_services.execution.task_assignment import workload_of
+from hudi_table_services.jobs.write_settings import WriteSettings, index_lookup
+from hudi_table_services.model.file_sizing import FileSizingPlan
+from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.write_options import InsertDupPolicy, WriteOptions
+from hudi_table_services.model.write_stat import WriteOperation
+from hudi_table_services.planning.file_sizing import plan_file_sizing
+from hudi_table_services.storage.storage import Storage
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_LOG = logging.getLogger(__name__)
+_PADS_SMALL_FILES = (WriteOperation.UPSERT, WriteOperation.INSERT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedBatch:
+    """The rows of a request with their places.
+
+    Attributes:
+        read_count: rows of the input.
+        snapshot: the table the places refer to, limited to the partitions concerned.
+    """
+
+    staged: StagedInput
+    routed: RoutedBatch
+    snapshot: TableSnapshot
+
+    @property
+    def read_count(self) -> int:
+        return self.staged.row_count
+
+
+def stage_batch(
+    source: "DataFrame", storage: Storage, folder: str, settings: WriteSettings
+) -> StagedInput:
+    """Evaluate the input once. Raises InvalidDataError for rows that break a rule; nothing was committed."""
+    spec = StagingSpec(
+        storage=storage,
+        folder=folder,
+        schema=settings.staged_schema,
+        key_generator=settings.key_generator,
+        parquet=settings.parquet,
+        sample_record_size=settings.operation is not WriteOperation.DELETE,
+    )
+    staged = stage_input(source, spec)
+    _LOG.info("Staged %d rows of %d partitions", staged.row_count, len(staged.partition_paths))
+    return staged
+
+
+def place_rows(
+    spark: "SparkSession",
+    storage: Storage,
+    folder: str,
+    staged: StagedInput,
+    snapshot: TableSnapshot,
+    lookup: IndexLookup,
+) -> PlacedBatch:
+    """Look up the keys where the operation asks for it."""
+    slices = snapshot.all_slices if lookup.searches_files else ()
+    routed = route_batch(spark, storage, folder, staged, slices, lookup)
+    if lookup.searches_files:
+        _LOG.info(
+            "Looked up %d keys in %d base files (%d ruled out by their footers): %d matches, %d superseded rows",
+            staged.row_count,
+            routed.files_searched,
+            routed.files_pruned,
+            routed.matched_count,
+            routed.superseded_count,
+        )
+    return PlacedBatch(staged=staged, routed=routed, snapshot=snapshot)
+
+
+def lookup_for(spark: "SparkSession", options: WriteOptions, settings: WriteSettings) -> IndexLookup:
+    return index_lookup(options, settings, default_parallelism(spark))
+
+
+def refuse_duplicates(placed: PlacedBatch, options: WriteOptions) -> None:
+    """``hoodie.datasource.insert.dup.policy=fail``: no key twice in the batch, none that the table has."""
+    if options.operation is not WriteOperation.INSERT or options.insert_dup_policy is not InsertDupPolicy.FAIL:
+        return
+    repeated, existing = placed.routed.superseded_count, placed.routed.dropped_existing_count
+    if repeated or existing:
+        raise InvalidDataError(
+            f"{repeated} rows of the batch repeat a key of another row, and {existing} have a key that the table "
+            "holds already; hoodie.datasource.insert.dup.policy=fail refuses both.",
+            hint="Remove them, or use operation upsert, or policy drop.",
+        )
+
+
+def plan_batch(storage: Storage, placed: PlacedBatch, options: WriteOptions) -> FileSizingPlan:
+    """Decide which file groups take the rows."""
+    workload = workload_of(placed.routed.batches, placed.staged.bytes_per_record)
+    pads = options.operation in _PADS_SMALL_FILES
+    samples = sample_base_files(storage, placed.snapshot, [p.partition_path for p in workload.partitions])
+    sizing_snapshot = placed.snapshot
+    if options.operation in (WriteOperation.INSERT_OVERWRITE, WriteOperation.INSERT_OVERWRITE_TABLE):
+        sizing_snapshot = replace(placed.snapshot, file_slices={})
+    return plan_file_sizing(sizing_snapshot, workload, samples, options.file_sizing, pad_small_files=pads)

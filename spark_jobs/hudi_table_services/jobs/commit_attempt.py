@@ -1,0 +1,175 @@
+"""One attempt to commit: requested, inflight, data, leftovers removed, conflict check, completed.
+
+The table lock is held only to choose the instant and to check and complete the commit. Until the completed file
+exists readers see the old table. An attempt that fails is rolled back at once; one that is killed is rolled back by
+the next job.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+
+from hudi_table_services.errors import (
+    CommitStateUnknownError,
+    FileGroupConflictError,
+    HudiTableServiceError,
+    UnsupportedTableError,
+)
+from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
+from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
+from hudi_table_services.jobs.rollback import rollback_instant
+from hudi_table_services.jobs.table_access import TableAccess, must_disable_metadata_table
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.write_stat import NEW_FILE_GROUP, CommitMetadata, WriteStat
+from hudi_table_services.planning.conflict_detection import find_conflict
+from hudi_table_services.storage.heartbeat import Heartbeat
+from hudi_table_services.storage.lock import TableLock
+from hudi_table_services.storage.markers import MarkerStore
+from hudi_table_services.storage.snapshot_loader import load_commit_changes
+from hudi_table_services.storage.table_store import disable_metadata_table, read_table_config
+
+_LOG = logging.getLogger(__name__)
+
+
+class CommitAttempt:
+    """Use as a context manager: leaving it by an error rolls the attempt back.
+
+    Args:
+        snapshot: the table as the plan saw it; commits completed since are checked for conflicts.
+        action: COMMIT, or REPLACE_COMMIT for operations that replace file groups.
+        request_id: owner noted in the heartbeat.
+    """
+
+    def __init__(
+        self,
+        table: TableAccess,
+        snapshot: TableSnapshot,
+        action: Action,
+        lock: TableLock,
+        request_id: str,
+    ) -> None:
+        self._table = table
+        self._store = table.timeline_store
+        self._snapshot = snapshot
+        self._action = action
+        self._lock = lock
+        self._request_id = request_id
+        self._heartbeat: Heartbeat | None = None
+        self._pending: Instant | None = None
+        self._completed = False
+
+    @property
+    def instant_time(self) -> str:
+        assert self._pending is not None  # noqa: S101 - set on entry
+        return self._pending.requested_time
+
+    def __enter__(self) -> "CommitAttempt":
+        content = encode_requested_replace(None) if self._action is Action.REPLACE_COMMIT else b""
+        with self._lock:
+            requested_time = self._store.new_instant_time()
+            self._heartbeat = Heartbeat(self._table.storage, requested_time, owner=self._request_id)
+            self._heartbeat.start()
+            self._pending = self._store.request(self._action, content, requested_time)
+        _LOG.info("Requested %s %s", self._action.value, requested_time)
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            if not self._completed and not isinstance(error, CommitStateUnknownError):
+                self._roll_back()
+        finally:
+            if self._heartbeat is not None:
+                self._heartbeat.stop()
+
+    def start(self, profile: CommitMetadata) -> None:
+        """Write the inflight file with the workload profile; data may be written afterwards."""
+        assert self._pending is not None  # noqa: S101 - set on entry
+        content = encode_commit_metadata(profile, self._table.config.table_version)
+        self._pending = self._store.start(self._pending, content)
+
+    def complete(self, metadata: CommitMetadata) -> Instant:
+        """Make the write visible.
+
+        Raises:
+            FileGroupConflictError: a commit completed meanwhile changed a file group of ours.
+            InstantVanishedError: another writer rolled this attempt back.
+            UnsupportedTableError: somebody switched a metadata table on meanwhile.
+        """
+        assert self._pending is not None  # noqa: S101 - set on entry
+        storage, markers = self._table.storage, MarkerStore(self._table.storage, self.instant_time)
+        self._remove_leftovers(markers, metadata.write_stats)
+        content = encode_commit_metadata(metadata, self._table.config.table_version)
+        with self._lock:
+            self._check_conflicts(metadata)
+            self._switch_off_metadata_table()
+            completed = self._store.complete(self._pending, content)
+        self._completed = True
+        _LOG.info("Completed %s %s", self._action.value, completed.requested_time)
+        markers.delete()
+        if self._heartbeat is not None:
+            self._heartbeat.stop()
+        _ = storage
+        return completed
+
+    def _remove_leftovers(self, markers: MarkerStore, stats: Sequence[WriteStat]) -> None:
+        """Files of retried and speculative tasks: marked, but not among the stats of the attempts that count."""
+        written = {stat.path for stat in stats}
+        for path in sorted(markers.data_files() - written):
+            if self._table.storage.delete(path):
+                _LOG.info("Removed leftover of a retried task: %s", path)
+
+    def _check_conflicts(self, metadata: CommitMetadata) -> None:
+        config = read_table_config(self._table.storage)
+        if config.table_version is not self._table.config.table_version:
+            raise UnsupportedTableError(
+                f"Another writer changed the table from version {int(self._table.config.table_version)} to "
+                f"{int(config.table_version)} during this write.",
+                hint="Run the request again; set hoodie.write.auto.upgrade=false in Hudi 1.x writers to keep it.",
+            )
+        timeline = self._store.load()
+        ours = {self._pending.requested_time} if self._pending else set()
+        changes = load_commit_changes(self._store, self._snapshot.timeline, timeline, ignore=ours)
+        conflict = find_conflict(changes, changed_file_groups(metadata))
+        if conflict is not None:
+            raise FileGroupConflictError(conflict.message, hint="Nothing was committed; run the request again.")
+
+    def _switch_off_metadata_table(self) -> None:
+        """Look again right before completing: any default Hudi write lists the metadata table anew."""
+        config = read_table_config(self._table.storage)
+        if not must_disable_metadata_table(config):
+            return
+        if not must_disable_metadata_table(self._table.config):
+            raise UnsupportedTableError(
+                "Another writer switched the metadata table on during this write.",
+                hint="Run the request again, with hoodie.metadata.enable=false to switch it off.",
+            )
+        disable_metadata_table(self._table.storage, config, self._table.clock)
+        _LOG.warning("Switched off the metadata table; Hudi builds it anew at its next write.")
+
+    def _roll_back(self) -> None:
+        if self._pending is None:
+            return
+        try:
+            rollback_instant(self._table, self._pending)
+        except HudiTableServiceError as failure:
+            _LOG.warning(
+                "Could not roll back %s (%s); the next job on this table does it.", self.instant_time, failure
+            )
+
+
+def changed_file_groups(metadata: CommitMetadata) -> frozenset[FileGroupId]:
+    """File groups a commit rewrites or replaces; new ones conflict with nobody."""
+    rewritten = {
+        FileGroupId(stat.partition_path, stat.file_id)
+        for stat in metadata.write_stats
+        if stat.prev_commit != NEW_FILE_GROUP
+    }
+    replaced: Mapping[str, tuple[str, ...]] = metadata.partition_to_replace_file_ids or {}
+    return frozenset(rewritten | {FileGroupId(p, f) for p, ids in replaced.items() for f in ids})

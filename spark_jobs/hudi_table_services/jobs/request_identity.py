@@ -1,0 +1,63 @@
+"""Find the instant that an earlier attempt of the same request left on the timeline.
+
+A retried, cleared or repeated task carries the same request id, so the same request never writes twice.
+Only the active timeline is searched: once another writer archives the commit its request id is out of reach.
+"""
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+from hudi_table_services.errors import MalformedMetadataError, ObjectNotFoundError
+from hudi_table_services.hudi_format.commit_metadata import decode_commit_metadata
+from hudi_table_services.model.instant import Instant, InstantState
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import CommitMetadata
+from hudi_table_services.storage.heartbeat import read_heartbeat_owner
+from hudi_table_services.storage.storage import Storage
+from hudi_table_services.storage.timeline_store import TimelineStore
+
+REQUEST_ID_KEY = "airflow.request_id"
+"""Key in the commit's extra metadata."""
+
+_READ_THREADS = 8
+
+
+def find_completed(
+    store: TimelineStore, timeline: Timeline, request_id: str
+) -> tuple[Instant, CommitMetadata] | None:
+    """The completed write of this request; None: there is none on the active timeline."""
+    newest_first = list(reversed(timeline.completed_writes))
+    with ThreadPoolExecutor(_READ_THREADS) as pool:
+        for instant, metadata in zip(
+            newest_first, pool.map(lambda i: _metadata(store, i), newest_first), strict=True
+        ):
+            if metadata is not None and metadata.extra_metadata.get(REQUEST_ID_KEY) == request_id:
+                return instant, metadata
+    return None
+
+
+def belongs_to(store: TimelineStore, storage: Storage, instant: Instant, request_id: str) -> bool:
+    """Whether a pending write was begun by this request: its inflight file or its heartbeat says so."""
+    if instant.state is InstantState.INFLIGHT:
+        metadata = _metadata(store, instant)
+        if metadata is not None and metadata.extra_metadata.get(REQUEST_ID_KEY) == request_id:
+            return True
+    return read_heartbeat_owner(storage, instant.requested_time) == request_id
+
+
+def _metadata(store: TimelineStore, instant: Instant) -> CommitMetadata | None:
+    """Metadata of an instant; None when it has none to read: an empty file, or one archived this moment."""
+    try:
+        content = store.read(instant)
+        return decode_commit_metadata(content) if content else None
+    except ObjectNotFoundError:
+        return None
+    except MalformedMetadataError:
+        if instant.is_completed:
+            raise
+        return None
+
+
+def pending_writes(timeline: Timeline) -> Iterable[Instant]:
+    """Pending instants that write rows; plans of table services are not among them."""
+    return tuple(i for i in timeline.pending if i.action.writes_data and i.action is i.action.comparable)

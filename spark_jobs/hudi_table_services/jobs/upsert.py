@@ -1,0 +1,306 @@
+"""The write job: stage the batch, find each row's place, size the files, write them, commit.
+
+Covers every operation that adds, changes or removes rows of a copy-on-write table. Nothing but staged rows is
+written before the plan is known to be good; the completed instant is the only commit point.
+"""
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hudi_table_services.contract.hoodie_options import resolve_options
+from hudi_table_services.contract.job_request import UpsertRequest
+from hudi_table_services.contract.job_result import JobResult
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.execution.arrow_schema import arrow_schema, schema_from_spark_json
+from hudi_table_services.execution.file_groups import (
+    WriteJob,
+    WrittenFileGroup,
+    new_file_id,
+    write_file_group,
+)
+from hudi_table_services.execution.file_samples import any_record_key
+from hudi_table_services.execution.spark_tasks import run_tasks
+from hudi_table_services.execution.task_assignment import assign_tasks
+from hudi_table_services.hudi_format.avro_schema import to_avro_json
+from hudi_table_services.jobs.batch_placement import (
+    PlacedBatch,
+    lookup_for,
+    place_rows,
+    plan_batch,
+    refuse_duplicates,
+    stage_batch,
+)
+from hudi_table_services.jobs.commit_attempt import CommitAttempt
+from hudi_table_services.jobs.pending_writes import clear_pending_writes
+from hudi_table_services.jobs.reporting import Report
+from hudi_table_services.jobs.request_identity import REQUEST_ID_KEY, find_completed
+from hudi_table_services.jobs.staging_area import StagingArea
+from hudi_table_services.jobs.stopwatch import Stopwatch
+from hudi_table_services.jobs.table_access import TableAccess, check_writable
+from hudi_table_services.jobs.write_settings import WriteSettings, derive_settings
+from hudi_table_services.model.file_sizing import FileSizingPlan
+from hudi_table_services.model.instant import Action
+from hudi_table_services.model.key_generator import KeyGeneratorConfig
+from hudi_table_services.model.schema import StructType
+from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_options import WriteOptions
+from hudi_table_services.model.write_stat import WriteOperation
+from hudi_table_services.planning.key_generator import (
+    TABLE_VERSION_OPTION,
+    depends_on_existing_key,
+    key_generator_config,
+)
+from hudi_table_services.planning.table_creation import NewTable, new_table_properties
+from hudi_table_services.planning.write_profile import (
+    commit_metadata,
+    replaced_file_ids,
+    workload_profile,
+)
+from hudi_table_services.storage.clock import Clock, SystemClock
+from hudi_table_services.storage.factory import open_storage
+from hudi_table_services.storage.lock import table_lock
+from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.storage.storage import Storage
+from hudi_table_services.storage.table_store import create_table, find_table_config
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_LOG = logging.getLogger(__name__)
+
+_OVERWRITES = (WriteOperation.INSERT_OVERWRITE, WriteOperation.INSERT_OVERWRITE_TABLE)
+_REPLACES = (*_OVERWRITES, WriteOperation.DELETE_PARTITION)
+_NO_ROWS = StructType(())
+
+
+def upsert(
+    spark: "SparkSession",
+    request: UpsertRequest,
+    source: "DataFrame | None" = None,
+    *,
+    storage: Storage | None = None,
+    clock: Clock | None = None,
+) -> JobResult:
+    """Carry out one write request, or return the result of the same request carried out before.
+
+    Args:
+        source: rows to write; None only for `delete_partition`.
+        storage, clock: for tests; by default those of the base path and the system.
+
+    Raises:
+        HudiTableServiceError: see `errors`; unless the class says otherwise the table is as it was.
+    """
+    options = resolve_options(request)
+    storage = storage or open_storage(request.base_path, request.storage_options)
+    return _UpsertJob(spark, request, options, storage, clock or SystemClock()).run(source)
+
+
+class _UpsertJob:
+    def __init__(
+        self,
+        spark: "SparkSession",
+        request: UpsertRequest,
+        options: WriteOptions,
+        storage: Storage,
+        clock: Clock,
+    ) -> None:
+        self._spark = spark
+        self._request = request
+        self._options = options
+        self._storage = storage
+        self._clock = clock
+        self._watch = Stopwatch()
+        self._report = Report(spark, request, options, self._watch)
+
+    def run(self, source: "DataFrame | None") -> JobResult:
+        with self._watch.phase("open table"):
+            config = find_table_config(self._storage)
+            if config is not None:
+                table = self._access(config)
+                if (done := self._own_commit(table)) is not None:
+                    return done
+                self._clear_dead_attempts(table)
+            settings = self._settings(config, source)
+        if config is None:
+            table = self._access(self._new_config(settings), exists=False)
+        if self._options.operation is WriteOperation.DELETE_PARTITION:
+            return self._delete_partitions(table, settings)
+        if source is None:
+            raise InvalidRequestError(f"Operation {self._request.operation} needs a source.")
+        with StagingArea(self._storage, self._clock) as staging:
+            placed = self._place(source, staging.folder, table, settings)
+            with self._watch.phase("plan"):
+                plan = plan_batch(self._storage, placed, self._options)
+            self._report.log_plan(plan)
+            if self._request.dry_run:
+                return self._report.planned(placed, plan)
+            if plan.is_empty:
+                return self._report.nothing_to_do(placed, plan)
+            return self._write(table, settings, placed, plan)
+
+    def _access(self, config: TableConfig, *, exists: bool = True) -> TableAccess:
+        if exists:
+            check_writable(
+                config, self._request.table_name or "", metadata_enable=self._options.metadata_enable
+            )
+        return TableAccess(storage=self._storage, clock=self._clock, config=config, exists=exists)
+
+    def _own_commit(self, table: TableAccess) -> JobResult | None:
+        """Result of the commit an earlier attempt of this request completed; None: there is none."""
+        found = find_completed(table.timeline_store, table.load_timeline(), self._request.request_id)
+        if found is None:
+            return None
+        _LOG.info("Request %s was completed by %s before.", self._request.request_id, found[0].requested_time)
+        return self._report.reused(*found)
+
+    def _clear_dead_attempts(self, table: TableAccess) -> None:
+        if not self._request.dry_run:
+            clear_pending_writes(
+                table, table.load_timeline(), self._request.request_id, self._options.failed_writes_policy
+            )
+
+    def _settings(self, config: TableConfig | None, source: "DataFrame | None") -> WriteSettings:
+        schema_json = load_snapshot(self._storage, ()).schema_json if config is not None else None
+        batch_schema = schema_from_spark_json(source.schema.jsonValue()) if source is not None else _NO_ROWS
+        key_generator = self._key_generator(config)
+        return derive_settings(self._options, config, schema_json, key_generator, batch_schema)
+
+    def _key_generator(self, config: TableConfig | None) -> KeyGeneratorConfig:
+        options = {**self._options.hoodie_options}
+        existing_key: str | None = None
+        if config is None:
+            options.setdefault(TABLE_VERSION_OPTION, str(int(self._options.table_version or TableVersion.V6)))
+        elif depends_on_existing_key(config, options):
+            existing_key = any_record_key(self._storage, load_snapshot(self._storage))
+        return key_generator_config(config, options, existing_key=existing_key)
+
+    def _new_config(self, settings: WriteSettings) -> TableConfig:
+        if self._options.operation in (WriteOperation.DELETE, WriteOperation.DELETE_PARTITION):
+            raise InvalidRequestError(
+                f"There is no table at {self._storage.uri}, so nothing can be deleted from it."
+            )
+        if not self._request.table_name:
+            raise InvalidRequestError(
+                f"There is no table at {self._storage.uri} yet, and the request names none.",
+                hint="Give --table-name to create it.",
+            )
+        table = NewTable(
+            table_name=self._request.table_name,
+            table_version=self._options.table_version or TableVersion.V6,
+            table_type=self._options.table_type,
+            key_generator=settings.key_generator,
+            ordering_fields=settings.combine_fields,
+            merge_mode=settings.merge_mode,
+            create_schema_json=to_avro_json(
+                settings.writer_schema, self._request.table_name, with_meta_fields=False
+            ),
+            database_name=self._options.database_name,
+        )
+        return TableConfig(new_table_properties(table))
+
+    def _place(
+        self, source: "DataFrame", folder: str, table: TableAccess, settings: WriteSettings
+    ) -> PlacedBatch:
+        with self._watch.phase("stage rows"):
+            staged = stage_batch(source, self._storage, folder, settings)
+        lookup = lookup_for(self._spark, self._options, settings)
+        with self._watch.phase("find rows"):
+            everywhere = lookup.is_global and lookup.searches_files
+            whole_table = everywhere or self._options.operation is WriteOperation.INSERT_OVERWRITE_TABLE
+            snapshot = self._snapshot(table, None if whole_table else staged.partition_paths)
+            placed = place_rows(self._spark, self._storage, folder, staged, snapshot, lookup)
+        refuse_duplicates(placed, self._options)
+        return placed
+
+    def _snapshot(self, table: TableAccess, partitions: tuple[str, ...] | None) -> TableSnapshot:
+        if not table.exists:
+            return TableSnapshot(config=table.config, timeline=Timeline())
+        return load_snapshot(self._storage, partitions)
+
+    def _write(
+        self, table: TableAccess, settings: WriteSettings, placed: PlacedBatch, plan: FileSizingPlan
+    ) -> JobResult:
+        if not table.exists:
+            create_table(self._storage, table.config.properties, self._clock)
+            table = replace(table, exists=True)
+        replaces = self._options.operation in _REPLACES
+        action = Action.REPLACE_COMMIT if replaces else Action.COMMIT
+        extra = self._extra_metadata(table.config, settings)
+        with CommitAttempt(table, placed.snapshot, action, self._lock(), self._request.request_id) as attempt:
+            profile = workload_profile(plan, placed.snapshot, settings.operation, extra)
+            attempt.start(profile)
+            with self._watch.phase("write files"):
+                written = self._write_files(table.config, settings, placed, plan, attempt.instant_time)
+            replaced = self._replaced(placed.snapshot, plan) if replaces else None
+            metadata = commit_metadata([w.stat for w in written], settings.operation, extra, replaced)
+            with self._watch.phase("commit"):
+                instant = attempt.complete(metadata)
+        return self._report.completed(placed, plan, written, instant, metadata)
+
+    def _write_files(
+        self,
+        config: TableConfig,
+        settings: WriteSettings,
+        placed: PlacedBatch,
+        plan: FileSizingPlan,
+        instant_time: str,
+    ) -> list[WrittenFileGroup]:
+        job = WriteJob(
+            storage=self._storage,
+            instant_time=instant_time,
+            data_schema=arrow_schema(settings.writer_schema, with_meta_fields=False),
+            avro_schema_json=to_avro_json(settings.writer_schema, config.table_name, with_meta_fields=True),
+            parquet=settings.parquet,
+            bloom=settings.bloom,
+            ordering_fields=settings.merge_fields,
+        )
+        tasks = assign_tasks(plan, placed.routed.batches, placed.snapshot, new_file_id)
+        return run_tasks(
+            self._spark,
+            tasks,
+            lambda task: write_file_group(job, task),
+            description=f"Write {len(tasks)} file groups of {config.table_name} at {instant_time}",
+        )
+
+    def _replaced(self, snapshot: TableSnapshot, plan: FileSizingPlan) -> dict[str, tuple[str, ...]]:
+        if self._options.operation is WriteOperation.INSERT_OVERWRITE_TABLE:
+            return replaced_file_ids(snapshot, snapshot.partitions)
+        return replaced_file_ids(snapshot, [p.partition_path for p in plan.partitions])
+
+    def _delete_partitions(self, table: TableAccess, settings: WriteSettings) -> JobResult:
+        """Replace all file groups of the partitions by nothing."""
+        snapshot = load_snapshot(self._storage)
+        partitions = [p for p in snapshot.partitions if matches_any(p, self._options.partitions_to_delete)]
+        replaced = replaced_file_ids(snapshot, partitions)
+        if not replaced or self._request.dry_run:
+            return self._report.partitions_planned(snapshot, replaced)
+        extra = self._extra_metadata(table.config, settings)
+        metadata = commit_metadata([], settings.operation, extra, replaced)
+        with CommitAttempt(
+            table, snapshot, Action.REPLACE_COMMIT, self._lock(), self._request.request_id
+        ) as attempt:
+            attempt.start(replace(metadata, partition_to_replace_file_ids=None))
+            instant = attempt.complete(metadata)
+        return self._report.partitions_deleted(snapshot, instant, replaced)
+
+    def _extra_metadata(self, config: TableConfig, settings: WriteSettings) -> dict[str, str]:
+        schema = to_avro_json(settings.writer_schema, config.table_name, with_meta_fields=False)
+        return {
+            **self._options.extra_metadata,
+            REQUEST_ID_KEY: self._request.request_id,
+            "schema": schema,
+        }
+
+    def _lock(self):
+        return table_lock(self._storage, self._options)
+
+
+def matches_any(partition_path: str, patterns: tuple[str, ...]) -> bool:
+    """Whether a partition is named; ``*`` stands for any text, as in Hudi's delete_partition."""
+    from fnmatch import fnmatchcase
+
+    return any(fnmatchcase(partition_path, pattern.replace("[", "[[]")) for pattern in patterns)

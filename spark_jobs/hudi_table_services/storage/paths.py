@@ -1,0 +1,28 @@
+"""Paths below a table's base path: ``/`` between names, never absolute, never leading out of the table."""
+
+from hudi_table_services.errors import InvalidRequestError
+
+_REFUSED_NAMES = ("", ".", "..")
+
+
+def checked_path(path: str) -> str:
+    """The path itself; ``""`` is the base path.
+
+    Raises:
+        InvalidRequestError: the path could mean a place outside of the base path, or none.
+    """
+    if path and (any(name in _REFUSED_NAMES for name in path.split("/")) or "\0" in path):
+        raise InvalidRequestError(f"{path!r} is not a path below the table's base path.")
+    return path
+
+
+def join_path(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
+
+
+def file_name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def folder_of(path: str) -> str:
+    return path.rpartition("/")[0]
