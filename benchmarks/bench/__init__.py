@@ -1,0 +1,1 @@
+"""Side-by-side measurement of table writers on one machine."""

@@ -1,0 +1,101 @@
+"""Row count and checksum of a set of rows, whatever their order and however they are spread over files.
+
+Checksums add up: the checksum of a table after an upsert is that of the table before, less the rows replaced,
+plus the rows written. So the right answer is known without running any of the writers.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+_DECIMAL_SCALE = 2
+_MASK = (1 << 64) - 1
+_WEIGHTS = np.random.default_rng(20130101).integers(1, 1 << 62, size=512, dtype=np.uint64) | np.uint64(1)
+Hashes = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """Number of rows and their checksum, an integer modulo 2**64."""
+
+    row_count: int = 0
+    checksum: int = 0
+
+    def __add__(self, other: "Content") -> "Content":
+        return Content(
+            row_count=self.row_count + other.row_count,
+            checksum=(self.checksum + other.checksum) & _MASK,
+        )
+
+    def __sub__(self, other: "Content") -> "Content":
+        return Content(
+            row_count=self.row_count - other.row_count,
+            checksum=(self.checksum - other.checksum) & _MASK,
+        )
+
+
+def content_of_files(files: Iterable[Path], columns: tuple[str, ...]) -> Content:
+    """Content of parquet files, looking at the given columns only (writers add columns of their own)."""
+    total = Content()
+    for path in files:
+        with pq.ParquetFile(path) as parquet:
+            for batch in parquet.iter_batches(batch_size=1 << 17, columns=list(columns)):
+                total += content_of_batch(batch, columns)
+    return total
+
+
+def content_of_batch(batch: pa.RecordBatch, columns: tuple[str, ...]) -> Content:
+    """Content of one batch; the position of a column in ``columns`` counts, its position in the batch does not."""
+    row_hashes: Hashes = np.zeros(batch.num_rows, dtype=np.uint64)
+    for name, weight in zip(columns, _WEIGHTS, strict=False):
+        row_hashes += _mixed(_column_words(batch.column(name)) * weight)
+    return Content(
+        row_count=batch.num_rows,
+        checksum=int(_mixed(row_hashes).sum(dtype=np.uint64)),
+    )
+
+
+def _column_words(column: pa.Array) -> Hashes:
+    """One 64-bit word per value. The benchmark data has no nulls; a null is an error, so that none hides."""
+    if column.null_count:
+        raise ValueError("Found nulls in a column that has none in the source.")
+    if pa.types.is_decimal(column.type):
+        return _unscaled_words(column)
+    elif pa.types.is_date(column.type):
+        column = column.cast(pa.int32())
+    elif not pa.types.is_integer(column.type):
+        return _text_words(column.cast(pa.large_string()))
+    return column.cast(pa.int64()).to_numpy(zero_copy_only=False).view(np.uint64)
+
+
+def _unscaled_words(column: pa.Array) -> Hashes:
+    """The low word of every decimal; prices fit in it. The scale is made the same, whatever the writer chose."""
+    column = column.cast(pa.decimal128(38, _DECIMAL_SCALE))
+    words = np.frombuffer(column.buffers()[1], dtype=np.uint64)
+    return words[2 * column.offset : 2 * (column.offset + len(column)) : 2]
+
+
+def _text_words(column: pa.LargeStringArray) -> Hashes:
+    """Sum of byte times weight of its place in the text, plus the length."""
+    buffers = column.buffers()
+    offsets = np.frombuffer(buffers[1], dtype=np.int64)[column.offset : column.offset + len(column) + 1]
+    data = np.frombuffer(buffers[2], dtype=np.uint8)[offsets[0] : offsets[-1]]
+    lengths = np.diff(offsets)
+    places = np.arange(len(data)) - np.repeat(offsets[:-1] - offsets[0], lengths)
+    products = data.astype(np.uint64) * _WEIGHTS[places % len(_WEIGHTS)]
+    running = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(products, dtype=np.uint64)))
+    starts = offsets - offsets[0]
+    return running[starts[1:]] - running[starts[:-1]] + lengths.astype(np.uint64)
+
+
+def _mixed(words: Hashes) -> Hashes:
+    """Finaliser of splitmix64: spreads every bit of a word over all bits."""
+    words = words + np.uint64(0x9E3779B97F4A7C15)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))

@@ -1,0 +1,123 @@
+"""Run a measured process and watch the memory of its whole process tree: driver, JVM, Python workers."""
+
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from bench.protocol import BEGIN, END, Event, Job, parse_event
+
+SAMPLING_SECONDS = 0.1
+_LAST_LINES = 40
+
+
+class MeasuredProcessError(Exception):
+    """The measured process failed; the message ends with the last lines of its log."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """Wall-clock seconds of the timed part and the largest resident set of the process tree during it.
+
+    Pages that processes share are counted once per process, which counts against systems with Python workers.
+    """
+
+    seconds: float
+    write_seconds: tuple[float, ...]
+    peak_memory_bytes: int
+
+
+def measure(job: Job, python_path: tuple[Path, ...], log: Path) -> Measurement:
+    """Carry out one job in a process of its own.
+
+    Raises:
+        MeasuredProcessError: the process ended without having finished the timed part.
+    """
+    script = Path(__file__).resolve().parent.parent / "worker.py"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, python_path))}
+    with log.open("w") as log_file:
+        process = subprocess.Popen(
+            [sys.executable, str(script), job.to_json()],
+            stdout=subprocess.PIPE,
+            stderr=log_file,
+            text=True,
+            env=environment,
+        )
+        try:
+            return _watch(process, log)
+        finally:
+            _end(process)
+
+
+def _watch(process: subprocess.Popen[str], log: Path) -> Measurement:
+    sampler = _Sampler(process.pid)
+    end: Event | None = None
+    assert process.stdout is not None
+    for line in process.stdout:
+        event = parse_event(line)
+        if event is not None and event.kind == BEGIN:
+            sampler.start()
+        if event is not None and event.kind == END:
+            end = event
+            sampler.stop()
+    exit_code = process.wait()
+    sampler.stop()
+    if end is None or exit_code != 0:
+        tail = "\n".join(log.read_text(errors="replace").splitlines()[-_LAST_LINES:])
+        raise MeasuredProcessError(f"Exit code {exit_code}; log {log}:\n{tail}")
+    return Measurement(
+        seconds=end.seconds, write_seconds=end.write_seconds, peak_memory_bytes=sampler.peak_bytes
+    )
+
+
+class _Sampler:
+    """Samples in a thread of this process, so that the measured one is not disturbed."""
+
+    def __init__(self, pid: int) -> None:
+        self.peak_bytes = 0
+        self._root = psutil.Process(pid)
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            self.peak_bytes = max(self.peak_bytes, _resident_bytes(self._root))
+            self._stopped.wait(SAMPLING_SECONDS)
+
+
+def _resident_bytes(root: psutil.Process) -> int:
+    total = 0
+    try:
+        processes = [root, *root.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return 0
+    for process in processes:
+        try:
+            total += process.memory_info().rss
+        except psutil.NoSuchProcess:
+            continue  # a worker that ended between the two calls
+    return total
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Leave nothing of the process behind, whichever way it ended."""
+    if process.poll() is not None:
+        return
+    children = psutil.Process(process.pid).children(recursive=True)
+    process.kill()
+    process.wait()
+    for child in children:
+        if child.is_running():
+            child.kill()

@@ -1,0 +1,62 @@
+"""What a measured process tells the one that watches it: lines on standard output."""
+
+import json
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+_PREFIX = "@bench "
+BEGIN = "begin"
+END = "end"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """The timed part began, or ended after ``seconds`` (one number per write in ``write_seconds``)."""
+
+    kind: str
+    seconds: float = 0.0
+    write_seconds: tuple[float, ...] = ()
+
+    def send(self) -> None:
+        print(_PREFIX + json.dumps(asdict(self)), flush=True, file=sys.stdout)
+
+
+def parse_event(line: str) -> Event | None:
+    """The event in a line; None: the line is somebody's log."""
+    if not line.startswith(_PREFIX):
+        return None
+    document = json.loads(line.removeprefix(_PREFIX))
+    return Event(
+        kind=document["kind"],
+        seconds=document["seconds"],
+        write_seconds=tuple(document["write_seconds"]),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What a measured process is to do; crosses as JSON on its command line.
+
+    Attributes:
+        table: folder of the table; holds the base table already where the scenario starts from one.
+        scratch: folder for the warm-up table and for shuffle files.
+    """
+
+    system: str
+    scenario: str
+    inputs: Path
+    table: Path
+    scratch: Path
+    cores: int
+    driver_memory: str
+
+    def to_json(self) -> str:
+        return json.dumps({key: str(value) for key, value in asdict(self).items()})
+
+    @classmethod
+    def from_json(cls, text: str) -> "Job":
+        document = json.loads(text)
+        for key in ("inputs", "table", "scratch"):
+            document[key] = Path(document[key])
+        return cls(**{**document, "cores": int(document["cores"])})

@@ -1,0 +1,128 @@
+"""Results of a run, the ratios between systems, and their JSON form."""
+
+import json
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+
+from bench.scenarios import Operation, Scenario, System
+from bench.sessions import DELTA_PACKAGE, HUDI_PACKAGE
+
+MEMORY_TARGET = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One system in one scenario; one item of the tuples per repetition.
+
+    Attributes:
+        write_seconds: seconds of each write of the repetition nearest to the median.
+        correct: rows and checksum of the table are what they must be, in every repetition.
+    """
+
+    scenario: str
+    system: System
+    seconds: tuple[float, ...]
+    peak_memory_bytes: tuple[int, ...]
+    write_seconds: tuple[float, ...]
+    row_count: int
+    file_count: int
+    storage_bytes: int
+    correct: bool
+
+    @property
+    def median_seconds(self) -> float:
+        return median(self.seconds)
+
+    @property
+    def largest_peak_bytes(self) -> int:
+        return max(self.peak_memory_bytes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratio:
+    """One figure of ours against another system's.
+
+    Attributes:
+        what: ``speed`` (theirs over ours, more is better), ``memory`` or ``storage`` (ours over theirs, less is better).
+        target: the value to reach; None: shown without a verdict.
+    """
+
+    scenario: str
+    what: str
+    against: System
+    value: float
+    target: float | None
+
+    @property
+    def is_reached(self) -> bool | None:
+        """None where there is no target."""
+        if self.target is None:
+            return None
+        return self.value >= self.target if self.what == "speed" else self.value <= self.target
+
+
+def ratios(scenario: Scenario, results: Sequence[Result]) -> list[Ratio]:
+    """Every ratio the results of one scenario allow."""
+    by_system = {result.system: result for result in results if result.scenario == scenario.name}
+    ours = by_system.get(System.OURS)
+    if ours is None or scenario.operation is Operation.PLAIN:
+        return []
+    found = []
+
+    def add(what: str, against: System, value: float, target: float | None) -> None:
+        found.append(
+            Ratio(scenario=scenario.name, what=what, against=against, value=value, target=target)
+        )
+
+    for system, other in by_system.items():
+        if system is System.OURS:
+            continue
+        if system is System.HUDI:
+            add("speed", system, other.median_seconds / ours.median_seconds, scenario.speed_target)
+            add("memory", system, ours.largest_peak_bytes / other.largest_peak_bytes, MEMORY_TARGET)
+        if scenario.storage_target is not None:
+            target = scenario.storage_target if system is System.DELTA else None
+            add("storage", system, ours.storage_bytes / other.storage_bytes, target)
+    return found
+
+
+def write_results(path: Path, scale: float, settings: dict[str, str], results: Sequence[Result], found: Sequence[Ratio]) -> None:
+    """Write the run as one JSON document."""
+    document = {
+        "measured_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "scale": scale,
+        "settings": settings,
+        "machine": {"cores": os.cpu_count(), "platform": platform.platform(), "python": platform.python_version()},
+        "versions": {
+            "pyspark": version("pyspark"),
+            "pyarrow": version("pyarrow"),
+            "hudi": HUDI_PACKAGE,
+            "delta": DELTA_PACKAGE,
+        },
+        "results": [asdict(result) for result in results],
+        "ratios": [{**asdict(ratio), "reached": ratio.is_reached} for ratio in found],
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document, indent=1))
+
+
+def read_results(path: Path) -> list[Result]:
+    """Results of an earlier run, so that only what changed needs to be measured again."""
+    return [
+        Result(
+            **{
+                **item,
+                "system": System(item["system"]),
+                "seconds": tuple(item["seconds"]),
+                "peak_memory_bytes": tuple(item["peak_memory_bytes"]),
+                "write_seconds": tuple(item["write_seconds"]),
+            }
+        )
+        for item in json.loads(path.read_text())["results"]
+    ]

@@ -1,0 +1,103 @@
+"""How each system writes one prepared input into its table."""
+
+from pathlib import Path
+from typing import Protocol
+
+from pyspark.sql import SparkSession
+
+from bench.scenarios import KEY_COLUMNS, Operation, System
+
+TABLE_NAME = "lineitem"
+KEY_OPTION = ",".join(KEY_COLUMNS)
+
+
+class Writer(Protocol):
+    """Writes parquet inputs into one kind of table."""
+
+    def write(self, source: Path, table: Path, operation: Operation, partition_by: str | None) -> None:
+        """Write the rows of ``source`` into the table at ``table``, which is made when it does not exist."""
+
+
+class HudiWriter:
+    """Real Apache Hudi: its own defaults, zstd, no metadata table, and no table services beside the write.
+
+    Inline cleaning and archiving are off because the other systems do neither.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def write(self, source: Path, table: Path, operation: Operation, partition_by: str | None) -> None:
+        options = {
+            "hoodie.table.name": TABLE_NAME,
+            "hoodie.datasource.write.operation": operation.value,
+            "hoodie.datasource.write.recordkey.field": KEY_OPTION,
+            "hoodie.datasource.write.partitionpath.field": partition_by or "",
+            "hoodie.parquet.compression.codec": "zstd",
+            "hoodie.metadata.enable": "false",
+            "hoodie.clean.automatic": "false",
+            "hoodie.archive.automatic": "false",
+        }
+        rows = self._spark.read.parquet(str(source))
+        rows.write.format("hudi").options(**options).mode("append").save(str(table))
+
+
+class DeltaWriter:
+    """Delta Lake; rows are brought together by partition first, or it would write one file per task."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def write(self, source: Path, table: Path, operation: Operation, partition_by: str | None) -> None:
+        rows = self._spark.read.parquet(str(source))
+        writer = rows.write
+        if partition_by is not None:
+            writer = rows.repartition(partition_by).write.partitionBy(partition_by)
+        writer.format("delta").mode("append").save(str(table))
+
+
+class SparkWriter:
+    """The floor: Spark's own parquet writer, no keys, no shuffle."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def write(self, source: Path, table: Path, operation: Operation, partition_by: str | None) -> None:
+        writer = self._spark.read.parquet(str(source)).write.mode("append")
+        if partition_by is not None:
+            writer = writer.partitionBy(partition_by)
+        writer.parquet(str(table))
+
+
+class OurWriter:
+    """This repository's upsert job, called in process on the warm session."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def write(self, source: Path, table: Path, operation: Operation, partition_by: str | None) -> None:
+        from hudi_table_services.contract.job_request import SourceSpec, UpsertRequest
+        from hudi_table_services.jobs.upsert import upsert
+
+        request = UpsertRequest(
+            request_id=f"bench-{table.name}-{source.name}-{operation.value}",
+            base_path=str(table),
+            table_name=TABLE_NAME,
+            source=SourceSpec(path=str(source), format="parquet"),
+            operation=operation.value,
+            record_key=KEY_COLUMNS,
+            partition_by=(partition_by,) if partition_by else (),
+            options={"hoodie.parquet.compression.codec": "zstd", "hoodie.metadata.enable": "false"},
+        )
+        upsert(self._spark, request)
+
+
+def open_writer(system: System, spark: SparkSession) -> Writer:
+    """The writer of a system."""
+    writers: dict[System, type[HudiWriter | DeltaWriter | SparkWriter | OurWriter]] = {
+        System.OURS: OurWriter,
+        System.HUDI: HudiWriter,
+        System.DELTA: DeltaWriter,
+        System.SPARK: SparkWriter,
+    }
+    return writers[system](spark)

@@ -1,0 +1,183 @@
+"""Measure ours beside real Apache Hudi, Delta and plain Spark: ``python benchmarks/run.py --help``.
+
+Every system runs each scenario in a process (and JVM) of its own, one at a time. What it wrote is read back and
+compared with what must be there, so that a fast wrong answer fails. Exit code 1: some table held wrong rows.
+"""
+
+import argparse
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+from bench.inputs import Inputs, prepare_inputs
+from bench.measuring import MeasuredProcessError, Measurement, measure
+from bench.protocol import Job
+from bench.report import report, result_line
+from bench.results import Ratio, Result, ratios, read_results, write_results
+from bench.scenarios import FIRST_INSERT, SCENARIOS, Scenario, System
+from bench.tables import TableState, inspect_table
+
+ROOT = Path(__file__).resolve().parent.parent
+PYTHON_PATH = (ROOT / "spark_jobs", ROOT / "benchmarks")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """Where and how everything of one run is measured."""
+
+    inputs: Inputs
+    work: Path
+    cores: int
+    driver_memory: str
+    repeat: int
+
+    def base_table(self, system: System) -> Path:
+        return self.work / "base" / system.value
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prepare, measure, print, write JSON."""
+    options = _parser().parse_args(arguments)
+    print(f"Preparing inputs, scale {options.scale:g} …", flush=True)
+    work = options.work_dir.resolve()
+    bench = Bench(
+        inputs=prepare_inputs(work / f"inputs-{options.scale:g}", options.scale, options.tpchgen),
+        work=work / f"tables-{options.scale:g}",
+        cores=options.cores,
+        driver_memory=options.driver_memory,
+        repeat=options.repeat,
+    )
+    shutil.rmtree(bench.work, ignore_errors=True)
+    results = read_results(options.merge) if options.merge else []
+    for scenario in (s for s in SCENARIOS if s.name in options.only):
+        print(f"\n{scenario.title}", flush=True)
+        for system in (s for s in scenario.systems if s.value in options.systems):
+            result = _measure_repeatedly(bench, scenario, system)
+            print(result_line(result), flush=True)
+            results = [r for r in results if (r.scenario, r.system) != (scenario.name, system)] + [result]
+    found = [ratio for scenario in SCENARIOS for ratio in ratios(scenario, results)]
+    _finish(bench, options, results, found)
+    return 0 if all(result.correct for result in results) else 1
+
+
+def _finish(
+    bench: Bench, options: argparse.Namespace, results: Sequence[Result], found: Sequence[Ratio]
+) -> None:
+    print(report(results, found))
+    settings = {
+        "master": f"local[{options.cores}]",
+        "driver_memory": options.driver_memory,
+        "codec": "zstd",
+        "repeat": str(options.repeat),
+    }
+    write_results(options.output, options.scale, settings, results, found)
+    print(f"\nWritten to {options.output}")
+    if not options.keep:
+        shutil.rmtree(bench.work, ignore_errors=True)
+
+
+def _measure_repeatedly(bench: Bench, scenario: Scenario, system: System) -> Result:
+    """Measure ``repeat`` times, each from the same start; the last table becomes the base where it can."""
+    runs = [_measure_once(bench, scenario, system) for _ in range(bench.repeat)]
+    measurements = [measurement for measurement, _ in runs]
+    state = runs[-1][1]
+    expected = bench.inputs.expected(scenario)
+    in_order = sorted(measurements, key=lambda m: m.seconds)
+    return Result(
+        scenario=scenario.name,
+        system=system,
+        seconds=tuple(round(m.seconds, 3) for m in measurements),
+        peak_memory_bytes=tuple(m.peak_memory_bytes for m in measurements),
+        write_seconds=tuple(round(s, 3) for s in in_order[len(in_order) // 2].write_seconds),
+        row_count=state.content.row_count,
+        file_count=state.file_count,
+        storage_bytes=state.storage_bytes,
+        correct=all(state.content == expected for _, state in runs),
+    )
+
+
+def _measure_once(bench: Bench, scenario: Scenario, system: System) -> tuple[Measurement, TableState]:
+    table = bench.work / system.value / scenario.name
+    shutil.rmtree(table, ignore_errors=True)
+    table.parent.mkdir(parents=True, exist_ok=True)
+    if scenario.on_base:
+        if not bench.base_table(system).exists():
+            print(f"  (making the base table of {system.value} first)", flush=True)
+            _measure_once(bench, FIRST_INSERT, system)
+        shutil.copytree(bench.base_table(system), table)
+    measurement = _run_process(bench, scenario, system, table)
+    state = inspect_table(system, table, bench.inputs.columns)
+    if scenario is FIRST_INSERT:
+        shutil.rmtree(bench.base_table(system), ignore_errors=True)
+        bench.base_table(system).parent.mkdir(parents=True, exist_ok=True)
+        table.rename(bench.base_table(system))
+    else:
+        shutil.rmtree(table)
+    return measurement, state
+
+
+def _run_process(bench: Bench, scenario: Scenario, system: System, table: Path) -> Measurement:
+    scratch = bench.work / "scratch"
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
+    job = Job(
+        system=system.value,
+        scenario=scenario.name,
+        inputs=bench.inputs.folder,
+        table=table,
+        scratch=scratch,
+        cores=bench.cores,
+        driver_memory=bench.driver_memory,
+    )
+    try:
+        return measure(job, PYTHON_PATH, bench.work / f"{system.value}-{scenario.name}.log")
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _names(known: Sequence[str]) -> "type[list[str]]":
+    """An argparse type: comma-separated names out of ``known``."""
+
+    def parse(text: str) -> list[str]:
+        names = [name.strip() for name in text.split(",") if name.strip()]
+        unknown = sorted(set(names) - set(known))
+        if unknown:
+            raise argparse.ArgumentTypeError(f"unknown: {', '.join(unknown)}; known: {', '.join(known)}")
+        return names
+
+    return parse  # type: ignore[return-value]
+
+
+def _parser() -> argparse.ArgumentParser:
+    scenarios = [scenario.name for scenario in SCENARIOS]
+    systems = [system.value for system in System]
+    stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    default_output = ROOT / "benchmarks" / "results" / f"{stamp}.json"
+    parser = argparse.ArgumentParser(
+        description="Write TPC-H lineitem with each system and compare.",
+        epilog=f"Scenarios: {', '.join(scenarios)}. Systems: {', '.join(systems)}.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--scale", type=float, default=1.0, help="TPC-H scale factor; 1 is 6.0 million rows")
+    add("--only", type=_names(scenarios), default=scenarios, help="scenarios, comma-separated", metavar="NAMES")
+    add("--systems", type=_names(systems), default=systems, help="systems, comma-separated", metavar="NAMES")
+    add("--repeat", type=int, default=1, help="repetitions of each measurement; the median counts")
+    add("--cores", type=int, default=2, help="cores of the local Spark master")
+    add("--driver-memory", default="4g", help="heap of every JVM")
+    add("--work-dir", type=Path, default=ROOT / "build" / "bench", help="inputs (kept) and tables (removed)")
+    add("--output", type=Path, default=default_output, help="JSON to write")
+    add("--merge", type=Path, default=None, help="JSON of an earlier run whose other results are taken over")
+    add("--tpchgen", default=str(Path(sys.executable).parent / "tpchgen-cli"), help="the tpchgen-cli command")
+    add("--keep", action="store_true", help="keep the base tables and logs when done")
+    return parser
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except MeasuredProcessError as error:
+        sys.exit(f"A measured process failed. {error}")

@@ -1,0 +1,92 @@
+"""Fixtures of the conformance tests: the engine under test on this Spark, real Hudi in processes of its own."""
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from judges.hudi_judge import HudiJudge, JudgeUnavailableError
+from judges.oracle import RELEASES
+from judges.rows import OUR_ROWS, as_table
+from judges.table_files import copy_table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from judges.engine import Engine
+
+JudgeOf = Callable[[str], HudiJudge]
+
+
+@pytest.fixture(scope="session")
+def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, HudiJudge]]:
+    """Every release of Hudi, starting side by side while the first tests run."""
+    started: dict[str, HudiJudge] = {}
+    try:
+        for release in RELEASES:
+            started[release] = HudiJudge(release, tmp_path_factory.mktemp(f"hudi-{release}"))
+        yield started
+    except JudgeUnavailableError as error:
+        judges_are_missing(error)
+    finally:
+        for judge in started.values():
+            judge.stop()
+
+
+@pytest.fixture
+def hudi(judges: Mapping[str, HudiJudge]) -> JudgeOf:
+    """``hudi("1.2.0")`` is the running judge of that release."""
+
+    def running(release: str) -> HudiJudge:
+        try:
+            judges[release].ping()
+        except JudgeUnavailableError as error:
+            judges_are_missing(error)
+        return judges[release]
+
+    return running
+
+
+def judges_are_missing(error: JudgeUnavailableError) -> None:
+    """Fail, unless the caller said that this machine may go without (``HUDI_JUDGES=optional``, never in CI)."""
+    if os.environ.get("HUDI_JUDGES", "required") == "optional" and not os.environ.get("CI"):
+        pytest.skip(str(error))
+    pytest.fail(str(error), pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def engine(spark: "SparkSession") -> "Engine":
+    """The engine under test on the session's Spark."""
+    from judges.engine import Engine
+
+    return Engine(spark)
+
+
+@pytest.fixture(scope="session")
+def first_commits(engine: "Engine", tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
+    """``first_commits(8)`` is a version 8 table with one commit of ours, made once per session: read only."""
+    folder = tmp_path_factory.mktemp("first-commits")
+
+    @functools.cache
+    def written(version: int) -> Path:
+        base_path = folder / f"v{version}"
+        engine.write(base_path, as_table(OUR_ROWS), version=version)
+        return base_path
+
+    return written
+
+
+@pytest.fixture
+def ours(first_commits: Callable[[int], Path], tmp_path: Path) -> Callable[..., Path]:
+    """``ours(8)`` is a fresh copy of a version 8 table that holds :data:`judges.rows.OUR_ROWS`."""
+
+    def fresh(version: int, name: str = "t") -> Path:
+        return copy_table(first_commits(version), tmp_path / name)
+
+    return fresh

@@ -1,0 +1,275 @@
+"""Client of real Apache Hudi: one helper process per release, shared by a whole test session.
+
+``HudiJudge("1.2.0", folder)`` starts ``hudi_server.py`` in the judges' environment and returns at once; the
+first request waits until Spark is up. Three ways to end are kept apart:
+
+- Hudi refuses a request: :class:`HudiRefusedError`, a verdict that a test may expect;
+- the process dies or does not answer in time: :class:`JudgeCrashedError` with the tail of its log, never a skip;
+- the bundle or the judges' environment is not to be had: :class:`JudgeUnavailableError`.
+
+Environment:
+    HUDI_JUDGE_PYTHON: the Python of the judges' environment; default ``.venv-judges/bin/python`` of the checkout.
+    HUDI_BUNDLE_JAR_0_15_0, HUDI_BUNDLE_JAR_1_2_0: a local bundle in place of the one Spark fetches.
+"""
+
+import json
+import os
+import selectors
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from judges.rows import META_COLUMNS
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+SERVER = Path(__file__).with_name("hudi_server.py")
+START_SECONDS = 420.0  # a fresh machine fetches 100 MB per release first
+REQUEST_SECONDS = 180.0
+LOG_TAIL_CHARACTERS = 6000
+
+
+class HudiRefusedError(AssertionError):
+    """Hudi threw an exception; ``trace`` holds all of it."""
+
+    def __init__(self, message: str, trace: str) -> None:
+        super().__init__(message)
+        self.trace = trace
+
+
+class JudgeCrashedError(RuntimeError):
+    """The process ended or hung in mid-request."""
+
+
+class JudgeUnavailableError(RuntimeError):
+    """Real Hudi cannot be run here; the message is one line that says why."""
+
+
+def judge_python() -> Path:
+    """The interpreter of the judges' environment."""
+    return Path(os.environ.get("HUDI_JUDGE_PYTHON") or REPOSITORY / ".venv-judges" / "bin" / "python")
+
+
+class HudiJudge:
+    """One running release of Hudi on Spark 3.5.
+
+    Args:
+        release: Hudi release, e.g. ``"1.2.0"``.
+        folder: scratch folder for rows in transit, the Spark warehouse and the log.
+    """
+
+    def __init__(self, release: str, folder: Path) -> None:
+        self.release = release
+        self._folder = folder
+        self._log_path = folder / "log.txt"
+        self._last_id = 0
+        self._is_ready = False
+        self._buffer = b""
+        self._process = self._start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        python = judge_python()
+        if not python.exists():
+            raise JudgeUnavailableError(f"real Hudi not run: no judges' environment at {python}")
+        self._folder.mkdir(parents=True, exist_ok=True)
+        jar = os.environ.get(f"HUDI_BUNDLE_JAR_{self.release.replace('.', '_')}")
+        environment = {key: value for key, value in os.environ.items() if key not in _SPARK_VARIABLES}
+        environment["PYSPARK_PYTHON"] = str(python)
+        if jar:
+            environment["HUDI_BUNDLE_JAR"] = jar
+        with self._log_path.open("wb") as log:
+            return subprocess.Popen(
+                [str(python), str(SERVER), self.release, str(self._folder)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                cwd=self._folder,
+                env=environment,
+            )
+
+    # ------------------------------------------------------------------ commands
+
+    def ping(self) -> dict[str, Any]:
+        """Hudi release and Spark version of the process; waits until it is up."""
+        return self._request("ping")
+
+    def write(
+        self,
+        base_path: Path,
+        rows: pa.Table,
+        options: Mapping[str, str],
+        *,
+        mode: str = "append",
+        hadoop: Mapping[str, str] | None = None,
+    ) -> None:
+        """Write ``rows`` with Hudi's Spark data source; ``hadoop`` settings hold for this write only."""
+        source = self._transit_file()
+        pq.write_table(rows, source)
+        arguments = {
+            "source": str(source),
+            "base_path": str(base_path),
+            "options": dict(options),
+            "mode": mode,
+        }
+        self._request("write", **arguments, hadoop=dict(hadoop or {}))
+        source.unlink()
+
+    def read(self, base_path: Path, options: Mapping[str, str] | None = None) -> pa.Table:
+        """The rows a query of Hudi's Spark data source returns, without the meta columns."""
+        return self.read_with_meta_columns(base_path, options).drop_columns(META_COLUMNS)
+
+    def read_with_meta_columns(self, base_path: Path, options: Mapping[str, str] | None = None) -> pa.Table:
+        """As :meth:`read`, with the five meta columns in front."""
+        target = self._transit_file()
+        self._request("read", base_path=str(base_path), target=str(target), options=dict(options or {}))
+        return _take(target)
+
+    def read_as_of(self, base_path: Path, instant_time: str) -> pa.Table:
+        """Time travel: the rows as they were at ``instant_time``, inclusive."""
+        return self.read(base_path, {"as.of.instant": instant_time})
+
+    def read_incremental(self, base_path: Path, begin: str, end: str | None = None) -> pa.Table:
+        """Rows changed by commits after ``begin``, up to ``end`` inclusive.
+
+        Table version 6 compares request times, version 8 and later completion times.
+        """
+        options = {
+            "hoodie.datasource.query.type": "incremental",
+            "hoodie.datasource.read.begin.instanttime": begin,
+        }
+        if end is not None:
+            options["hoodie.datasource.read.end.instanttime"] = end
+        return self.read(base_path, options)
+
+    def sql(self, *statements: str, settings: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+        """Run statements under session ``settings``; the rows of the last one (dates and decimals as text)."""
+        return list(self._request("sql", statements=list(statements), settings=dict(settings or {})))
+
+    def call(
+        self,
+        base_path: Path,
+        procedure: str,
+        arguments: str = "",
+        *,
+        settings: Mapping[str, str] | None = None,
+    ) -> list[dict[str, Any]]:
+        """Call one of Hudi's procedures on the table at ``base_path``, e.g. ``call(path, "show_commits")``."""
+        # A name of its own per call: the session caches tables by name.
+        name = f"judged_{self._last_id}"
+        location = str(base_path).replace("'", "\\'")
+        given = f", {arguments}" if arguments else ""
+        return self.sql(
+            f"create table {name} using hudi location '{location}'",
+            f"call {procedure}(table => '{name}'{given})",
+            settings=settings,
+        )
+
+    def stop(self) -> None:
+        """End the process; its JVM ends with it."""
+        self._pipe(self._process.stdin).close()
+        try:
+            self._process.wait(20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._pipe(self._process.stdout).close()
+
+    # ------------------------------------------------------------------ wire
+
+    def _request(self, command: str, **arguments: object) -> Any:
+        self._wait_until_ready()
+        self._last_id += 1
+        line = json.dumps({"id": self._last_id, "command": command, **arguments}) + "\n"
+        self._send(line.encode())
+        answer = self._receive(REQUEST_SECONDS)
+        if answer["id"] != self._last_id:
+            raise JudgeCrashedError(f"Hudi {self.release} answered {answer['id']}, expected {self._last_id}")
+        if not answer["ok"]:
+            raise HudiRefusedError(
+                f"Hudi {self.release} refused {command}: {answer['error']}", answer["trace"]
+            )
+        return answer["result"]
+
+    def _wait_until_ready(self) -> None:
+        if not self._is_ready:
+            self._receive(START_SECONDS)
+            self._is_ready = True
+
+    def _send(self, line: bytes) -> None:
+        stdin = self._pipe(self._process.stdin)
+        try:
+            stdin.write(line)
+            stdin.flush()
+        except BrokenPipeError as error:
+            raise self._crashed("is gone") from error
+
+    def _receive(self, seconds: float) -> dict[str, Any]:
+        deadline = time.monotonic() + seconds
+        stdout = self._pipe(self._process.stdout)
+        with selectors.DefaultSelector() as selector:
+            selector.register(stdout, selectors.EVENT_READ)
+            while b"\n" not in self._buffer:
+                if not selector.select(deadline - time.monotonic()):
+                    self._process.kill()
+                    raise self._crashed(f"did not answer within {seconds:.0f} s and was killed")
+                chunk = os.read(stdout.fileno(), 1 << 16)
+                if not chunk:
+                    raise self._crashed("ended without an answer")
+                self._buffer += chunk
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def _crashed(self, what: str) -> Exception:
+        with suppress(BrokenPipeError):
+            self.stop()
+        log = self._log_path.read_text(errors="replace")
+        reason = _why_unavailable(log)
+        if reason and not self._is_ready:
+            return JudgeUnavailableError(f"real Hudi not run: Hudi {self.release}: {reason}")
+        return JudgeCrashedError(
+            f"Hudi {self.release} {what}; the end of its log:\n{log[-LOG_TAIL_CHARACTERS:]}"
+        )
+
+    def _transit_file(self) -> Path:
+        self._last_id += 1
+        return self._folder / f"rows-{self._last_id}.parquet"
+
+    @staticmethod
+    def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+        assert pipe is not None
+        return pipe
+
+
+# Settings of the Spark under test that would reach into the judge's.
+_SPARK_VARIABLES = frozenset(
+    {
+        "SPARK_HOME",
+        "SPARK_CONF_DIR",
+        "PYSPARK_PYTHON",
+        "PYSPARK_DRIVER_PYTHON",
+        "PYSPARK_SUBMIT_ARGS",
+        "PYTHONPATH",
+    }
+)
+
+
+def _why_unavailable(log: str) -> str:
+    """One line for the start failures that say nothing about our tables, else an empty text."""
+    signs: Sequence[tuple[str, str]] = (
+        ("unresolved dependency", "its bundle cannot be fetched from Maven Central"),
+        ("JAVA_HOME is not set", "no Java found"),
+        ("No module named 'pyspark'", "no pyspark in the judges' environment"),
+    )
+    return next((reason for sign, reason in signs if sign in log), "")
+
+
+def _take(path: Path) -> pa.Table:
+    rows = pq.read_table(path, partitioning=None)
+    path.unlink()
+    return rows

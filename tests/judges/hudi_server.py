@@ -1,0 +1,174 @@
+"""Real Apache Hudi as a long-lived helper process: one JSON request per line in, one JSON answer per line out.
+
+Runs in the judges' environment (PySpark 3.5, see ``hudi_judge.py`` for the client), never in the one under
+test. A Spark start with a Hudi bundle costs tens of seconds, so a test session starts each Hudi release once.
+
+Rows travel as Parquet files whose paths are in the request, so that every type keeps its exact value.
+Whatever Spark prints goes to standard error: standard output carries answers only.
+
+Usage: ``hudi_server.py RELEASE WORK_FOLDER``. With ``HUDI_BUNDLE_JAR`` in the environment that local file is
+used, otherwise Spark fetches ``org.apache.hudi:hudi-spark3.5-bundle_2.12:RELEASE`` by its own resolver.
+"""
+
+import glob
+import json
+import os
+import shutil
+import sys
+import time
+import traceback
+from contextlib import contextmanager
+
+BUNDLE = "org.apache.hudi:hudi-spark3.5-bundle_2.12"
+
+# The client compiler alone and the serial collector: half the start time and memory for these tiny tables.
+JVM_FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -XX:-UsePerfData"
+
+SESSION = {
+    "spark.driver.memory": "1500m",
+    "spark.driver.extraJavaOptions": JVM_FLAGS,
+    "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+    "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
+    "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.default.parallelism": "2",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+def take_standard_output():
+    """Keep the real standard output for answers and send everything else, the JVM's too, to standard error."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    return answers
+
+
+def start_session(release, work_folder):
+    """Start Spark with the Hudi bundle of ``release``."""
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master("local[2]").appName(f"hudi-{release}")
+    for key, value in SESSION.items():
+        builder = builder.config(key, value)
+    jar = os.environ.get("HUDI_BUNDLE_JAR")
+    builder = (
+        builder.config("spark.jars", jar)
+        if jar
+        else builder.config("spark.jars.packages", f"{BUNDLE}:{release}")
+    )
+    spark = builder.config("spark.sql.warehouse.dir", os.path.join(work_folder, "warehouse")).getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+class Server:
+    """One method per command; each takes the request's fields as keyword arguments and returns a JSON value."""
+
+    def __init__(self, spark, release):
+        self.spark = spark
+        self.release = release
+
+    def ping(self):
+        """Say which programs are answering."""
+        return {"hudi": self.release, "spark": self.spark.version, "pid": os.getpid()}
+
+    def write(self, source, base_path, options, mode="append", hadoop=None):
+        """Write the rows of the Parquet file ``source``; ``hadoop`` settings hold for this write only."""
+        with self._hadoop_settings(hadoop or {}):
+            rows = self.spark.read.parquet(source)
+            rows.write.format("hudi").options(**options).mode(mode).save(base_path)
+        return {}
+
+    def read(self, base_path, target, options=None):
+        """Put the rows, meta columns first, into the single Parquet file ``target``."""
+        rows = self.spark.read.format("hudi").options(**(options or {})).load(base_path)
+        self._save(rows, target)
+        return {"schema": json.loads(rows.schema.json())}
+
+    def sql(self, statements, settings=None, target=None):
+        """Run statements in turn under session settings; the last one's rows come back, or go to ``target``."""
+        with self._session_settings(settings or {}):
+            for statement in statements[:-1]:
+                self.spark.sql(statement)
+            rows = self.spark.sql(statements[-1])
+            if target is not None:
+                self._save(rows, target)
+                return []
+            return [row.asDict(recursive=True) for row in rows.collect()]
+
+    def _save(self, rows, target):
+        folder = target + ".spark"
+        rows.coalesce(1).write.mode("overwrite").parquet(folder)
+        part = glob.glob(glob.escape(folder) + "/part-*.parquet")
+        os.replace(part[0], target)
+        shutil.rmtree(folder)
+
+    @contextmanager
+    def _session_settings(self, settings):
+        for key, value in settings.items():
+            self.spark.conf.set(key, value)
+        try:
+            yield
+        finally:
+            for key in settings:
+                self.spark.conf.unset(key)
+
+    @contextmanager
+    def _hadoop_settings(self, settings):
+        configuration = self.spark.sparkContext._jsc.hadoopConfiguration()
+        for key, value in settings.items():
+            configuration.set(key, value)
+        try:
+            yield
+        finally:
+            for key in settings:
+                configuration.unset(key)
+
+
+def error_answer(error):
+    """The chain of causes in a few lines: what Hudi said, without the Java stack."""
+    text = str(getattr(error, "java_exception", None) or error)
+    lines = str(error).splitlines()
+    causes = [line.strip() for line in lines if line.startswith("Caused by:")]
+    return {
+        "ok": False,
+        "error": "\n".join([text[:2000], *causes])[:6000],
+        "trace": traceback.format_exc()[-20000:],
+    }
+
+
+def answer(server, request):
+    """Carry out one request; every exception of Hudi or Spark becomes an answer, not the end of the process."""
+    arguments = {key: value for key, value in request.items() if key not in ("id", "command")}
+    started = time.monotonic()
+    try:
+        result = getattr(server, request["command"])(**arguments)
+        reply = {"ok": True, "result": result}
+    except Exception as error:  # the boundary of this process: the client decides what a refusal means
+        reply = error_answer(error)
+        print(reply["trace"], file=sys.stderr, flush=True)
+    return {"id": request["id"], "seconds": round(time.monotonic() - started, 3), **reply}
+
+
+def main():
+    """Answer requests until standard input ends or ``stop`` is asked."""
+    release, work_folder = sys.argv[1:3]
+    answers = take_standard_output()
+    spark = start_session(release, work_folder)
+    server = Server(spark, release)
+    print(json.dumps({"id": 0, "ok": True, "result": server.ping()}), file=answers, flush=True)
+    for line in sys.stdin:
+        request = json.loads(line)
+        if request["command"] == "stop":
+            break
+        print(json.dumps(answer(server, request), default=str), file=answers, flush=True)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""The releases of Hudi and the table versions they judge, and the options they write with."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from judges.rows import KEY, ORDERING, PARTITION
+
+RELEASES = ("0.15.0", "1.2.0")
+
+_FEW_TASKS = {
+    f"hoodie.{operation}.shuffle.parallelism": "2"
+    for operation in ("upsert", "insert", "bulkinsert", "delete")
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Oracle:
+    """One release of Hudi working on one table version.
+
+    Attributes:
+        pins: settings that keep Hudi 1.x on this table version instead of upgrading the table at its first write.
+    """
+
+    release: str
+    table_version: int
+    pins: Mapping[str, str] = field(init=False, hash=False)
+
+    def __post_init__(self) -> None:
+        is_old = self.release.startswith("0.")
+        pins = {"hoodie.write.auto.upgrade": "false", "hoodie.write.table.version": str(self.table_version)}
+        object.__setattr__(self, "pins", {} if is_old else pins)
+
+    def __str__(self) -> str:
+        return f"hudi-{self.release}-v{self.table_version}"
+
+    @property
+    def reads_local_timestamps(self) -> bool:
+        """Whether zone-less timestamps are readable; Hudi 0.15 fails on them."""
+        return not self.release.startswith("0.")
+
+    @property
+    def has_completion_times(self) -> bool:
+        """Whether incremental reads go by completion time (table version 8 and later)."""
+        return self.table_version >= 8
+
+    def options(self, table_name: str, *, is_partitioned: bool = True, **more: str) -> dict[str, str]:
+        """Options of one Hudi write: no table services, no metadata table, two tasks.
+
+        Args:
+            table_name: ``hoodie.table.name``.
+            is_partitioned: whether the table has the partition column.
+            more: further options, ``hoodie.`` left out and dots as ``__``: ``index__type="BLOOM"``.
+        """
+        extra = {"hoodie." + name.replace("__", "."): value for name, value in more.items()}
+        return {
+            "hoodie.table.name": table_name,
+            "hoodie.datasource.write.operation": "upsert",
+            "hoodie.datasource.write.recordkey.field": KEY,
+            "hoodie.datasource.write.precombine.field": ORDERING,
+            **partition_options(is_partitioned),
+            "hoodie.metadata.enable": "false",
+            "hoodie.clean.automatic": "false",
+            "hoodie.archive.automatic": "false",
+            "hoodie.embed.timeline.server": "false",
+            "hoodie.write.markers.type": "DIRECT",
+            **_FEW_TASKS,
+            **self.pins,
+            **extra,
+        }
+
+
+def partition_options(is_partitioned: bool) -> dict[str, str]:
+    """Key generator options of the tables of these tests."""
+    if is_partitioned:
+        return {"hoodie.datasource.write.partitionpath.field": PARTITION}
+    return {
+        "hoodie.datasource.write.partitionpath.field": "",
+        "hoodie.datasource.write.keygenerator.class": "org.apache.hudi.keygen.NonpartitionedKeyGenerator",
+    }
+
+
+V6_OLD = Oracle(release="0.15.0", table_version=6)
+V6 = Oracle(release="1.2.0", table_version=6)
+V8 = Oracle(release="1.2.0", table_version=8)
+V9 = Oracle(release="1.2.0", table_version=9)
+ORACLES = (V6_OLD, V6, V8, V9)
+# Where two releases are enough: the oldest and the newest pair.
+EDGES = (V6_OLD, V9)

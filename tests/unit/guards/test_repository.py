@@ -1,0 +1,72 @@
+"""What no file of the repository may hold: one machine's paths, an index's address; and locks that fell behind."""
+
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+REPOSITORY = Path(__file__).parents[3]
+
+# Written in pieces, since this file is searched too.
+INDEX_HOSTS = [
+    "pypi" + ".org",
+    "pythonhosted" + ".org",
+    "maven" + ".org",
+    "maven.apache" + ".org",
+    "npmjs" + ".org",
+    "crates" + ".io",
+    "golang" + ".org",
+    "debian" + ".org",
+]
+MACHINE_FOLDERS = ["work", "root", "home", "Users", "tmp/" + "w"]
+FORBIDDEN = re.compile(
+    "|".join([*map(re.escape, INDEX_HOSTS), rf"(?<![\w.$}}/*-])/(?:{'|'.join(MACHINE_FOLDERS)})/"])
+)
+
+LOCKED_TOGETHER = {"spark": ["dev", "spark"], "judges": ["dev", "judges", "bench"]}
+
+
+def repository_files() -> list[Path]:
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+    return [path for name in listed.split("\0") if name and (path := REPOSITORY / name).is_file()]
+
+
+def forbidden_words() -> Iterator[str]:
+    for path in repository_files():
+        text = path.read_bytes().decode("utf-8", errors="replace")
+        for number, line in enumerate(text.splitlines(), start=1):
+            if found := FORBIDDEN.search(line):
+                yield f"{path.relative_to(REPOSITORY)}:{number}: {found.group()}"
+
+
+def test_no_machine_path_and_no_index_address() -> None:
+    assert list(forbidden_words()) == []
+
+
+@pytest.mark.parametrize("text", ["https://" + INDEX_HOSTS[0] + "/simple", 'open("' + "/work" + '/main/a")'])
+def test_the_search_finds_what_it_is_for(text: str) -> None:
+    assert FORBIDDEN.search(text)
+
+
+@pytest.mark.parametrize("text", ["s3://bucket/home/x", "a/work/b", "${HOME}/work/", "the word home/"])
+def test_the_search_leaves_tables_and_relative_paths_alone(text: str) -> None:
+    assert not FORBIDDEN.search(text)
+
+
+@pytest.mark.parametrize("lock", LOCKED_TOGETHER)
+def test_lock_satisfies_the_declared_requirements(lock: str) -> None:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    declared = list(project["project"]["optional-dependencies"]["engine"])
+    declared += [line for group in LOCKED_TOGETHER[lock] for line in project["dependency-groups"][group]]
+    text = (REPOSITORY / "locks" / f"{lock}.txt").read_text(encoding="utf-8")
+    pins = re.findall(r"^([\w.-]+)==(\S+)", text, flags=re.MULTILINE)
+    for requirement in map(Requirement, declared):
+        versions = [version for name, version in pins if name == canonicalize_name(requirement.name)]
+        assert versions, f"{requirement} is not in locks/{lock}.txt: run `make lock`"
+        assert all(map(requirement.specifier.contains, versions)), f"{requirement}: run `make lock`"

@@ -1,0 +1,73 @@
+"""Nothing grows past what can be read at one sitting. The aims are far lower: see CONTRIBUTING."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[3]
+ENGINE = sorted((REPOSITORY / "spark_jobs").rglob("*.py"))
+TESTS = sorted((REPOSITORY / "tests").rglob("*.py"))
+
+MODULE_LINES = 400
+TEST_MODULE_LINES = 800
+CONFTEST_LINES = 100
+FUNCTION_LINES = 60
+ARGUMENTS = 6
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def line_count(path: Path) -> int:
+    return len(path.read_text(encoding="utf-8").splitlines())
+
+
+def functions() -> Iterator[tuple[str, Function]]:
+    for path in ENGINE:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, Function):
+                yield f"{path.relative_to(REPOSITORY)}:{node.lineno} {node.name}", node
+
+
+def argument_count(function: Function) -> int:
+    arguments = function.args
+    names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    return len(names) - (names[:1] in (["self"], ["cls"]))
+
+
+def too_long(paths: list[Path], limit: int) -> list[str]:
+    return [
+        f"{path.relative_to(REPOSITORY)}: {line_count(path)} lines"
+        for path in paths
+        if line_count(path) > limit
+    ]
+
+
+def test_there_is_something_to_measure() -> None:
+    assert len(ENGINE) > 20
+    assert TESTS
+
+
+def test_modules_are_short() -> None:
+    assert too_long(ENGINE, MODULE_LINES) == []
+
+
+def test_test_modules_are_short() -> None:
+    assert too_long(TESTS, TEST_MODULE_LINES) == []
+    assert too_long([path for path in TESTS if path.name == "conftest.py"], CONFTEST_LINES) == []
+
+
+def test_functions_are_short() -> None:
+    lengths = {name: node.end_lineno - node.lineno + 1 for name, node in functions() if node.end_lineno}
+    assert {name: length for name, length in lengths.items() if length > FUNCTION_LINES} == {}
+
+
+def test_functions_take_few_arguments() -> None:
+    counts = {name: argument_count(node) for name, node in functions()}
+    assert {name: count for name, count in counts.items() if count > ARGUMENTS} == {}
+
+
+def test_packages_say_what_they_are_and_nothing_else() -> None:
+    packages = [path for path in ENGINE if path.name == "__init__.py" and path.parent.name != "contract"]
+    bodies = {path: ast.parse(path.read_text(encoding="utf-8")).body for path in packages}
+    talkative = [path for path, body in bodies.items() if len(body) != 1 or not isinstance(body[0], ast.Expr)]
+    assert talkative == []
