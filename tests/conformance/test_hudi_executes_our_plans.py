@@ -6,6 +6,7 @@ Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on versions 6, 8 and 9.
 from pathlib import Path
 
 import pytest
+
 from hudi_table_services.hudi_format.table_service_plans import encode_clean_plan, encode_requested_replace
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_service_plans import (
@@ -20,7 +21,6 @@ from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.factory import open_storage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
-
 from judges.engine import Engine
 from judges.oracle import ORACLES, Oracle
 from judges.rows import OUR_ROWS, as_table, assert_rows_equal, merged

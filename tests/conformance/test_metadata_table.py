@@ -25,21 +25,7 @@ def _with_metadata_table(oracle: Oracle) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("oracle", ORACLES, ids=str)
-def test_an_active_metadata_table_is_refused_by_name_and_nothing_is_written(
-    hudi, engine: Engine, tmp_path: Path, oracle: Oracle
-) -> None:
-    judge, base_path = hudi(oracle.release), tmp_path / "t"
-    rows = some_rows(range(6), 1, PLAIN)
-    judge.write(base_path, as_table(rows, PLAIN), _with_metadata_table(oracle))
-    assert properties(base_path)[PARTITIONS_PROPERTY]
-    before = instant_names(base_path)
-    with pytest.raises(UnsupportedTableError, match=r"hoodie\.metadata\.enable"):
-        engine.write(base_path, as_table(rows, PLAIN), version=oracle.table_version)
-    assert instant_names(base_path) == before
-
-
-@pytest.mark.parametrize("oracle", ORACLES, ids=str)
-def test_switched_off_explicitly_hudi_reads_right_and_rebuilds_it_with_our_commits(
+def test_it_is_refused_by_name_and_switched_off_on_request_and_hudi_rebuilds_it_with_our_commits(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), tmp_path / "t"
@@ -48,6 +34,11 @@ def test_switched_off_explicitly_hudi_reads_right_and_rebuilds_it_with_our_commi
         rows = some_rows(range(first, first + 8), version, PLAIN)
         judge.write(base_path, as_table(rows, PLAIN), _with_metadata_table(oracle))
         model = merged(model, rows)
+
+    before = instant_names(base_path)
+    with pytest.raises(UnsupportedTableError, match=r"hoodie\.metadata\.enable"):
+        engine.write(base_path, as_table(rows, PLAIN), version=oracle.table_version)
+    assert instant_names(base_path) == before
 
     rows = some_rows(range(6, 16), 3, PLAIN)
     engine.write(base_path, as_table(rows, PLAIN), version=oracle.table_version, options=SWITCH_OFF)

@@ -5,13 +5,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
 from hudi_table_services.contract.job_request import UpsertRequest
 from hudi_table_services.contract.job_result import JobResult
-from pyspark.sql import SparkSession
-
 from hudi_table_services.jobs.upsert import upsert
 from judges.oracle import partition_options
 from judges.rows import KEY, ORDERING, PARTITION
+
+_TIMESTAMP_TYPE = "spark.sql.timestampType"
 
 _request_numbers = itertools.count(1)
 
@@ -54,7 +56,15 @@ class Engine:
                 **(options or {}),
             },
         )
-        return upsert(self._spark, request, source=self._spark.createDataFrame(rows))
+        return upsert(self._spark, request, source=self._frame(rows))
+
+    def _frame(self, rows: pa.Table) -> DataFrame:
+        # Otherwise a zone-less Arrow timestamp becomes a Spark timestamp with zone.
+        self._spark.conf.set(_TIMESTAMP_TYPE, "TIMESTAMP_NTZ")
+        try:
+            return self._spark.createDataFrame(rows)
+        finally:
+            self._spark.conf.unset(_TIMESTAMP_TYPE)
 
 
 def _layout(is_partitioned: bool) -> dict[str, str]:

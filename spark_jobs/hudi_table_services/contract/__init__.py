@@ -1,1 +1,1 @@
-"""Requests and results of jobs, versioned JSON."""
+"""What the two sides of a job know of each other: request, result, options. Standard library only."""

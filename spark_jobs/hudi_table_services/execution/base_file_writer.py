@@ -74,6 +74,8 @@ class BaseFileWriter:
         self._sink: BinaryIO | None = None
         self._writer: pq.ParquetWriter | None = None
         self.row_count = 0
+        self.data_size_bytes = 0
+        """Bytes before the footer; known after `close`."""
         storage.write(marker_path(spec.base_file.instant_time, spec.path, spec.marker_kind), b"")
 
     def __enter__(self) -> "BaseFileWriter":
@@ -111,8 +113,9 @@ class BaseFileWriter:
         writer.add_key_value_metadata(
             base_file_footer(self._spec.avro_schema_json, self._bloom, low, high)
         )
-        writer.close()
         assert self._sink is not None  # noqa: S101 - `_open` sets it
+        self.data_size_bytes = self._sink.tell()
+        writer.close()
         self._sink.close()
 
     def _empty_rows(self) -> pa.Table:

@@ -84,10 +84,16 @@ class WriteTask:
 
 @dataclass(frozen=True, slots=True)
 class WrittenFileGroup:
-    """Outcome of a task: the stat for the commit, and rows that lost to newer ones of the table."""
+    """Outcome of a task.
+
+    Attributes:
+        older_incoming_count: incoming rows that lost to stored rows with a larger ordering value.
+        data_size_bytes: bytes of the file without its footer.
+    """
 
     stat: WriteStat
     older_incoming_count: int
+    data_size_bytes: int
 
 
 def new_file_id() -> str:
@@ -116,7 +122,8 @@ def write_file_group(job: WriteJob, task: WriteTask) -> WrittenFileGroup:
         counts = _merge(job, task, changes, writer)
         _append_inserts(job, task, 0 if changes is None else changes.num_rows, writer)
     elapsed_ms = int((time.monotonic() - started) * 1000)
-    return WrittenFileGroup(_stat(job, task, spec, writer, counts, elapsed_ms), counts.kept_older_incoming)
+    stat = _stat(job, task, spec, writer, counts, elapsed_ms)
+    return WrittenFileGroup(stat, counts.kept_older_incoming, writer.data_size_bytes)
 
 
 def _merge(job: WriteJob, task: WriteTask, changes: pa.Table | None, writer: BaseFileWriter) -> MergeCounts:

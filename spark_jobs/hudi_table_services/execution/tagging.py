@@ -186,20 +186,13 @@ def _winners(codes: np.ndarray, distinct_count: int, ordering: pa.Table) -> np.n
     single = np.flatnonzero(~repeated)
     winner[codes[single]] = single
     rows = np.flatnonzero(repeated)
-    table = ordering.take(pa.array(rows)) if ordering.num_columns else pa.table({})
-    names = [f"o{i}" for i in range(ordering.num_columns)]
-    table = pa.table(
-        {
-            "code": pa.array(codes[rows]),
-            **{name: table.column(i) for i, name in enumerate(names)},
-            "row": pa.array(rows),
-        }
-    )
-    order = pc.sort_indices(
-        table,
-        sort_keys=[("code", "ascending"), *((n, "ascending") for n in names), ("row", "ascending")],
-        null_placement="at_start",
-    ).to_numpy()
+    columns: dict[str, pa.Array | pa.ChunkedArray] = {"code": pa.array(codes[rows])}
+    for number, values in enumerate(ordering.take(pa.array(rows)).columns):
+        # A null sorts below every value; said by a column of its own, as Arrow's option for it differs by release.
+        columns[f"valid{number}"] = pc.cast(pc.is_valid(values), pa.int8())
+        columns[f"value{number}"] = values
+    columns["row"] = pa.array(rows)
+    order = pc.sort_indices(pa.table(columns), sort_keys=[(name, "ascending") for name in columns]).to_numpy()
     winner[codes[rows[order]]] = rows[order]  # the last assignment of a key is its largest row
     return winner
 

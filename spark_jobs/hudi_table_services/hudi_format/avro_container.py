@@ -37,7 +37,9 @@ def decode_container(schema: AvroSchema, data: bytes) -> dict[str, Any]:
         MalformedMetadataError: not a container file, damaged, without a record, or of another kind of record.
     """
     if not data.startswith(MAGIC):
-        raise MalformedMetadataError(f"{schema['name']}: {len(data)} bytes that are not an Avro container file.")
+        raise MalformedMetadataError(
+            f"{schema['name']}: {len(data)} bytes that are not an Avro container file."
+        )
     try:
         record = next(fastavro.reader(io.BytesIO(data), _reader_schema(schema, data)), None)
     except Exception as error:  # fastavro reports damage with whatever error the damaged bytes lead to
@@ -64,10 +66,17 @@ def container_record_name(data: bytes) -> str:
 
 
 def _reader_schema(schema: AvroSchema, data: bytes) -> Any:
+    written_name = _full_name(_written_schema(data))
+    if written_name.startswith(f"{schema['namespace']}.") and written_name != _full_name(schema):
+        raise ValueError(f"it holds {written_name}")
     # Hudi reads foreign files whatever their top record is called; resolution would insist on one name.
-    written = _written_schema(data)
-    top = {"name": written["name"], "namespace": written.get("namespace", "")}
-    return fastavro.parse_schema({**schema, **top})
+    namespace, _, name = written_name.rpartition(".")
+    return fastavro.parse_schema({**schema, "name": name, "namespace": namespace})
+
+
+def _full_name(schema: AvroSchema) -> str:
+    name, namespace = str(schema["name"]), schema.get("namespace")
+    return f"{namespace}.{name}" if namespace and "." not in name else name
 
 
 def _written_schema(data: bytes) -> AvroSchema:

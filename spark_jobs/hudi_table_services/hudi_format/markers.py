@@ -1,10 +1,16 @@
-"""Marker files: which data files a pending write may have created (MarkerType, WriteMarkers; Hudi 1.2)."""
+"""Marker files: which data files a pending write may have created (MarkerType, WriteMarkers; Hudi 0.15 and 1.2).
+
+A marker is written before its data file and lies below ``.hoodie/.temp/<instant>``: an empty file of its own
+(direct), or a line in one of the files ``MARKERS0``, ``MARKERS1``, … that Hudi's timeline server keeps.
+"""
 
 from enum import Enum
+from typing import NamedTuple
 
 from hudi_table_services.errors import MalformedFileNameError
 
 TEMP_FOLDER = ".hoodie/.temp"
+
 _INFIX = ".marker."
 
 
@@ -16,24 +22,55 @@ class MarkerKind(str, Enum):
     APPEND = "APPEND"
 
 
+class Marker(NamedTuple):
+    """A data file that may exist: its path relative to the base path, and what was to happen to it."""
+
+    data_file_path: str
+    kind: MarkerKind
+
+
 def marker_folder(instant_time: str) -> str:
+    """Folder of one instant's markers, relative to the base path."""
     return f"{TEMP_FOLDER}/{instant_time}"
 
 
 def marker_path(instant_time: str, data_file_path: str, kind: MarkerKind) -> str:
+    """Direct marker of a data file; both paths are relative to the base path."""
     return f"{marker_folder(instant_time)}/{data_file_path}{_INFIX}{kind.value}"
 
 
-def parse_marker(text: str) -> tuple[str, MarkerKind]:
-    """Data file (relative to the base path) and kind of a marker named relative to its marker folder."""
-    path, infix, kind = text.rpartition(_INFIX)
+def parse_marker_path(path: str) -> Marker:
+    """Direct marker by its path relative to the base path.
+
+    Raises:
+        MalformedFileNameError: the path is not one of a marker.
+    """
+    instant_time, slash, name = path.removeprefix(f"{TEMP_FOLDER}/").partition("/")
+    if not path.startswith(f"{TEMP_FOLDER}/") or not instant_time or not slash:
+        raise MalformedFileNameError(f"{path!r} is not the path of a marker.")
+    return parse_marker(name)
+
+
+def parse_marker(name: str) -> Marker:
+    """Marker named relative to the folder of its instant, as in a ``MARKERS`` file.
+
+    Raises:
+        MalformedFileNameError: the name is not one of a marker.
+    """
+    path, infix, kind = name.rpartition(_INFIX)
     if not infix or not path:
-        raise MalformedFileNameError(f"{text!r} is not a marker.")
+        raise MalformedFileNameError(f"{name!r} is not a marker.")
     try:
-        return path, MarkerKind(kind)
+        return Marker(path, MarkerKind(kind))
     except ValueError:
-        raise MalformedFileNameError(f"{text!r} is a marker of unknown kind {kind!r}.") from None
+        raise MalformedFileNameError(f"{name!r} is a marker of unknown kind {kind!r}.") from None
 
 
-def decode_markers_file(text: str) -> tuple[tuple[str, MarkerKind], ...]:
-    return tuple(parse_marker(line.strip()) for line in text.splitlines() if line.strip())
+def decode_markers_file(text: str) -> tuple[Marker, ...]:
+    """Markers of a ``MARKERSn`` file of the timeline server, one a line.
+
+    Raises:
+        MalformedFileNameError: a line is not a marker.
+    """
+    # Not splitlines: partition paths may hold other characters that Python takes for line ends.
+    return tuple(parse_marker(line.removesuffix("\r")) for line in text.split("\n") if line.strip())

@@ -1,8 +1,51 @@
-"""``.hoodie_partition_metadata`` (HoodiePartitionMetadata)."""
+"""``.hoodie_partition_metadata``: without it a folder is no partition to Hudi (HoodiePartitionMetadata, 1.2)."""
 
+from dataclasses import dataclass
 from datetime import datetime
+
+from hudi_table_services.errors import MalformedMetadataError
+from hudi_table_services.hudi_format.java_properties import java_date, load_properties, store_properties
+
+PARTITION_METAFILE = ".hoodie_partition_metadata"
+
+_WHAT = "partition metadata"
+_COMMIT_TIME = "commitTime"
+_DEPTH = "partitionDepth"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionMetadata:
+    """Who made a partition.
+
+    Attributes:
+        commit_time: requested time of the instant that made it; ``""`` where the file does not say.
+        depth: folders between base path and partition; 0 for the base path itself.
+    """
+
+    commit_time: str
+    depth: int
 
 
 def encode_partition_metadata(commit_time: str, depth: int, now: datetime) -> bytes:
-    date = now.strftime("%a %b %d %H:%M:%S UTC %Y")
-    return f"#partition metadata\n#{date}\ncommitTime={commit_time}\npartitionDepth={depth}\n".encode()
+    """Content of the file.
+
+    Args:
+        commit_time: requested time of the instant that makes the partition.
+        depth: folders between base path and partition; 0 for a table without partitions.
+        now: time for the comment line, with zone.
+    """
+    pairs = {_COMMIT_TIME: commit_time, _DEPTH: str(depth)}
+    return store_properties(pairs, [_WHAT, java_date(now)])
+
+
+def decode_partition_metadata(data: bytes) -> PartitionMetadata:
+    """Read the text form; the variant in the format of base files is not read here.
+
+    Raises:
+        MalformedMetadataError: no depth, or one that is not a number.
+    """
+    pairs = load_properties(data, _WHAT)
+    text = pairs.get(_DEPTH, "").strip()
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise MalformedMetadataError(f"{_WHAT}: {_DEPTH} is {text!r}.")
+    return PartitionMetadata(commit_time=pairs.get(_COMMIT_TIME, ""), depth=int(text))

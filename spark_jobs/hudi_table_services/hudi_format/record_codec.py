@@ -100,9 +100,7 @@ class RecordCodec(Generic[T]):
 
 def _required(build: type[Any]) -> set[str]:
     return {
-        field.name
-        for field in fields(build)
-        if field.default is MISSING and field.default_factory is MISSING
+        field.name for field in fields(build) if field.default is MISSING and field.default_factory is MISSING
     }
 
 

@@ -1,70 +1,57 @@
-"""``hoodie.properties``: Java properties text with a checksum (HoodieTableConfig)."""
+"""``hoodie.properties``: Java properties text with a checksum (HoodieTableConfig, Hudi 0.15 and 1.2).
+
+The checksum covers database and table name only. Hudi refuses every access to a table whose checksum is wrong,
+and accepts one without.
+"""
 
 import zlib
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timezone
+
+from hudi_table_services.errors import MalformedMetadataError
+from hudi_table_services.hudi_format.java_properties import java_date, load_properties, store_properties
 
 CHECKSUM = "hoodie.table.checksum"
 
-
-def table_checksum(database: str, table: str) -> str:
-    return str(zlib.crc32(f"{database}.{table}".encode()))
-
-
-def checksum_is_valid(p: Mapping[str, str]) -> bool:
-    stored = p.get(CHECKSUM)
-    return stored is None or stored == table_checksum(p.get("hoodie.database.name", ""), p.get("hoodie.table.name", ""))
-
-
-def encode_properties(properties: Mapping[str, str], *, saved_at: datetime) -> bytes:
-    p = dict(properties)
-    p[CHECKSUM] = table_checksum(p.get("hoodie.database.name", ""), p["hoodie.table.name"])
-    lines = [f"#Properties saved on {saved_at.isoformat()}", saved_at.strftime("#%a %b %d %H:%M:%S UTC %Y")]
-    lines += [f"{_esc(k, True)}={_esc(v, False)}" for k, v in p.items()]
-    return ("\n".join(lines) + "\n").encode("latin-1")
-
-
-def _esc(text: str, key: bool) -> str:
-    out = []
-    for i, c in enumerate(text):
-        if c == " " and (key or i == 0):
-            out.append("\\ ")
-        elif c in ":=#!\\":
-            out.append("\\" + c)
-        elif c in "\t\n\r\f":
-            out.append({"\t": "\\t", "\n": "\\n", "\r": "\\r", "\f": "\\f"}[c])
-        elif not 0x20 <= ord(c) <= 0x7E:
-            out.append("".join(f"\\u{u:04X}" for u in memoryview(c.encode("utf-16-be")).cast("B").tolist()) if False else "".join(
-                f"\\u{int.from_bytes(c.encode('utf-16-be')[j:j+2], 'big'):04X}" for j in range(0, len(c.encode('utf-16-be')), 2)))
-        else:
-            out.append(c)
-    return "".join(out)
+_DATABASE_NAME = "hoodie.database.name"
+_TABLE_NAME = "hoodie.table.name"
 
 
 def decode_properties(data: bytes) -> dict[str, str]:
-    out: dict[str, str] = {}
-    for line in data.decode("latin-1").splitlines():
-        if not line.strip() or line.lstrip()[0] in "#!":
-            continue
-        key, i = "", 0
-        buf: list[str] = []
-        parts: list[str] = []
-        while i < len(line):
-            c = line[i]
-            if c == "\\":
-                n = line[i + 1]
-                if n == "u":
-                    buf.append(chr(int(line[i + 2 : i + 6], 16)))
-                    i += 6
-                    continue
-                buf.append({"t": "\t", "n": "\n", "r": "\r", "f": "\f"}.get(n, n))
-                i += 2
-                continue
-            if c in "=:" and not parts:
-                parts.append("".join(buf))
-                buf = []
-            else:
-                buf.append(c)
-            i += 1
-        out[parts[0] if parts else "".join(buf)] = "".join(buf) if parts else ""
-    return {k.strip(): v for k, v in out.items()}
+    """Pairs of the file, un-escaped. Whether they are whole is told by `checksum_is_valid`.
+
+    Raises:
+        MalformedMetadataError: an escape that no Java program writes.
+    """
+    return load_properties(data, "hoodie.properties")
+
+
+def encode_properties(properties: Mapping[str, str], *, saved_at: datetime) -> bytes:
+    """The file, with the checksum computed anew and put last.
+
+    Args:
+        properties: pairs, un-escaped; must hold `hoodie.table.name`.
+        saved_at: time for the comment lines, with zone.
+
+    Raises:
+        MalformedMetadataError: there is no table name.
+    """
+    table = properties.get(_TABLE_NAME)
+    if not table:
+        raise MalformedMetadataError("Table properties without hoodie.table.name have no checksum.")
+    pairs = {key: value for key, value in properties.items() if key != CHECKSUM}
+    pairs[CHECKSUM] = table_checksum(properties.get(_DATABASE_NAME, ""), table)
+    instant = saved_at.astimezone(timezone.utc).isoformat().replace("+00:00", "Z")
+    return store_properties(pairs, [f"Properties saved on {instant}", java_date(saved_at)])
+
+
+def table_checksum(database: str, table: str) -> str:
+    """CRC-32 of ``database.table``, unsigned, in decimal; a table without database starts with the dot."""
+    return str(zlib.crc32(f"{database}.{table}".encode()))
+
+
+def checksum_is_valid(properties: Mapping[str, str]) -> bool:
+    """Whether the stored checksum is right or absent."""
+    stored = properties.get(CHECKSUM)
+    names = (properties.get(_DATABASE_NAME, ""), properties.get(_TABLE_NAME, ""))
+    return stored is None or stored.strip() == table_checksum(*names)

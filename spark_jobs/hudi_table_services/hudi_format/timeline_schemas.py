@@ -58,14 +58,10 @@ _RUNTIME_STATS = _record(
 WRITE_STAT = _record(
     "HoodieWriteStat",
     *_optionals("string", "fileId", "path", "prevCommit"),
-    *_optionals(
-        "long", "numWrites", "numDeletes", "numUpdateWrites", "totalWriteBytes", "totalWriteErrors"
-    ),
+    *_optionals("long", "numWrites", "numDeletes", "numUpdateWrites", "totalWriteBytes", "totalWriteErrors"),
     _optional("partitionPath", "string"),
     *_optionals("long", "totalLogRecords", "totalLogFiles", "totalUpdatedRecordsCompacted", "numInserts"),
-    *_optionals(
-        "long", "totalLogBlocks", "totalCorruptLogBlock", "totalRollbackBlocks", "fileSizeInBytes"
-    ),
+    *_optionals("long", "totalLogBlocks", "totalCorruptLogBlock", "totalRollbackBlocks", "fileSizeInBytes"),
     *_optionals("int", "logVersion"),
     *_optionals("long", "logOffset"),
     _optional("baseFile", "string"),
@@ -213,9 +209,7 @@ CLEAN_METADATA = _record(
     _optional("extraMetadata", _STRING_MAP),
 )
 
-_INSTANT_INFO = _record(
-    "HoodieInstantInfo", _required("commitTime", "string"), _required("action", "string")
-)
+_INSTANT_INFO = _record("HoodieInstantInfo", _required("commitTime", "string"), _required("action", "string"))
 
 _ROLLBACK_REQUEST = _record(
     "HoodieRollbackRequest",

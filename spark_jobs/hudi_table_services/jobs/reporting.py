@@ -1,10 +1,266 @@
-"""shim"""
-from hudi_table_services.contract.job_result import JobResult
+"""Tell what a write is going to do, and what it did: log lines and the result document."""
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from hudi_table_services.contract.job_request import UpsertRequest
+from hudi_table_services.contract.job_result import (
+    FileGroupChange,
+    FileStats,
+    JobResult,
+    Outcome,
+    PartitionReport,
+    RowCounts,
+)
+from hudi_table_services.execution.file_groups import WrittenFileGroup
+from hudi_table_services.jobs.batch_placement import PlacedBatch
+from hudi_table_services.jobs.stopwatch import Stopwatch
+from hudi_table_services.model.file_sizing import BucketKind, FileSizingPlan, PartitionSizing, WriteBucket
+from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.write_options import WriteOptions
+from hudi_table_services.model.write_stat import CommitMetadata, WriteStat
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOG = logging.getLogger(__name__)
+_MIB = 1 << 20
+_LOGGED_PARTITIONS = 50
+
+
 class Report:
-    def __init__(self, spark, request, options, watch): self.watch = watch
-    def log_plan(self, plan): self.plan = plan
-    def _d(self, placed, plan): return {"routed": placed.routed.matched_count, "timings": dict(self.watch.seconds), "superseded": placed.routed.superseded_count, "buckets": [(b.kind.value,b.partition_path,b.update_count,b.insert_count,b.expected_size_bytes) for b in plan.buckets], "est": [str(p.record_size) for p in plan.partitions]}
-    def planned(self, placed, plan): return JobResult(outcome="planned", detail=self._d(placed, plan))
-    def nothing_to_do(self, placed, plan): return JobResult(outcome="nothing_to_do", detail=self._d(placed, plan))
-    def completed(self, placed, plan, written, instant, metadata): return JobResult(outcome="completed", instant=instant.requested_time, detail={**self._d(placed, plan), "sizes":[w.stat.file_size_bytes for w in written]})
-    def reused(self, instant, metadata): return JobResult(outcome="completed", reused=True, instant=instant.requested_time)
+    """Builds the results of one job."""
+
+    def __init__(
+        self, spark: "SparkSession", request: UpsertRequest, options: WriteOptions, watch: Stopwatch
+    ) -> None:
+        self._spark = spark
+        self._request = request
+        self._options = options
+        self._watch = watch
+        for warning in options.warnings:
+            _LOG.warning("%s", warning)
+
+    def log_plan(self, plan: FileSizingPlan) -> None:
+        """One line per partition: what is padded, opened and rewritten."""
+        for sizing in plan.partitions[:_LOGGED_PARTITIONS]:
+            rewritten = len(sizing.buckets) - len(sizing.padded_buckets) - len(sizing.new_buckets)
+            _LOG.info(
+                "Partition %r: %d small files padded with %d rows, %d new file groups with %d rows, %d rewritten; %s",
+                sizing.partition_path,
+                len(sizing.padded_buckets),
+                sum(b.insert_count for b in sizing.padded_buckets),
+                len(sizing.new_buckets),
+                sum(b.insert_count for b in sizing.new_buckets),
+                rewritten,
+                sizing.record_size,
+            )
+        if (more := len(plan.partitions) - _LOGGED_PARTITIONS) > 0:
+            _LOG.info("… and %d more partitions", more)
+
+    def planned(self, placed: PlacedBatch, plan: FileSizingPlan) -> JobResult:
+        return self._result(
+            Outcome.PLANNED,
+            reason="dry run: nothing was written",
+            rows=_rows(placed, (), plan.insert_count),
+            partitions=_partitions(placed.snapshot, plan, (), {}),
+        )
+
+    def nothing_to_do(self, placed: PlacedBatch) -> JobResult:
+        reason = "no row of the batch changes the table" if placed.read_count else "the source has no rows"
+        return self._result(Outcome.NOTHING_TO_DO, reason=reason, rows=_rows(placed, (), 0))
+
+    def completed(
+        self,
+        placed: PlacedBatch,
+        plan: FileSizingPlan,
+        written: Sequence[WrittenFileGroup],
+        instant: Instant,
+        metadata: CommitMetadata,
+    ) -> JobResult:
+        result = self._result(
+            Outcome.COMPLETED,
+            instant=instant,
+            rows=_rows(placed, written, sum(w.stat.num_inserts for w in written)),
+            partitions=_partitions(
+                placed.snapshot, plan, written, metadata.partition_to_replace_file_ids or {}
+            ),
+            replaced=metadata.partition_to_replace_file_ids or {},
+        )
+        rows = result.rows
+        _LOG.info(
+            "%s: %d rows inserted, %d updated, %d deleted; %d files (%.1f MiB) before, %d files (%.1f MiB) after",
+            instant.requested_time,
+            rows.inserted,
+            rows.updated,
+            rows.deleted,
+            result.files_before.file_count,
+            result.files_before.size_bytes / _MIB,
+            result.files_after.file_count,
+            result.files_after.size_bytes / _MIB,
+        )
+        return result
+
+    def reused(self, instant: Instant, metadata: CommitMetadata) -> JobResult:
+        """Result of a request that an earlier attempt completed: counts from the commit's own metadata."""
+        stats = metadata.write_stats
+        rows = RowCounts(
+            inserted=sum(s.num_inserts for s in stats),
+            updated=sum(s.num_update_writes for s in stats),
+            deleted=sum(s.num_deletes for s in stats),
+        )
+        return self._result(
+            Outcome.COMPLETED,
+            reused=True,
+            reason="an earlier attempt of this request completed it; nothing was written now",
+            instant=instant,
+            rows=rows,
+            replaced=metadata.partition_to_replace_file_ids or {},
+        )
+
+    def partitions_deleted(
+        self, snapshot: TableSnapshot, replaced: Mapping[str, tuple[str, ...]], instant: Instant | None
+    ) -> JobResult:
+        """Result of `delete_partition`, or of its dry run when there is no instant."""
+        if not replaced:
+            return self._result(Outcome.NOTHING_TO_DO, reason="no live partition matches the request")
+        partitions = tuple(
+            PartitionReport(
+                partition_path=path, files_before=FileStats.of([s.size_bytes for s in snapshot.slices_of(path)])
+            )
+            for path in replaced
+        )
+        outcome = Outcome.PLANNED if instant is None else Outcome.COMPLETED
+        return self._result(outcome, instant=instant, partitions=partitions, replaced=replaced)
+
+    def _result(
+        self,
+        outcome: Outcome,
+        *,
+        instant: Instant | None = None,
+        reused: bool = False,
+        reason: str = "",
+        rows: RowCounts | None = None,
+        partitions: tuple[PartitionReport, ...] = (),
+        replaced: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> JobResult:
+        return JobResult(
+            request_id=self._request.request_id,
+            outcome=outcome,
+            operation=self._options.operation.value.lower(),
+            table_name=self._request.table_name,
+            base_path=self._request.base_path,
+            reused=reused,
+            reason=reason,
+            action=instant.action.value if instant else None,
+            instant_time=instant.requested_time if instant else None,
+            completion_time=instant.completion_time if instant else None,
+            rows=rows or RowCounts(),
+            files_before=_sum(p.files_before for p in partitions),
+            files_after=_sum(p.files_after for p in partitions),
+            partitions=partitions,
+            replaced_file_groups=sum(len(ids) for ids in (replaced or {}).values()),
+            timings_s=dict(self._watch.seconds),
+            spark_application_id=application_id(self._spark),
+            warnings=self._options.warnings,
+        )
+
+
+def application_id(spark: "SparkSession") -> str | None:
+    """Id of the Spark application; None under Spark Connect, which does not tell."""
+    return spark.conf.get("spark.app.id", None)
+
+
+def _sum(stats: Iterable[FileStats]) -> FileStats:
+    histogram: dict[str, int] = defaultdict(int)
+    count = size = 0
+    for one in stats:
+        count, size = count + one.file_count, size + one.size_bytes
+        for name, files in one.histogram.items():
+            histogram[name] += files
+    return FileStats(file_count=count, size_bytes=size, histogram=dict(histogram))
+
+
+def _rows(placed: PlacedBatch, written: Sequence[WrittenFileGroup], inserted: int) -> RowCounts:
+    routed = placed.routed
+    return RowCounts(
+        read=placed.read_count,
+        inserted=inserted,
+        updated=sum(w.stat.num_update_writes for w in written),
+        deleted=sum(w.stat.num_deletes for w in written),
+        superseded=routed.superseded_count,
+        older_than_stored=routed.older_count + sum(w.older_incoming_count for w in written),
+        unmatched_deletes=routed.unmatched_delete_count,
+        dropped_existing=routed.dropped_existing_count,
+    )
+
+
+def _partitions(
+    snapshot: TableSnapshot,
+    plan: FileSizingPlan,
+    written: Sequence[WrittenFileGroup],
+    replaced: Mapping[str, tuple[str, ...]],
+) -> tuple[PartitionReport, ...]:
+    by_partition: dict[str, list[WrittenFileGroup]] = defaultdict(list)
+    for group in written:
+        by_partition[group.stat.partition_path].append(group)
+    return tuple(
+        _partition(
+            snapshot, sizing, by_partition[sizing.partition_path], set(replaced.get(sizing.partition_path, ()))
+        )
+        for sizing in plan.partitions
+    )
+
+
+def _partition(
+    snapshot: TableSnapshot, sizing: PartitionSizing, written: list[WrittenFileGroup], replaced: set[str]
+) -> PartitionReport:
+    path = sizing.partition_path
+    before = {s.file_group_id.file_id: s.size_bytes for s in snapshot.slices_of(path)}
+    stats = {group.stat.file_id: group.stat for group in written}
+    after = {file_id: size for file_id, size in before.items() if file_id not in replaced}
+    after.update({file_id: stat.file_size_bytes for file_id, stat in stats.items()})
+    rewritten = [b for b in sizing.buckets if b.kind is BucketKind.UPDATE and not b.is_padded]
+    return PartitionReport(
+        partition_path=path,
+        padded=tuple(_change(b, stats.get(b.file_id or "")) for b in sizing.padded_buckets),
+        opened=_opened(sizing, [stat for file_id, stat in stats.items() if file_id not in before]),
+        rewritten=tuple(_change(b, stats.get(b.file_id or "")) for b in rewritten),
+        skipped=tuple(f"{s.file_group_id}: {s.reason}" for s in sizing.skipped),
+        record_size=str(sizing.record_size),
+        record_size_bytes=round(sizing.record_size.bytes_per_record, 2),
+        measured_record_size_bytes=_measured(written),
+        files_before=FileStats.of(list(before.values())),
+        files_after=FileStats.of(list(after.values())),
+    )
+
+
+def _opened(sizing: PartitionSizing, stats: list[WriteStat]) -> tuple[FileGroupChange, ...]:
+    """New file groups get their ids only when they are written: match them with the plan by their rows."""
+    buckets = sorted(sizing.new_buckets, key=lambda b: -b.insert_count)
+    if not stats:
+        return tuple(_change(bucket, None) for bucket in buckets)
+    ordered = sorted(stats, key=lambda s: -s.num_writes)
+    return tuple(_change(bucket, stat) for bucket, stat in zip(buckets, ordered, strict=True))
+
+
+def _measured(written: Iterable[WrittenFileGroup]) -> float | None:
+    """Bytes per row of the files written, footers left out as in the estimate; None: nothing was written."""
+    groups = list(written)
+    rows = sum(group.stat.num_writes for group in groups)
+    return round(sum(group.data_size_bytes for group in groups) / rows, 2) if rows else None
+
+
+def _change(bucket: WriteBucket, stat: WriteStat | None) -> FileGroupChange:
+    return FileGroupChange(
+        partition_path=bucket.partition_path,
+        file_id=stat.file_id if stat else bucket.file_id,
+        update_count=bucket.update_count,
+        insert_count=bucket.insert_count,
+        size_before_bytes=bucket.current_size_bytes,
+        expected_size_bytes=bucket.expected_size_bytes,
+        size_after_bytes=stat.file_size_bytes if stat else None,
+    )

@@ -1,7 +1,203 @@
-"""shim"""
+"""Undo a pending write: plan, delete its data, then its instant files, then say so on the timeline.
+
+The data goes first: without its instant files a data file would count as committed once the timeline has moved past
+it. A rollback that dies leaves its plan, and the next run carries it out; every step can be done twice.
+"""
+
+import logging
+from collections.abc import Iterable
+
+from hudi_table_services.errors import MalformedFileNameError, UnsupportedTableError
+from hudi_table_services.hudi_format.table_service_plans import (
+    decode_rollback_plan,
+    encode_rollback_metadata,
+    encode_rollback_plan,
+)
+from hudi_table_services.jobs.table_access import TableAccess
+from hudi_table_services.model.data_file import BaseFile, LogFile
+from hudi_table_services.model.instant import Action, Instant, InstantState
+from hudi_table_services.model.table_service_plans import RollbackPlan
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.planning.rollback import files_to_delete, plan_rollback, rollback_metadata
+from hudi_table_services.storage.file_listing import list_partitions
+from hudi_table_services.storage.heartbeat import delete_heartbeat
 from hudi_table_services.storage.markers import MarkerStore
-def rollback_instant(table, instant):
-    m = MarkerStore(table.storage, instant.requested_time)
-    for p in m.data_files(): table.storage.delete(p)
-    table.timeline_store.remove(instant); m.delete(); table.storage.delete(f".hoodie/.heartbeat/{instant.requested_time}")
-def finish_pending_rollbacks(table, timeline): pass
+from hudi_table_services.storage.pending_plans import is_dead_write_candidate
+from hudi_table_services.storage.storage import Storage
+from hudi_table_services.storage.table_store import (
+    METADATA_TABLE,
+    disable_metadata_table,
+    read_table_config,
+)
+
+_LOG = logging.getLogger(__name__)
+
+
+def rollback_instant(table: TableAccess, instant: Instant) -> Instant | None:
+    """Roll a pending write back, or finish the rollback that somebody began.
+
+    Returns:
+        The completed rollback; None if the instant is no pending write: completed, gone, or a table service's plan,
+        which is never touched.
+
+    Raises:
+        UnsupportedTableError: the instant appended to log files, or is in a metadata table that has to stay.
+        StorageError: something could not be deleted; the rollback stays pending and the next run finishes it.
+    """
+    store = table.timeline_store
+    timeline = store.load()
+    pending = next((i for i in timeline.pending if i.identity == instant.identity), None)
+    if pending is None or not is_dead_write_candidate(store, pending):
+        return None
+    for rollback in _pending_rollbacks(timeline):
+        plan = _stored_plan(table, rollback)
+        if plan is not None and _undoes(plan, pending):
+            return _carry_out(table, rollback, plan)
+    _keep_metadata_table_right(table, pending)
+    plan = _plan(table, pending)
+    rollback = store.request(Action.ROLLBACK, encode_rollback_plan(plan))
+    _LOG.info("Requested rollback %s of %s", rollback.requested_time, pending.requested_time)
+    return _carry_out(table, rollback, plan)
+
+
+def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[Instant, ...]:
+    """Carry out rollbacks that were requested and never completed; returns the completed ones.
+
+    Rollbacks of clusterings and compactions are left to the service that began them.
+
+    Raises:
+        UnsupportedTableError: a restore is under way, to which pending rollbacks may belong.
+    """
+    restores = [i for i in timeline.pending if i.action is Action.RESTORE]
+    if restores:
+        raise UnsupportedTableError(
+            f"Restore {restores[0].requested_time} has not been finished; the table is between two states.",
+            hint="Finish it with Hudi's command line before writing.",
+        )
+    finished = []
+    for rollback in _pending_rollbacks(timeline):
+        plan = _stored_plan(table, rollback)
+        if plan is not None and _undoes_write(table, timeline, plan):
+            finished.append(_carry_out(table, rollback, plan))
+    return tuple(finished)
+
+
+def _pending_rollbacks(timeline: Timeline) -> Iterable[Instant]:
+    return (i for i in timeline.pending if i.action is Action.ROLLBACK)
+
+
+def _stored_plan(table: TableAccess, rollback: Instant) -> RollbackPlan | None:
+    """Plan of a pending rollback; None if its writer died before it had one: then it is removed."""
+    content = table.timeline_store.read_requested(rollback)
+    if content:
+        return decode_rollback_plan(content)
+    _LOG.warning("Removing rollback %s, which has no plan.", rollback.requested_time)
+    table.timeline_store.remove(rollback)
+    return None
+
+
+def _undoes(plan: RollbackPlan, instant: Instant) -> bool:
+    undone = plan.instant_to_rollback
+    return undone is not None and undone.requested_time == instant.requested_time
+
+
+def _undoes_write(table: TableAccess, timeline: Timeline, plan: RollbackPlan) -> bool:
+    """Whether the plan's instant is a write of rows, or gone already."""
+    undone = plan.instant_to_rollback
+    if undone is None or undone.action not in ("commit", "deltacommit", "replacecommit"):
+        return False
+    present = [i for i in timeline.find(undone.requested_time) if i.action.writes_data]
+    return all(i.is_completed or is_dead_write_candidate(table.timeline_store, i) for i in present)
+
+
+def _plan(table: TableAccess, instant: Instant) -> RollbackPlan:
+    base_path = table.storage.base_path
+    marked = _marked_files(table.storage, instant)
+    if marked or instant.state is InstantState.REQUESTED:
+        return plan_rollback(instant, marked, base_path)
+    # An inflight write without markers may still have written: Hudi would leave its files behind for good.
+    listed = _listed_files(table.storage, instant)
+    return plan_rollback(instant, listed, base_path, by_listing=True)
+
+
+def _marked_files(storage: Storage, instant: Instant) -> frozenset[str]:
+    try:
+        return MarkerStore(storage, instant.requested_time).data_files()
+    except MalformedFileNameError as error:
+        _LOG.warning("Looking for the files of %s by listing: %s", instant.requested_time, error)
+        return frozenset()
+
+
+def _listed_files(storage: Storage, instant: Instant) -> tuple[str, ...]:
+    return tuple(
+        stored.path
+        for files in list_partitions(storage).values()
+        for stored in files
+        if _instant_in_name(stored.name) == instant.requested_time
+    )
+
+
+def _instant_in_name(name: str) -> str | None:
+    """Instant of a data file; None for other files."""
+    for parse in (BaseFile.from_file_name, LogFile.from_file_name):
+        try:
+            return parse(name).instant_time
+        except MalformedFileNameError:
+            continue
+    return None
+
+
+def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Instant:
+    store, started = table.timeline_store, table.clock.now()
+    doomed = files_to_delete(plan)
+    if rollback.state is InstantState.REQUESTED:
+        rollback = store.start(rollback)
+    for paths in doomed.values():
+        for path in paths:
+            if table.storage.delete(path):
+                _LOG.info("Deleted %s", path)
+    _remove_undone_instants(table, plan)
+    elapsed_ms = max(0, int((table.clock.now() - started).total_seconds() * 1000))
+    metadata = rollback_metadata(plan, rollback.requested_time, elapsed_ms)
+    completed = store.complete(rollback, encode_rollback_metadata(metadata))
+    _LOG.info("Completed rollback %s of %s", completed.requested_time, metadata.commits_rolled_back)
+    for undone_time in metadata.commits_rolled_back:
+        MarkerStore(table.storage, undone_time).delete()
+        delete_heartbeat(table.storage, undone_time)
+    return completed
+
+
+def _remove_undone_instants(table: TableAccess, plan: RollbackPlan) -> None:
+    """Completed file first, then inflight, then requested, so that no state is ever more advanced than before."""
+    undone, store = plan.instant_to_rollback, table.timeline_store
+    if undone is None:
+        return
+    for instant in store.load().find(undone.requested_time):
+        if instant.action.writes_data:
+            if instant.is_completed:
+                store.remove_completed(instant)
+            store.remove(instant)
+
+
+def _keep_metadata_table_right(table: TableAccess, instant: Instant) -> None:
+    """A metadata table that heard of the instant would list its files for good once the rollback completes.
+
+    It is switched off if this job may do so: the table had it at the start, and was let through nevertheless.
+    """
+    config = read_table_config(table.storage)
+    listed = config.metadata_partitions + config.inflight_metadata_partitions
+    if not listed or not _metadata_table_knows(table, instant):
+        return
+    if not (table.config.metadata_partitions or table.config.inflight_metadata_partitions):
+        raise UnsupportedTableError(
+            f"The metadata table holds {instant.requested_time}, which is to be rolled back.",
+            hint="Run the request again with hoodie.metadata.enable=false to switch the metadata table off.",
+        )
+    disable_metadata_table(table.storage, config, table.clock)
+    _LOG.warning("Switched off the metadata table, which knows the dead write %s.", instant.requested_time)
+
+
+def _metadata_table_knows(table: TableAccess, instant: Instant) -> bool:
+    folder = f"{METADATA_TABLE}/{table.config.table_version.layout.timeline_folder}"
+    files = table.storage.list_folder(folder).files
+    return any(stored.name.startswith(instant.requested_time) for stored in files)

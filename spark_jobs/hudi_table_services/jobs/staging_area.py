@@ -9,24 +9,23 @@ from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.storage import Storage
 
 _LOG = logging.getLogger(__name__)
-STAGING_FOLDER = ".hoodie/.aux/staging"
-"""Beside the table's own auxiliary files: no reader or writer of Hudi looks into it."""
-
 _ABANDONED_AFTER_MS = 24 * 60 * 60 * 1000
 
 
 class StagingArea:
     """Context manager around one job's staging folder.
 
+    Where there was no table and the job made none, `.hoodie` goes too: a refused first write leaves nothing behind.
+
     Args:
-        keeps_table_folder: False when there is no table yet: then `.hoodie` is removed too unless the job made a
-            table meanwhile, so that a refused first write leaves nothing behind.
+        parent: folder below the base path that holds the staging folders of all jobs.
     """
 
-    def __init__(self, storage: Storage, clock: Clock) -> None:
+    def __init__(self, storage: Storage, parent: str, clock: Clock) -> None:
         self._storage = storage
         self._clock = clock
-        self.folder = f"{STAGING_FOLDER}/{uuid.uuid4().hex}"
+        self._parent = parent.strip("/")
+        self.folder = f"{self._parent}/{uuid.uuid4().hex}"
 
     def __enter__(self) -> "StagingArea":
         self._remove_abandoned()
@@ -49,8 +48,9 @@ class StagingArea:
         """Clear what killed jobs left. Age is judged by the newest file, so a running job is safe for a day."""
         now_ms = int(self._clock.now().timestamp() * 1000)
         newest: dict[str, int] = {}
-        for stored in self._storage.list_files(STAGING_FOLDER):
-            folder = "/".join(stored.path.split("/")[:4])
+        depth = self._parent.count("/") + 2
+        for stored in self._storage.list_files(self._parent):
+            folder = "/".join(stored.path.split("/")[:depth])
             newest[folder] = max(newest.get(folder, 0), stored.modified_ms)
         for folder, modified_ms in newest.items():
             if now_ms - modified_ms > _ABANDONED_AFTER_MS:

@@ -20,6 +20,7 @@ from hudi_table_services.execution.file_groups import (
     write_file_group,
 )
 from hudi_table_services.execution.file_samples import any_record_key
+from hudi_table_services.execution.source import read_source
 from hudi_table_services.execution.spark_tasks import run_tasks
 from hudi_table_services.execution.task_assignment import assign_tasks
 from hudi_table_services.hudi_format.avro_schema import to_avro_json
@@ -62,7 +63,7 @@ from hudi_table_services.planning.write_profile import (
 )
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.factory import open_storage
-from hudi_table_services.storage.lock import table_lock
+from hudi_table_services.storage.lock import TableLock, table_lock
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.storage import Storage
 from hudi_table_services.storage.table_store import create_table, find_table_config
@@ -88,7 +89,7 @@ def upsert(
     """Carry out one write request, or return the result of the same request carried out before.
 
     Args:
-        source: rows to write; None only for `delete_partition`.
+        source: rows to write; None: the request's own source is read (`delete_partition` needs neither).
         storage, clock: for tests; by default those of the base path and the system.
 
     Raises:
@@ -96,6 +97,8 @@ def upsert(
     """
     options = resolve_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)
+    if source is None and request.source is not None:
+        source = read_source(spark, request.source)
     return _UpsertJob(spark, request, options, storage, clock or SystemClock()).run(source)
 
 
@@ -130,8 +133,10 @@ class _UpsertJob:
         if self._options.operation is WriteOperation.DELETE_PARTITION:
             return self._delete_partitions(table, settings)
         if source is None:
-            raise InvalidRequestError(f"Operation {self._request.operation} needs a source.")
-        with StagingArea(self._storage, self._clock) as staging:
+            raise InvalidRequestError(
+                f"Operation {self._request.operation} needs a source.", hint="Give --source-path."
+            )
+        with StagingArea(self._storage, self._options.staging_path, self._clock) as staging:
             placed = self._place(source, staging.folder, table, settings)
             with self._watch.phase("plan"):
                 plan = plan_batch(self._storage, placed, self._options)
@@ -139,13 +144,13 @@ class _UpsertJob:
             if self._request.dry_run:
                 return self._report.planned(placed, plan)
             if plan.is_empty:
-                return self._report.nothing_to_do(placed, plan)
+                return self._report.nothing_to_do(placed)
             return self._write(table, settings, placed, plan)
 
     def _access(self, config: TableConfig, *, exists: bool = True) -> TableAccess:
         if exists:
             check_writable(
-                config, self._request.table_name or "", metadata_enable=self._options.metadata_enable
+                config, self._request.table_name, metadata_enable=self._options.metadata_enable
             )
         return TableAccess(storage=self._storage, clock=self._clock, config=config, exists=exists)
 
@@ -277,7 +282,7 @@ class _UpsertJob:
         partitions = [p for p in snapshot.partitions if matches_any(p, self._options.partitions_to_delete)]
         replaced = replaced_file_ids(snapshot, partitions)
         if not replaced or self._request.dry_run:
-            return self._report.partitions_planned(snapshot, replaced)
+            return self._report.partitions_deleted(snapshot, replaced, None)
         extra = self._extra_metadata(table.config, settings)
         metadata = commit_metadata([], settings.operation, extra, replaced)
         with CommitAttempt(
@@ -285,7 +290,7 @@ class _UpsertJob:
         ) as attempt:
             attempt.start(replace(metadata, partition_to_replace_file_ids=None))
             instant = attempt.complete(metadata)
-        return self._report.partitions_deleted(snapshot, instant, replaced)
+        return self._report.partitions_deleted(snapshot, replaced, instant)
 
     def _extra_metadata(self, config: TableConfig, settings: WriteSettings) -> dict[str, str]:
         schema = to_avro_json(settings.writer_schema, config.table_name, with_meta_fields=False)
@@ -295,7 +300,7 @@ class _UpsertJob:
             "schema": schema,
         }
 
-    def _lock(self):
+    def _lock(self) -> TableLock:
         return table_lock(self._storage, self._options)
 
 

@@ -13,7 +13,7 @@ from hudi_table_services.model.key_generator import KeyGeneratorConfig
 from hudi_table_services.model.schema import META_COLUMNS, PrimitiveType, StructType
 from hudi_table_services.model.table_config import RecordMergeMode, TableConfig
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.model.write_options import IndexType, InsertDupPolicy, WriteOptions
+from hudi_table_services.model.write_options import InsertDupPolicy, WriteOptions
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.planning.schema_evolution import FILL_MISSING_OPTION, RECONCILE_OPTION, evolve_schema
 
@@ -169,7 +169,7 @@ def _require_columns(
 def index_lookup(options: WriteOptions, settings: WriteSettings, parallelism: int) -> IndexLookup:
     """How the batch finds its file groups, by operation and index type."""
     operation = settings.operation
-    is_global = options.index_type in (IndexType.GLOBAL_SIMPLE, IndexType.GLOBAL_BLOOM)
+    is_global = options.index_type.is_global
     searches = operation in _LOOKS_UP_KEYS or (
         operation is WriteOperation.INSERT and options.insert_dup_policy is not InsertDupPolicy.NONE
     )
@@ -177,7 +177,7 @@ def index_lookup(options: WriteOptions, settings: WriteSettings, parallelism: in
         searches_files=searches,
         is_global=is_global,
         combine=_combines(options),
-        use_footers=options.index_type in (IndexType.BLOOM, IndexType.GLOBAL_BLOOM),
+        use_footers=options.index_type.uses_footers,
         ordering_fields=settings.combine_fields,
         compares_moves=bool(settings.merge_fields),
         rules=RoutingRules(

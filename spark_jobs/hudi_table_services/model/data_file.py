@@ -5,10 +5,13 @@ from dataclasses import dataclass
 
 from hudi_table_services.errors import MalformedFileNameError
 
-_BASE = re.compile(r"(?P<file_id>[^_./]+)_(?P<token>[^_./]+)_(?P<instant>\d{14,20})(?P<extension>\.[a-z]+)")
+_BASE = re.compile(
+    r"(?P<file_id>[^_./][^_/]*)_(?P<token>[^_./]+)_(?P<instant>\d{14,20})(?P<extension>\.[a-z]+)", re.ASCII
+)
 _LOG = re.compile(
     r"\.(?P<file_id>[^_/]+)_(?P<instant>\d{14,20})\.log\.(?P<version>\d+)"
-    r"(?:_(?P<token>\d+-\d+-\d+))?(?P<suffix>[.-]cdc)?"
+    r"(?:_(?P<token>\d+-\d+-\d+))?(?P<suffix>[.-]cdc)?",
+    re.ASCII,
 )
 BASE_FILE_EXTENSIONS = frozenset({".parquet", ".orc", ".hfile", ".lance"})
 
@@ -30,7 +33,7 @@ class BaseFile:
     """The columnar file of a file slice.
 
     Attributes:
-        file_id: id of the file group, no ``_`` and no ``.`` inside.
+        file_id: id of the file group, no ``_`` inside, and no ``.`` where Hudi is to find it by bloom filter.
         write_token: text of the write token; foreign writers may use any word.
         instant_time: requested time of the instant that wrote the file.
         extension: with the dot, e.g. ``.parquet``.

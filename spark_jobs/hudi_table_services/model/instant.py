@@ -63,7 +63,8 @@ class InstantState(str, Enum):
 
 
 _NAME = re.compile(
-    r"(?P<requested>\d{14,20})(?:_(?P<completed>\d{14,20}))?\.(?P<first>[a-z]+)(?:\.(?P<second>[a-z]+))?"
+    r"(?P<requested>\d{14,20})(?:_(?P<completed>\d{14,20}))?\.(?P<first>[a-z]+)(?:\.(?P<second>[a-z]+))?",
+    re.ASCII,
 )
 
 
@@ -135,9 +136,7 @@ class Instant:
                 f"{name!r} does not belong to timeline layout {layout.value}: "
                 f"completed names {'carry' if wants_completion else 'never carry'} a completion time there."
             )
-        return cls(
-            requested_time=requested, action=action, state=state, completion_time=completed
-        )
+        return cls(requested_time=requested, action=action, state=state, completion_time=completed)
 
 
 def looks_like_instant(name: str) -> bool:

@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 CLUSTER = "CLUSTER"
-SORT_AND_SIZE_STRATEGY = (
-    "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"
-)
+SORT_AND_SIZE_STRATEGY = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,19 +1,69 @@
-"""Typed options of a write."""
+"""Options of a write, typed; made from Hudi's keys by `contract.hoodie_options`."""
+
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+
 from hudi_table_services.model.file_sizing import FileSizingOptions
+from hudi_table_services.model.lock_options import LockOptions
 from hudi_table_services.model.table_config import RecordMergeMode
 from hudi_table_services.model.table_version import TableType, TableVersion
 from hudi_table_services.model.write_stat import WriteOperation
 
+
 class IndexType(str, Enum):
-    SIMPLE = "SIMPLE"; BLOOM = "BLOOM"; GLOBAL_SIMPLE = "GLOBAL_SIMPLE"; GLOBAL_BLOOM = "GLOBAL_BLOOM"
+    """``hoodie.index.type``: scope of a key, and whether footers may rule files out."""
+
+    SIMPLE = "SIMPLE"
+    BLOOM = "BLOOM"
+    GLOBAL_SIMPLE = "GLOBAL_SIMPLE"
+    GLOBAL_BLOOM = "GLOBAL_BLOOM"
+
+    @property
+    def is_global(self) -> bool:
+        """A key is unique in the whole table, not in its partition."""
+        return self in (IndexType.GLOBAL_SIMPLE, IndexType.GLOBAL_BLOOM)
+
+    @property
+    def uses_footers(self) -> bool:
+        return self in (IndexType.BLOOM, IndexType.GLOBAL_BLOOM)
+
+
 class InsertDupPolicy(str, Enum):
-    NONE = "none"; DROP = "drop"; FAIL = "fail"
+    """``hoodie.datasource.insert.dup.policy``: what an insert does with keys the table has."""
+
+    NONE = "none"
+    DROP = "drop"
+    FAIL = "fail"
+
+
 class FailedWritesPolicy(str, Enum):
-    EAGER = "EAGER"; LAZY = "LAZY"; NEVER = "NEVER"
+    """``hoodie.cleaner.policy.failed.writes``: which dead writes of others a job rolls back before it starts."""
+
+    EAGER = "EAGER"
+    LAZY = "LAZY"
+    NEVER = "NEVER"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteOptions:
+    """Everything a request may ask of a write. Defaults are Hudi's unless a comment says otherwise.
+
+    Attributes:
+        table_version: for a new table; None: 6, which most readers know.
+        update_partition_path: global index: a row whose partition changed moves.
+        record_merge_mode: None: event time where there is an ordering field.
+        parquet_codec: zstd; Hudi's own default is gzip.
+        parquet_block_size_bytes: upper bound of a row group.
+        bloom_max_entries: keys beyond it do not enlarge the bloom filter.
+        metadata_enable: False switches an active metadata table off; None: refuse such a table.
+        partitions_to_delete: patterns for `delete_partition`; ``*`` stands for any text.
+        staging_path: folder for staged rows, below the base path.
+        extra_metadata: pairs stored in the commit.
+        hoodie_options: all keys of the request, typed arguments included.
+        warnings: keys that are known and have no effect here.
+    """
+
     operation: WriteOperation
     ordering_fields: tuple[str, ...] = ()
     table_version: TableVersion | None = None
@@ -31,10 +81,12 @@ class WriteOptions:
     parquet_codec_level: int | None = None
     parquet_block_size_bytes: int = 125829120
     bloom_fpp: float = 1e-9
-    bloom_max_entries: int = 100000
+    bloom_max_entries: int = 100_000
     metadata_enable: bool | None = None
     failed_writes_policy: FailedWritesPolicy = FailedWritesPolicy.EAGER
+    lock: LockOptions = field(default_factory=LockOptions)
     partitions_to_delete: tuple[str, ...] = ()
+    staging_path: str = ".hoodie/.aux/staging"
+    extra_metadata: Mapping[str, str] = field(default_factory=dict)
+    hoodie_options: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
-    hoodie_options: dict = field(default_factory=dict)
-    extra_metadata: dict = field(default_factory=dict)

@@ -6,6 +6,9 @@ from typing import Protocol
 from hudi_table_services.model.table_config import TableConfig
 
 UTC = timezone.utc
+_MILLISECOND = timedelta(milliseconds=1)
+_DIGITS = 17
+_PATTERN = "%Y%m%d%H%M%S%f"
 
 
 class Clock(Protocol):
@@ -22,10 +25,32 @@ class SystemClock:
 
 
 def instant_text(moment: datetime, config: TableConfig) -> str:
-    """``yyyyMMddHHmmssSSS`` in UTC or in the writer's local zone, as the table says."""
-    shown = moment if config.timeline_timezone_is_utc else moment.astimezone()
-    return shown.strftime("%Y%m%d%H%M%S") + f"{shown.microsecond // 1000:03d}"
+    """``yyyyMMddHHmmssSSS`` in UTC or in the machine's local zone, as the table says (local is Hudi's default)."""
+    shown = moment.astimezone(UTC) if config.timeline_timezone_is_utc else moment.astimezone()
+    return _text(shown)
 
 
-def later(moment: datetime, milliseconds: int) -> datetime:
-    return moment + timedelta(milliseconds=milliseconds)
+def instant_time(now: datetime, config: TableConfig, *, after: str = "") -> str:
+    """Instant time of this moment, or one millisecond after the given one if the clock is not past it yet.
+
+    Instants are compared as text and must never repeat, whatever other writers' clocks say: a wall clock set back,
+    a local zone that leaves summer time, a foreign instant from the future.
+
+    Args:
+        after: newest instant time known, of 14 to 20 digits; empty: there is none.
+    """
+    text = instant_text(now, config)
+    return text if text > after else _next(after)
+
+
+def _next(text: str) -> str:
+    digits = text[:_DIGITS].ljust(_DIGITS, "9")
+    try:
+        return _text(datetime.strptime(digits, _PATTERN) + _MILLISECOND)  # noqa: DTZ007 - any zone will do
+    except (ValueError, OverflowError):
+        # Digits that are no date, as in instants that only initialise something.
+        return str(int(digits) + 1).zfill(_DIGITS)
+
+
+def _text(moment: datetime) -> str:
+    return moment.strftime("%Y%m%d%H%M%S") + f"{moment.microsecond // 1000:03d}"

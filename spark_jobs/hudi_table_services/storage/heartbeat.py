@@ -1,56 +1,105 @@
-"""Heartbeats: a file per running write whose age tells whether its writer lives (HoodieHeartbeatClient)."""
+"""Heartbeats: a file per running write whose age tells whether its writer lives (HoodieHeartbeatClient, Hudi 1.2).
+
+Hudi looks only at the time of last change; we also write who the writer is.
+"""
 
 import logging
 import threading
+from types import TracebackType
 
 from hudi_table_services.errors import ObjectNotFoundError, StorageError
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.storage import Storage
 
 _LOG = logging.getLogger(__name__)
-INTERVAL_SECONDS = 60.0
-TOLERABLE_MISSES = 2
+
+DEFAULT_INTERVAL_MS = 60_000
+"""``hoodie.client.heartbeat.interval_in_ms``"""
+
+DEFAULT_TOLERABLE_MISSES = 2
+"""``hoodie.client.heartbeat.tolerable.misses``"""
 
 
 def heartbeat_path(instant_time: str) -> str:
+    """Where the heartbeat of a write is, relative to the base path."""
     return f".hoodie/.heartbeat/{instant_time}"
 
 
 class Heartbeat:
-    def __init__(self, storage: Storage, instant_time: str, *, owner: str, interval_seconds: float = INTERVAL_SECONDS) -> None:
-        self._storage, self._path, self._owner = storage, heartbeat_path(instant_time), owner.encode()
-        self._interval, self._stop = interval_seconds, threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"heartbeat-{instant_time}", daemon=True)
+    """Refreshes the heartbeat of one write from a thread until it is stopped; usable as a context manager.
+
+    Args:
+        owner: request id of the writer, kept in the file.
+        interval_ms: time between refreshes; other writers give up on this one after a small number of them.
+    """
+
+    def __init__(
+        self, storage: Storage, instant_time: str, *, owner: str, interval_ms: int = DEFAULT_INTERVAL_MS
+    ) -> None:
+        self._storage = storage
+        self._path = heartbeat_path(instant_time)
+        self._content = owner.encode()
+        self._interval_seconds = interval_ms / 1000
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._refresh, name=f"heartbeat-{instant_time}", daemon=True)
 
     def start(self) -> None:
-        self._storage.write(self._path, self._owner)
+        """Write the heartbeat, then keep it fresh. Raises StorageError if it cannot be written at all."""
+        self._storage.write(self._path, self._content)
         self._thread.start()
 
     def stop(self) -> None:
-        if self._stop.is_set():
+        """Remove the heartbeat. Stopping twice, or before the start, is fine."""
+        if self._stopping.is_set():
             return
-        self._stop.set()
-        self._thread.join()
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join()
         self._storage.delete(self._path)
 
-    def _run(self) -> None:
-        while not self._stop.wait(self._interval):
+    def __enter__(self) -> "Heartbeat":
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def _refresh(self) -> None:
+        while not self._stopping.wait(self._interval_seconds):
             try:
-                self._storage.write(self._path, self._owner)
+                self._storage.write(self._path, self._content)
             except StorageError as error:
-                _LOG.warning("Heartbeat %s was not refreshed: %s", self._path, error)
+                _LOG.warning("The heartbeat %s was not refreshed: %s", self._path, error)
 
 
 def read_heartbeat_owner(storage: Storage, instant_time: str) -> str | None:
+    """Request id in the heartbeat; None: there is no heartbeat. Hudi's own heartbeats are empty."""
     try:
-        return storage.read(heartbeat_path(instant_time)).decode()
+        return storage.read(heartbeat_path(instant_time)).decode(errors="replace")
     except ObjectNotFoundError:
         return None
 
 
-def is_heartbeat_alive(storage: Storage, instant_time: str, clock: Clock) -> bool:
+def is_heartbeat_alive(
+    storage: Storage,
+    instant_time: str,
+    clock: Clock,
+    *,
+    expires_after_ms: int = DEFAULT_INTERVAL_MS * DEFAULT_TOLERABLE_MISSES,
+) -> bool:
+    """Whether the heartbeat was refreshed lately. Without a file the writer counts as dead, as in Hudi."""
     try:
-        age_ms = clock.now().timestamp() * 1000 - storage.modified_ms(heartbeat_path(instant_time))
+        refreshed_ms = storage.modified_ms(heartbeat_path(instant_time))
     except ObjectNotFoundError:
         return False
-    return age_ms <= INTERVAL_SECONDS * 1000 * TOLERABLE_MISSES
+    return int(clock.now().timestamp() * 1000) - refreshed_ms <= expires_after_ms
+
+
+def delete_heartbeat(storage: Storage, instant_time: str) -> None:
+    """Remove the heartbeat of a write that is over."""
+    storage.delete(heartbeat_path(instant_time))

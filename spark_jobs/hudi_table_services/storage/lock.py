@@ -1,40 +1,214 @@
-"""Table lock."""
+"""The table lock, as Hudi's file-system lock provider takes it, so that Hudi's writers respect it and we theirs.
+
+The lock is a file that only one writer can create. Its age decides whether its writer is taken for dead:
+Hudi's locks by ``hoodie.write.lock.filesystem.expire`` (never, by default), our own by a refresh that stopped.
+"""
 
 import json
+import logging
+import threading
 import time
+import uuid
+from types import TracebackType
+from typing import Protocol
 
-from hudi_table_services.errors import LockNotAcquiredError, ObjectExistsError, ObjectNotFoundError
+from hudi_table_services.errors import (
+    LockNotAcquiredError,
+    ObjectExistsError,
+    ObjectNotFoundError,
+    StorageError,
+)
+from hudi_table_services.model.lock_options import IN_PROCESS_PROVIDER, LockOptions
+from hudi_table_services.model.write_options import WriteOptions
+from hudi_table_services.storage.clock import Clock, SystemClock
+from hudi_table_services.storage.paths import join_path
 from hudi_table_services.storage.storage import Storage
+
+_LOG = logging.getLogger(__name__)
+
+_THREAD_NAME = "hudi_table_services"
+_REFRESH_SECONDS = 20.0
+_OWN_LOCK_EXPIRES_MS = 120_000
+
+
+class TableLock(Protocol):
+    """Held by one writer at a time; a context manager that may be entered again after it was left."""
+
+    def __enter__(self) -> "TableLock": ...
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+
+    def verify(self) -> None:
+        """Raises LockNotAcquiredError if another writer took the lock away. Ask right before committing."""
+
+
+class NoLock:
+    """For a table with a single writer."""
+
+    def __enter__(self) -> "NoLock":
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        return
+
+    def verify(self) -> None:
+        return
 
 
 class FileSystemLock:
-    def __init__(self, storage: Storage, *, path: str = ".hoodie/lock", wait_seconds: float = 60.0, expire_minutes: float = 5.0) -> None:
-        self._storage, self._path, self._wait, self._expire_ms = storage, path, wait_seconds, expire_minutes * 60000
+    """``<base>/.hoodie/lock`` (FileSystemBasedLockProvider, Hudi 1.2).
+
+    Raises on entry:
+        LockNotAcquiredError: another writer kept it for the whole waiting time.
+    """
+
+    def __init__(
+        self, storage: Storage, options: LockOptions | None = None, clock: Clock | None = None
+    ) -> None:
+        self._storage = storage
+        self._options = options or LockOptions()
+        self._clock = clock or SystemClock()
+        self._path = join_path(self._options.folder, "lock")
+        self._content = b""
+        self._released = threading.Event()
+        self._refresher: threading.Thread | None = None
 
     def __enter__(self) -> "FileSystemLock":
-        deadline = time.monotonic() + self._wait
-        content = json.dumps({"lockCreateTime": time.strftime("%Y-%m-%d %H:%M:%S.000"), "lockThreadName": "hudi_table_services", "lockStacksInfo": []}).encode()
-        while True:
+        self._acquire()
+        self._released = threading.Event()
+        self._refresher = threading.Thread(target=self._refresh, name="table-lock", daemon=True)
+        self._refresher.start()
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._released.set()
+        if self._refresher is not None:
+            self._refresher.join()  # a refresh after the release would create the lock anew
+        try:
+            if self._is_ours():
+                self._storage.delete(self._path)
+        except StorageError as failure:
+            # What happened under the lock has happened; the lock expires.
+            _LOG.warning("The lock %s was not released: %s", self._path, failure)
+
+    def verify(self) -> None:
+        if not self._is_ours():
+            raise LockNotAcquiredError(
+                f"The lock {self._path} was taken over by another writer while this one held it.",
+                hint="Nothing was committed; run the request again.",
+            )
+
+    def _is_ours(self) -> bool:
+        try:
+            return self._storage.read(self._path) == self._content
+        except ObjectNotFoundError:
+            return False
+
+    def _acquire(self) -> None:
+        """Try in rounds, as Hudi's lock manager asks its provider again and again."""
+        for round_number in range(self._options.client_retries + 1):
+            if round_number:
+                time.sleep(self._options.client_retry_wait_ms / 1000)
+            if self._acquire_in_one_round():
+                return
+        raise LockNotAcquiredError(
+            f"{self._path} was held by another writer for the whole waiting time: {self._holder()}.",
+            hint="Run the request again later. If no other writer runs, one has died: delete the file, or set "
+            "hoodie.write.lock.filesystem.expire (minutes).",
+        )
+
+    def _acquire_in_one_round(self) -> bool:
+        deadline = time.monotonic() + self._options.wait_ms / 1000
+        for attempt in range(self._options.retries + 1):
+            if attempt:
+                time.sleep(self._options.retry_wait_ms / 1000)
+            if self._try_acquire():
+                return True
+            if time.monotonic() >= deadline:
+                break
+        return False
+
+    def _try_acquire(self) -> bool:
+        self._content = self._new_content()
+        for _ in range(2):
             try:
-                self._storage.create(self._path, content)
-                return self
+                self._storage.create(self._path, self._content)
+                return True
             except ObjectExistsError:
-                try:
-                    if time.time() * 1000 - self._storage.modified_ms(self._path) > self._expire_ms:
-                        self._storage.delete(self._path)
-                        continue
-                except ObjectNotFoundError:
-                    continue
-                if time.monotonic() > deadline:
-                    raise LockNotAcquiredError(f"{self._path} is held by another writer.") from None
-                time.sleep(0.1)
+                if not self._remove_abandoned():
+                    return False
+        return False
 
-    def __exit__(self, *_: object) -> None:
-        self._storage.delete(self._path)
+    def _new_content(self) -> bytes:
+        created = self._clock.now()
+        lock = {
+            "lockCreateTime": created.strftime("%Y-%m-%d %H:%M:%S.") + f"{created.microsecond // 1000:03d}",
+            "lockThreadName": f"{_THREAD_NAME} {uuid.uuid4().hex}",
+            "lockStacksInfo": [],
+        }
+        return json.dumps(lock).encode()
+
+    def _remove_abandoned(self) -> bool:
+        """Delete the lock of a dead writer. Returns whether it is worth trying again at once."""
+        try:
+            content = self._storage.read(self._path)
+            age_ms = int(self._clock.now().timestamp() * 1000) - self._storage.modified_ms(self._path)
+            if age_ms <= self._expires_after_ms(content):
+                return False
+            # Somebody else may have replaced the abandoned lock since; theirs must stay.
+            if self._storage.read(self._path) == content:
+                _LOG.warning(
+                    "Removing the lock %s, untouched for %d s: %s", self._path, age_ms // 1000, content
+                )
+                self._storage.delete(self._path)
+        except ObjectNotFoundError:
+            pass
+        return True
+
+    def _expires_after_ms(self, content: bytes) -> float:
+        limits = [float("inf")]
+        if self._options.expire_minutes:
+            limits.append(self._options.expire_minutes * 60_000)
+        if _THREAD_NAME.encode() in content:
+            limits.append(_OWN_LOCK_EXPIRES_MS)
+        return min(limits)
+
+    def _refresh(self) -> None:
+        while not self._released.wait(_REFRESH_SECONDS):
+            try:
+                if not self._is_ours():
+                    return
+                self._storage.write(self._path, self._content)
+            except StorageError as error:
+                _LOG.warning("The lock %s was not refreshed: %s", self._path, error)
+
+    def _holder(self) -> str:
+        try:
+            return self._storage.read(self._path).decode(errors="replace")[:200]
+        except StorageError as error:
+            return str(error)
 
 
-TableLock = FileSystemLock
+def table_lock(storage: Storage, options: WriteOptions) -> TableLock:
+    """The lock that the options of a request ask for; without any, the file-system lock.
 
-
-def table_lock(storage, options):
-    return FileSystemLock(storage)
+    Raises:
+        InvalidRequestError: another provider is asked for.
+    """
+    lock_options = LockOptions.of(options.hoodie_options)
+    return NoLock() if lock_options.provider == IN_PROCESS_PROVIDER else FileSystemLock(storage, lock_options)

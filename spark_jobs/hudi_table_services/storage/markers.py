@@ -1,23 +1,52 @@
-"""Markers of one pending write on storage."""
+"""Markers of one pending write: the only record of the data files it may have created."""
 
-from hudi_table_services.hudi_format.markers import decode_markers_file, marker_folder, parse_marker
+from hudi_table_services.hudi_format.markers import (
+    Marker,
+    MarkerKind,
+    decode_markers_file,
+    marker_folder,
+    marker_path,
+    parse_marker,
+)
 from hudi_table_services.storage.storage import Storage
+
+_TYPE_FILE = "MARKERS.type"
+_LIST_FILE_PREFIX = "MARKERS"
 
 
 class MarkerStore:
-    def __init__(self, storage: Storage, instant_time: str) -> None:
-        self._storage, self._folder = storage, marker_folder(instant_time)
+    """``.hoodie/.temp/<instant>``: one empty file per data file, or, by Hudi's timeline server, lists of them."""
 
-    def data_files(self) -> frozenset[str]:
-        found: set[str] = set()
+    def __init__(self, storage: Storage, instant_time: str) -> None:
+        self._storage = storage
+        self._instant_time = instant_time
+        self._folder = marker_folder(instant_time)
+
+    def mark(self, data_file_path: str, kind: MarkerKind) -> None:
+        """Announce a data file; must come before the file."""
+        self._storage.write(marker_path(self._instant_time, data_file_path, kind), b"")
+
+    def markers(self) -> tuple[Marker, ...]:
+        """All markers, in order of path.
+
+        Raises:
+            MalformedFileNameError: something in the folder is no marker.
+        """
+        found: set[Marker] = set()
         for stored in self._storage.list_files(self._folder):
             name = stored.path[len(self._folder) + 1 :]
-            if name.startswith("MARKERS"):
-                if name != "MARKERS.type":
-                    found |= {p for p, _ in decode_markers_file(self._storage.read(stored.path).decode())}
-            elif ".marker." in name:
-                found.add(parse_marker(name)[0])
-        return frozenset(found)
+            if name == _TYPE_FILE or name.endswith(".crc"):
+                continue
+            if "/" not in name and name.removeprefix(_LIST_FILE_PREFIX).isdigit():
+                found.update(decode_markers_file(self._storage.read(stored.path).decode(errors="replace")))
+            else:
+                found.add(parse_marker(name))
+        return tuple(sorted(found))
+
+    def data_files(self) -> frozenset[str]:
+        """Paths of all marked data files, relative to the base path."""
+        return frozenset(marker.data_file_path for marker in self.markers())
 
     def delete(self) -> None:
+        """Remove the markers; nothing can be rolled back by them afterwards."""
         self._storage.delete_folder(self._folder)

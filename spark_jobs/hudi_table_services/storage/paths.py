@@ -17,12 +17,10 @@ def checked_path(path: str) -> str:
 
 
 def join_path(folder: str, name: str) -> str:
+    """Path of a name in a folder, which may be the base path."""
     return f"{folder}/{name}" if folder else name
 
 
 def file_name(path: str) -> str:
+    """The last name of a path."""
     return path.rpartition("/")[2]
-
-
-def folder_of(path: str) -> str:
-    return path.rpartition("/")[0]

@@ -1,63 +1,179 @@
-"""Build a TableSnapshot from storage."""
+"""Load what planners may see of a table: timeline, latest file slices, reserved file groups, schema.
 
+Few files are read: the properties, replace commits (they name replaced file groups), pending plans, and the latest
+commit (it has the schema). Everything else is told by names.
+"""
+
+import logging
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
-from hudi_table_services.errors import MalformedFileNameError
+from hudi_table_services.errors import ObjectNotFoundError
 from hudi_table_services.hudi_format.commit_metadata import decode_commit_metadata
+from hudi_table_services.model.concurrent_change import ChangeKind, ConcurrentChange
 from hudi_table_services.model.data_file import BaseFile
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
-from hudi_table_services.model.instant import Action
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.file_listing import list_partitions
+from hudi_table_services.storage.file_slices import Visibility, first_write_time, latest_slices
+from hudi_table_services.storage.paths import join_path
+from hudi_table_services.storage.pending_plans import planned_file_groups
 from hudi_table_services.storage.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 
+_LOG = logging.getLogger(__name__)
+_ATTEMPTS = 3
+_THREADS = 8
+
 
 def load_snapshot(storage: Storage, partitions: Collection[str] | None = None) -> TableSnapshot:
-    config = read_table_config(storage)
-    store = TimelineStore(storage, config, SystemClock())
-    timeline = store.load()
-    done = {i.requested_time for i in timeline.completed_writes}
-    first = timeline.first_requested_time or ""
-    replaced = set()
-    schema = None
-    for instant in timeline.completed_writes:
-        if instant.action is Action.REPLACE_COMMIT:
-            metadata = decode_commit_metadata(store.read(instant))
-            replaced |= {FileGroupId(p, f) for p, ids in (metadata.partition_to_replace_file_ids or {}).items() for f in ids}
-    for instant in sorted(timeline.completed_writes, key=lambda i: i.visible_from, reverse=True):
-        schema = decode_commit_metadata(store.read(instant)).extra_metadata.get("schema")
-        if schema:
-            break
-    slices = {}
-    for path in _partitions(storage, "") if partitions is None else partitions:
-        groups = defaultdict(dict)
-        for stored in storage.list_folder(path).files:
-            try:
-                base = BaseFile.from_file_name(stored.path.rpartition("/")[2], stored.size_bytes)
-            except MalformedFileNameError:
-                continue
-            if base.instant_time in done or base.instant_time < first:
-                groups[base.file_id][base.instant_time] = base
-        found = []
-        for file_id, versions in groups.items():
-            group = FileGroupId(path, file_id)
-            if group not in replaced:
-                base = versions[max(versions)]
-                found.append(FileSlice(file_group_id=group, base_instant_time=base.instant_time, base_file=base))
-        slices[path] = tuple(sorted(found))
-    return TableSnapshot(config=config, timeline=timeline, file_slices=slices, schema_json=schema or config.create_schema_json)
+    """The table as of its latest completed write.
+
+    Args:
+        partitions: partition paths whose file slices are wanted; None: all; empty: none, which lists no folder.
+
+    Raises:
+        TableNotFoundError, CorruptTableError: see `read_table_config` and `TimelineStore.load`.
+        MalformedMetadataError: a replace commit, a pending plan or the latest commit cannot be read.
+    """
+    for attempt in range(_ATTEMPTS):
+        try:
+            return _SnapshotLoader(storage, read_table_config(storage)).load(partitions)
+        except ObjectNotFoundError as error:
+            # Instants can be archived or rolled back between listing and reading them.
+            if attempt == _ATTEMPTS - 1:
+                raise
+            _LOG.info("Loading the table again, it changed meanwhile: %s", error)
+    raise AssertionError("unreachable")
 
 
-def _partitions(storage: Storage, folder: str) -> list[str]:
-    listing = storage.list_folder(folder)
-    if any(f.path.rpartition("/")[2].startswith(".hoodie_partition_metadata") for f in listing.files):
-        return [folder]
-    return [p for name in listing.folders if not name.startswith(".hoodie") for p in _partitions(storage, f"{folder}/{name}" if folder else name)]
+class _SnapshotLoader:
+    def __init__(self, storage: Storage, config: TableConfig) -> None:
+        self._storage = storage
+        self._config = config
+        self._store = TimelineStore(storage, config, SystemClock())
+        self._metadata: dict[Instant, CommitMetadata] = {}
+
+    def load(self, partitions: Collection[str] | None) -> TableSnapshot:
+        timeline = self._store.load()
+        wants_files = partitions is None or len(partitions) > 0
+        return TableSnapshot(
+            config=self._config,
+            timeline=timeline,
+            file_slices=self._file_slices(timeline, partitions) if wants_files else {},
+            reserved_file_groups=reserved_file_groups(self._store, timeline),
+            schema_json=self._schema_json(timeline),
+        )
+
+    def _file_slices(
+        self, timeline: Timeline, partitions: Collection[str] | None
+    ) -> Mapping[str, tuple[FileSlice, ...]]:
+        has_own_log_instants = self._config.table_version.layout.has_completion_time_in_names
+        visibility = Visibility.of(timeline, has_own_log_instants=has_own_log_instants)
+        replaced = self._replaced(timeline)
+        written = _WrittenFiles(self, timeline)
+        return {
+            path: latest_slices(path, files, visibility, replaced.get(path, ()), written.pick)
+            for path, files in list_partitions(self._storage, partitions).items()
+        }
+
+    def _replaced(self, timeline: Timeline) -> Mapping[str, set[str]]:
+        """Partition path → ids of the file groups that completed replace commits took out."""
+        replaces = [i for i in timeline.completed_writes if i.action is Action.REPLACE_COMMIT]
+        replaced: dict[str, set[str]] = defaultdict(set)
+        with ThreadPoolExecutor(_THREADS) as pool:
+            for metadata in pool.map(self.metadata_of, replaces):
+                for path, file_ids in (metadata.partition_to_replace_file_ids or {}).items():
+                    replaced[path].update(file_ids)
+        return replaced
+
+    def _schema_json(self, timeline: Timeline) -> str | None:
+        """Schema of the write that became visible last and has one, else of the table's creation."""
+        for instant in sorted(timeline.completed_writes, key=lambda i: i.visible_from, reverse=True):
+            schema = self.metadata_of(instant).extra_metadata.get("schema")
+            if schema:
+                return schema
+        return self._config.create_schema_json or None
+
+    def metadata_of(self, instant: Instant) -> CommitMetadata:
+        if instant not in self._metadata:
+            self._metadata[instant] = decode_commit_metadata(self._store.read(instant))
+        return self._metadata[instant]
 
 
-def load_commit_changes(store, before, after, *, ignore):
-    return ()
+class _WrittenFiles:
+    """Tells the file a commit really wrote from leftovers of its retried tasks."""
+
+    def __init__(self, loader: _SnapshotLoader, timeline: Timeline) -> None:
+        self._loader = loader
+        self._writes = {i.requested_time: i for i in timeline.completed_writes}
+
+    def pick(self, partition_path: str, candidates: Collection[BaseFile]) -> BaseFile:
+        """The one in the commit's metadata; where that is archived the last by write token."""
+        ordered = sorted(candidates, key=lambda base: base.file_name, reverse=True)
+        instant = self._writes.get(ordered[0].instant_time)
+        if instant is not None:
+            paths = {stat.path for stat in self._loader.metadata_of(instant).write_stats}
+            for base in ordered:
+                if join_path(partition_path, base.file_name) in paths:
+                    return base
+        return ordered[0]
+
+
+def reserved_file_groups(store: TimelineStore, timeline: Timeline) -> Mapping[FileGroupId, str]:
+    """File groups under a pending clustering or compaction plan → requested time of the plan."""
+    return {
+        group: instant.requested_time
+        for instant in timeline.pending
+        for group in planned_file_groups(store, instant)
+    }
+
+
+def load_commit_changes(
+    store: TimelineStore, before: Timeline, after: Timeline, *, ignore: Collection[str] = ()
+) -> tuple[ConcurrentChange, ...]:
+    """What other writers did between two views of the timeline, told by identity of instants, not by their times.
+
+    Args:
+        before: the timeline that a write planned with.
+        after: the timeline now, under the table lock.
+        ignore: requested times of this writer's own instants.
+    """
+    others = [i for i in after if i.requested_time not in ignore]
+    known = {i.identity for i in before.completed_writes}
+    changes = [
+        ConcurrentChange(instant=i, kind=ChangeKind.COMPLETED, file_groups=_changed_file_groups(store, i))
+        for i in others
+        if i.is_completed and i.action.writes_data and i.identity not in known
+    ]
+    for instant in others:
+        planned = frozenset() if instant.is_completed else planned_file_groups(store, instant)
+        if planned:
+            changes.append(
+                ConcurrentChange(instant=instant, kind=ChangeKind.PENDING_PLAN, file_groups=planned)
+            )
+    return (*changes, *_undone(before, after))
+
+
+def _undone(before: Timeline, after: Timeline) -> Iterable[ConcurrentChange]:
+    """Completed writes that are gone, and not because they were archived."""
+    present = {i.identity for i in after.completed_writes}
+    archived_before = first_write_time(after) or ""
+    for instant in before.completed_writes:
+        if instant.identity not in present and instant.requested_time >= archived_before:
+            yield ConcurrentChange(instant=instant, kind=ChangeKind.UNDONE)
+
+
+def _changed_file_groups(store: TimelineStore, instant: Instant) -> frozenset[FileGroupId]:
+    """File groups a completed write wrote or replaced."""
+    metadata = decode_commit_metadata(store.read(instant))
+    written = {FileGroupId(stat.partition_path, stat.file_id) for stat in metadata.write_stats}
+    replaced = metadata.partition_to_replace_file_ids or {}
+    return frozenset(written | {FileGroupId(path, i) for path, ids in replaced.items() for i in ids})

@@ -1,84 +1,224 @@
-"""Table properties on storage: read with fallback, create, update by the backup protocol."""
+"""``hoodie.properties`` on storage: read with fallback, create a table, change properties without a gap."""
 
+import logging
+import time
 from collections.abc import Mapping
 from enum import Enum
 
-from hudi_table_services.errors import CorruptTableError, InvalidRequestError, ObjectNotFoundError, TableNotFoundError
-from hudi_table_services.hudi_format.table_properties import checksum_is_valid, decode_properties, encode_properties
+from hudi_table_services.errors import (
+    CommitConflictError,
+    CorruptTableError,
+    InvalidRequestError,
+    MalformedMetadataError,
+    ObjectExistsError,
+    ObjectNotFoundError,
+    StorageError,
+    TableNotFoundError,
+)
+from hudi_table_services.hudi_format.table_properties import (
+    CHECKSUM,
+    checksum_is_valid,
+    decode_properties,
+    encode_properties,
+)
 from hudi_table_services.model.table_config import TableConfig
-from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.table_version import TableVersion, TimelineLayout
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.storage import Storage
 
+_LOG = logging.getLogger(__name__)
+
 PROPERTIES = ".hoodie/hoodie.properties"
 BACKUP = ".hoodie/hoodie.properties.backup"
+METADATA_TABLE = ".hoodie/metadata"
+METADATA_PARTITIONS = "hoodie.table.metadata.partitions"
+INFLIGHT_METADATA_PARTITIONS = "hoodie.table.metadata.partitions.inflight"
+
+_READ_ATTEMPTS = 5
+_READ_PAUSE_SECONDS = 0.2
+
+# What may lie in `.hoodie` before the properties do: staged rows, locks, heartbeats of a first write.
+_AUXILIARY = (".hoodie/.aux/", ".hoodie/.locks/", ".hoodie/.heartbeat/", ".hoodie/.temp/", ".hoodie/lock")
 
 
 class BasePathState(Enum):
-    TABLE = 1
-    EMPTY = 2
+    """What is at a base path."""
+
+    TABLE = "a Hudi table"
+    EMPTY = "nothing"
 
 
 def inspect_base_path(storage: Storage) -> BasePathState:
+    """Tell a table from an empty place; folders left by a table creation that died count as empty.
+
+    Raises:
+        InvalidRequestError: the place holds something that is no Hudi table.
+    """
     if storage.exists(PROPERTIES) or storage.exists(BACKUP):
         return BasePathState.TABLE
     listing = storage.list_folder()
-    foreign = [f for f in listing.folders if f != ".hoodie"] + [f.path for f in listing.files]
-    hoodie = storage.list_folder(".hoodie")
-    foreign += [f".hoodie/{f}" for f in hoodie.folders if f != ".aux"] + [f.path for f in hoodie.files]
+    foreign = [*(f for f in listing.folders if f != ".hoodie"), *(f.path for f in listing.files)]
+    foreign += [f.path for f in storage.list_files(".hoodie") if not f.path.startswith(_AUXILIARY)]
     if foreign:
-        raise InvalidRequestError(f"{storage.uri} is not empty but is not a Hudi table: it holds {foreign[0]!r} and no {PROPERTIES}.", hint="Give an empty folder or a Hudi table.")
+        raise InvalidRequestError(
+            f"{storage.uri} is not empty and not a Hudi table: it holds {foreign[0]!r} but no {PROPERTIES}.",
+            hint="Give an empty or new folder, or the base path of a Hudi table.",
+        )
     return BasePathState.EMPTY
 
 
-def read_table_config(storage: Storage) -> TableConfig:
-    problem = None
-    for path in (PROPERTIES, BACKUP):
-        try:
-            properties = decode_properties(storage.read(path))
-        except ObjectNotFoundError:
-            continue
-        if properties.get("hoodie.table.name") and checksum_is_valid(properties):
-            return TableConfig(properties)
-        problem = path
-    if problem:
-        raise CorruptTableError(f"{problem} is corrupt.")
-    raise TableNotFoundError(f"There is no Hudi table at {storage.uri}.")
+def find_table_config(storage: Storage) -> TableConfig | None:
+    """Properties of the table; None: the place is empty.
 
-
-def create_table(storage: Storage, properties: Mapping[str, str], clock: Clock) -> TableConfig:
-    version = TableVersion.parse(properties["hoodie.table.version"])
-    folders = [".hoodie/.aux/.bootstrap/.fileids", ".hoodie/.aux/.bootstrap/.partitions", ".hoodie/.temp", ".hoodie/.schema"]
-    folders += [".hoodie/timeline/history"] if version.layout.has_completion_time_in_names else [".hoodie/archived"]
-    for folder in folders:
-        storage.make_folder(folder)
-    storage.create(PROPERTIES, encode_properties(properties, saved_at=clock.now()))
+    Raises:
+        InvalidRequestError: the place holds something that is no Hudi table.
+        CorruptTableError: see `read_table_config`.
+    """
+    if inspect_base_path(storage) is BasePathState.EMPTY:
+        return None
     return read_table_config(storage)
 
 
+def read_table_config(storage: Storage) -> TableConfig:
+    """Properties of the table, from the backup while another writer replaces them.
+
+    Raises:
+        TableNotFoundError: there are none.
+        CorruptTableError: neither file is whole, also after some waiting.
+    """
+    for attempt in range(_READ_ATTEMPTS):
+        whole, problems = _read_either(storage)
+        if whole is not None:
+            return whole
+        if not problems and attempt:
+            raise TableNotFoundError(
+                f"There is no Hudi table at {storage.uri}: {PROPERTIES} does not exist.",
+                hint="Check the base path.",
+            )
+        if attempt and attempt < _READ_ATTEMPTS - 1:
+            time.sleep(_READ_PAUSE_SECONDS)
+    raise CorruptTableError(
+        f"The properties of the table at {storage.uri} cannot be read: {' '.join(problems)}",
+        hint=f"Restore {PROPERTIES} from a copy; nothing was written.",
+    )
+
+
+def _read_either(storage: Storage) -> tuple[TableConfig | None, list[str]]:
+    """The main file if it is whole, else the backup, else what is wrong with them (nothing: both are absent).
+
+    A main file without a checksum may be cut short; it counts only if there is no backup.
+    """
+    problems: list[str] = []
+    unproven: TableConfig | None = None
+    for path in (PROPERTIES, BACKUP):
+        try:
+            config = _decoded(storage, path)
+        except ObjectNotFoundError:
+            continue
+        except CorruptTableError as error:
+            problems.append(error.message)
+            continue
+        if config.get(CHECKSUM) is not None:
+            return config, []
+        unproven = unproven or config
+    return unproven, problems
+
+
+def _decoded(storage: Storage, path: str) -> TableConfig:
+    try:
+        properties = decode_properties(storage.read(path))
+    except MalformedMetadataError as error:
+        raise CorruptTableError(f"{path}: {error.message}") from error
+    if not properties.get("hoodie.table.name"):
+        raise CorruptTableError(f"{path} names no table.")
+    if not checksum_is_valid(properties):
+        raise CorruptTableError(f"{path} has a checksum that does not match the names of database and table.")
+    return TableConfig(properties)
+
+
+def create_table(storage: Storage, properties: Mapping[str, str], clock: Clock) -> TableConfig:
+    """Create the folders and, last of all, the properties. A creation that dies on the way can be run again.
+
+    Raises:
+        CommitConflictError: another writer created a table here meanwhile.
+    """
+    layout = TableVersion.parse(properties["hoodie.table.version"]).layout
+    for folder in _folders(layout):
+        storage.make_folder(folder)
+    try:
+        storage.create(PROPERTIES, encode_properties(properties, saved_at=clock.now()))
+    except ObjectExistsError as error:
+        raise CommitConflictError(
+            f"Another writer created a table at {storage.uri} meanwhile.", hint="Run the request again."
+        ) from error
+    return read_table_config(storage)
+
+
+def _folders(layout: TimelineLayout) -> tuple[str, ...]:
+    history = ".hoodie/timeline/history" if layout is TimelineLayout.V2 else ".hoodie/archived"
+    bootstrap = ".hoodie/.aux/.bootstrap"
+    return (f"{bootstrap}/.fileids", f"{bootstrap}/.partitions", ".hoodie/.temp", ".hoodie/.schema", history)
+
+
 def update_properties(storage: Storage, changes: Mapping[str, str | None], clock: Clock) -> TableConfig:
-    current = dict(read_table_config(storage).properties)
-    for key, value in changes.items():
-        current.pop(key, None) if value is None else current.update({key: value})
-    storage.delete(BACKUP)
+    """Set properties, or remove those whose new value is None. Call it under the table lock.
+
+    Hudi's protocol (HoodieTableConfig.update): a backup is there from before the change until after it. Hudi
+    deletes the main file in between; here it is replaced in one step, so that readers never need the backup.
+
+    Raises:
+        CorruptTableError: what was written cannot be read back; readers use the backup.
+    """
+    current = _recover(storage)
+    changed = {**current.properties, **{key: value for key, value in changes.items() if value is not None}}
+    wanted = {key: value for key, value in changed.items() if changes.get(key, value) is not None}
     storage.create(BACKUP, storage.read(PROPERTIES))
-    storage.delete(PROPERTIES)
-    storage.create(PROPERTIES, encode_properties(current, saved_at=clock.now()))
-    config = read_table_config(storage)
+    storage.write(PROPERTIES, encode_properties(wanted, saved_at=clock.now()))
+    try:
+        written = _decoded(storage, PROPERTIES)
+    except CorruptTableError:
+        storage.delete(PROPERTIES)
+        raise
     storage.delete(BACKUP)
+    return written
+
+
+def _recover(storage: Storage) -> TableConfig:
+    """Finish a change that another writer left half done: the main file wins if it is whole."""
+    config = read_table_config(storage)
+    if storage.exists(BACKUP):
+        try:
+            main_is_whole = _decoded(storage, PROPERTIES) == config
+        except (CorruptTableError, ObjectNotFoundError):
+            main_is_whole = False
+        if not main_is_whole:
+            storage.write(PROPERTIES, storage.read(BACKUP))
+        storage.delete(BACKUP)
     return config
 
 
 def disable_metadata_table(storage: Storage, config: TableConfig, clock: Clock) -> TableConfig:
-    config = update_properties(storage, {"hoodie.table.metadata.partitions": "", "hoodie.table.metadata.partitions.inflight": None}, clock)
-    storage.delete_folder(".hoodie/metadata")
+    """Switch the metadata table off before a commit that does not maintain it. Call it under the table lock.
+
+    The property goes first: a listed but missing metadata table makes every later write of Hudi fail, and Hudi
+    builds an unlisted one anew, whatever lies in its folder. A stale folder still misleads hudi-rs.
+    """
+    if config.metadata_partitions or config.inflight_metadata_partitions:
+        config = update_properties(
+            storage, {METADATA_PARTITIONS: "", INFLIGHT_METADATA_PARTITIONS: None}, clock
+        )
+    storage.delete_folder(METADATA_TABLE)
     return config
 
 
-def find_table_config(storage: Storage) -> TableConfig | None:
-    """Configuration of the table; None: the base path is empty, a table can be created.
+def remove_unlisted_metadata_table(storage: Storage, config: TableConfig) -> None:
+    """Delete the folder of a metadata table that was switched off by a job that died before deleting it.
 
-    Raises:
-        InvalidRequestError: the base path holds something that is not a Hudi table.
+    Call it under the table lock: Hudi fills the folder before it lists the table.
     """
-    return read_table_config(storage) if inspect_base_path(storage) is BasePathState.TABLE else None
+    if config.metadata_partitions or config.inflight_metadata_partitions:
+        return
+    try:
+        storage.delete_folder(METADATA_TABLE)
+    except StorageError as error:
+        _LOG.warning("The stale metadata table below %s stays behind: %s", storage.uri, error)

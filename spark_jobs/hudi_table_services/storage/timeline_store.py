@@ -1,86 +1,215 @@
 """The active timeline on storage: the only module that writes or removes instants, always create-if-absent."""
 
-import time
+import logging
+import threading
+from collections.abc import Collection
 from dataclasses import replace
 
 from hudi_table_services.errors import (
+    CommitStateUnknownError,
     InstantExistsError,
     InstantVanishedError,
     MalformedFileNameError,
     ObjectExistsError,
+    ObjectNotFoundError,
+    StorageError,
+    StoragePermissionError,
     TimelineInvariantError,
 )
 from hudi_table_services.model.instant import Action, Instant, InstantState, looks_like_instant
 from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.model.table_version import TimelineLayout
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.storage.clock import Clock, instant_text, later
-from hudi_table_services.storage.storage import Storage
+from hudi_table_services.storage.clock import Clock, instant_time
+from hudi_table_services.storage.paths import join_path
+from hudi_table_services.storage.storage import Storage, StoredObject
+
+_LOG = logging.getLogger(__name__)
+
+# Newest instant time given out by this process, per table: two threads never get the same one.
+_given_out: dict[str, str] = {}
+_given_out_guard = threading.Lock()
 
 
 class TimelineStore:
+    """The timeline folder of one table (HoodieActiveTimeline, Hudi 1.2).
+
+    An instant goes requested → inflight → completed; each state is a file of its own, created once and never changed.
+    """
+
     def __init__(self, storage: Storage, config: TableConfig, clock: Clock) -> None:
-        self._storage, self._config, self._clock = storage, config, clock
+        self._storage = storage
+        self._config = config
+        self._clock = clock
         self._layout = config.table_version.layout
 
     def load(self) -> Timeline:
-        instants = []
-        for stored in self._storage.list_folder(self._layout.timeline_folder).files:
-            name = stored.path.rpartition("/")[2]
-            if not looks_like_instant(name):
-                continue
-            try:
-                instant = Instant.from_file_name(name, self._layout)
-            except MalformedFileNameError:
-                continue
-            if instant.is_completed and stored.size_bytes == 0:
-                raise TimelineInvariantError(f"The completed instant {stored.path} has zero bytes.", hint="Restore it, or roll it back with Hudi's CLI; nothing is written until then.")
-            instants.append(instant)
-        return Timeline.of(instants)
+        """All instants, each in its most advanced state.
+
+        Raises:
+            TimelineInvariantError: a completed instant has zero bytes, or a name belongs to the other layout.
+        """
+        return Timeline.of(self._state_files())
 
     def path_of(self, instant: Instant) -> str:
-        return f"{self._layout.timeline_folder}/{instant.file_name(self._layout)}"
+        """Path of the state file, relative to the base path."""
+        return join_path(self._layout.timeline_folder, instant.file_name(self._layout))
 
     def read(self, instant: Instant) -> bytes:
+        """Content of the instant's file in exactly this state. Raises ObjectNotFoundError."""
         return self._storage.read(self.path_of(instant))
 
+    def read_requested(self, instant: Instant) -> bytes:
+        """Content of the requested file, where plans are, whatever state the instant is in now."""
+        return self.read(self._in_state(instant, InstantState.REQUESTED))
+
     def new_instant_time(self) -> str:
-        timeline = self.load()
-        newest = max((t for i in timeline for t in (i.requested_time, i.completion_time or "")), default="")
-        while True:
-            text = instant_text(self._clock.now(), self._config)
-            if text > newest:
-                return text
-            time.sleep(0.001)
+        """A time later than every requested and completion time of the timeline, and than any given out before."""
+        return self._time_after(self._state_files())
 
     def request(self, action: Action, content: bytes = b"", requested_time: str | None = None) -> Instant:
-        instant = Instant(requested_time=requested_time or self.new_instant_time(), action=action, state=InstantState.REQUESTED)
-        self._create(instant, content)
-        return instant
+        """Announce an action; the content is its plan, if it has one.
+
+        Raises:
+            InstantExistsError: another writer took this time for the same action.
+        """
+        instant = Instant(
+            requested_time=requested_time or self.new_instant_time(),
+            action=action,
+            state=InstantState.REQUESTED,
+        )
+        return self._create(instant, content)
 
     def start(self, instant: Instant, content: bytes = b"") -> Instant:
-        self._require(instant)
-        started = replace(instant, state=InstantState.INFLIGHT)
-        self._create(started, content)
-        return started
+        """Make a requested instant inflight.
+
+        Raises:
+            InstantVanishedError: it was rolled back meanwhile.
+            InstantExistsError: another writer started it.
+        """
+        self._require_present(instant, self._state_files())
+        return self._create(self._in_state(instant, InstantState.INFLIGHT), content)
 
     def complete(self, instant: Instant, content: bytes) -> Instant:
+        """Create the completed file: the one moment at which the change becomes visible. Call it under the lock.
+
+        Raises:
+            InstantVanishedError: requested or inflight file is gone: another writer rolled this attempt back and
+                deleted its data. Completing now would lose rows without any error.
+            InstantExistsError: another writer completed it.
+            CommitStateUnknownError: storage failed in a way that leaves open whether the file exists.
+        """
+        present = self._state_files()
         for state in (InstantState.REQUESTED, InstantState.INFLIGHT):
-            self._require(replace(instant, state=state))
-        completed = replace(instant, state=InstantState.COMPLETED, action=instant.action.comparable,
-            completion_time=self.new_instant_time() if self._layout.has_completion_time_in_names else None)
-        self._create(completed, content)
-        return completed
+            if not (instant.action is Action.SAVEPOINT and state is InstantState.REQUESTED):
+                self._require_present(self._in_state(instant, state), present)
+        if any(other.is_completed and other.identity == instant.identity for other in present):
+            raise InstantExistsError(
+                f"{instant.action.value} {instant.requested_time} is completed already.",
+                hint="Another process works on the same instant; load the timeline again.",
+            )
+        timed = self._layout.has_completion_time_in_names
+        completed = Instant(
+            requested_time=instant.requested_time,
+            action=instant.action.comparable,
+            state=InstantState.COMPLETED,
+            completion_time=self._time_after(present) if timed else None,
+        )
+        return self._create(completed, content)
 
     def remove(self, instant: Instant) -> None:
+        """Delete the files of a pending instant, the most advanced state first, as a rollback does."""
         for state in (InstantState.INFLIGHT, InstantState.REQUESTED):
-            self._storage.delete(self.path_of(replace(instant, state=state, completion_time=None)))
+            self._storage.delete(self.path_of(self._in_state(instant, state)))
 
-    def _require(self, instant: Instant) -> None:
-        if not self._storage.exists(self.path_of(instant)):
-            raise InstantVanishedError(f"{self.path_of(instant)} is gone: another writer rolled this attempt back.", hint="Run the request again.")
+    def remove_completed(self, instant: Instant) -> None:
+        """Delete the completed file of an instant that is being undone, before its other files."""
+        self._storage.delete(self.path_of(instant))
 
-    def _create(self, instant: Instant, content: bytes) -> None:
+    @staticmethod
+    def _in_state(instant: Instant, state: InstantState) -> Instant:
+        return replace(instant, state=state, completion_time=None)
+
+    def _state_files(self) -> tuple[Instant, ...]:
+        listing = self._storage.list_folder(self._layout.timeline_folder)
+        found = (self._parsed(stored) for stored in listing.files if looks_like_instant(stored.name))
+        return tuple(instant for instant in found if instant is not None)
+
+    def _parsed(self, stored: StoredObject) -> Instant | None:
+        """The instant of a state file; None for names that Hudi ignores too, such as temporary files."""
         try:
-            self._storage.create(self.path_of(instant), content)
-        except ObjectExistsError as error:
-            raise InstantExistsError(f"{self.path_of(instant)} already exists: another writer was first.") from error
+            instant = Instant.from_file_name(stored.name, self._layout)
+        except MalformedFileNameError:
+            if _is_instant_of_other_layout(stored.name, self._layout):
+                raise TimelineInvariantError(
+                    f"{stored.path} is named as in another timeline layout than this table's "
+                    f"({self._layout.value}).",
+                    hint="An upgrade or downgrade of the table was interrupted; finish it with Hudi first.",
+                ) from None
+            return None
+        if instant.is_completed and stored.size_bytes == 0:
+            raise TimelineInvariantError(
+                f"The completed instant {stored.path} has zero bytes.",
+                hint="A writer died while writing it. Restore the file from a copy, or undo the instant with Hudi's "
+                "command line; nothing is written to the table before that.",
+            )
+        return instant
+
+    def _time_after(self, present: Collection[Instant]) -> str:
+        times = {i.requested_time for i in present} | {i.completion_time or "" for i in present}
+        with _given_out_guard:
+            newest = max(times | {_given_out.get(self._storage.uri, "")})
+            time = instant_time(self._clock.now(), self._config, after=newest)
+            _given_out[self._storage.uri] = time
+        return time
+
+    def _require_present(self, instant: Instant, present: Collection[Instant]) -> None:
+        if instant not in present:
+            raise InstantVanishedError(
+                f"{self.path_of(instant)} is gone: another writer rolled this attempt back.",
+                hint="Run the request again. Hudi writers beside this one need the table lock and "
+                "hoodie.cleaner.policy.failed.writes=LAZY.",
+            )
+
+    def _create(self, instant: Instant, content: bytes) -> Instant:
+        path = self.path_of(instant)
+        try:
+            self._storage.create(path, content)
+        except StoragePermissionError:
+            raise
+        except StorageError as error:
+            self._settle(path, content, error)
+        _LOG.debug("Created %s below %s", path, self._storage.uri)
+        return instant
+
+    def _settle(self, path: str, content: bytes, error: StorageError) -> None:
+        """Look what a failed creation left: a client that tries again by itself can meet its own file.
+
+        Returns normally if the file is ours after all. Empty files tell nothing about who wrote them.
+        """
+        exists_already = isinstance(error, ObjectExistsError)
+        try:
+            is_ours = self._storage.read(path) == content and (content != b"" or not exists_already)
+        except ObjectNotFoundError:
+            raise error from None
+        except StorageError as failure:
+            raise CommitStateUnknownError(
+                f"Whether {path} was created is not known: {error.message} Then: {failure.message}",
+                hint="Nothing was deleted. Run the request again: it looks at the timeline first.",
+            ) from failure
+        if is_ours:
+            return
+        if exists_already:
+            raise InstantExistsError(
+                f"{path} already exists: another writer was first.", hint="Run the request again."
+            ) from error
+        raise error
+
+
+def _is_instant_of_other_layout(name: str, layout: TimelineLayout) -> bool:
+    other = TimelineLayout.V1 if layout is TimelineLayout.V2 else TimelineLayout.V2
+    try:
+        Instant.from_file_name(name, other)
+    except MalformedFileNameError:
+        return False
+    return True

@@ -1,0 +1,30 @@
+"""What other writers did to a table while one write was under way."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Instant
+
+
+class ChangeKind(str, Enum):
+    """How far the other action is."""
+
+    COMPLETED = "completed"
+    PENDING_PLAN = "pending"
+    UNDONE = "undone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConcurrentChange:
+    """One instant of another writer.
+
+    Attributes:
+        kind: COMPLETED: a write that became visible since; PENDING_PLAN: a clustering or compaction that is going to
+            replace file slices; UNDONE: a write that was visible at the start and is rolled back now.
+        file_groups: what it wrote, replaced or is going to replace; empty for UNDONE, where it is not known any more.
+    """
+
+    instant: Instant
+    kind: ChangeKind
+    file_groups: frozenset[FileGroupId] = frozenset()

@@ -1,0 +1,118 @@
+"""What undoing a pending write deletes (MarkerBasedRollbackStrategy, ListingBasedRollbackStrategy; Hudi 1.2).
+
+Only files that carry the undone instant in their names are ever planned or deleted. Log blocks that a delta commit
+of table version 6 appended to an older slice would need a rollback block; they are refused by name.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from hudi_table_services.errors import CorruptTableError, MalformedFileNameError, UnsupportedTableError
+from hudi_table_services.model.data_file import BaseFile, LogFile
+from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.table_service_plans import (
+    InstantReference,
+    RollbackMetadata,
+    RollbackPartition,
+    RollbackPlan,
+    RollbackRequest,
+)
+
+
+def plan_rollback(
+    instant: Instant, data_files: Iterable[str], base_path: str, *, by_listing: bool = False
+) -> RollbackPlan:
+    """One request per data file, in order of path.
+
+    Args:
+        instant: pending write to undo.
+        data_files: files it may have written, relative to the base path; they need not exist.
+        base_path: the base path as Hudi writes it into plans.
+        by_listing: the files were found by listing instead of markers; Hudi then names no file group.
+
+    Raises:
+        UnsupportedTableError: the instant appended to a log file of an older slice.
+        MalformedFileNameError: a path does not name a data file.
+    """
+    requests = [_request(instant, path, base_path, by_listing) for path in sorted(set(data_files))]
+    reference = InstantReference(requested_time=instant.requested_time, action=instant.action.value)
+    return RollbackPlan(instant_to_rollback=reference, requests=tuple(requests))
+
+
+def _request(instant: Instant, path: str, base_path: str, by_listing: bool) -> RollbackRequest:
+    partition_path, _, name = path.rpartition("/")
+    file_id, instant_time = _file_id_and_instant(name)
+    if instant_time != instant.requested_time:
+        raise UnsupportedTableError(
+            f"{instant.action.value} {instant.requested_time} appended to {path}, which belongs to an older slice.",
+            hint="Let a Hudi writer roll this instant back; it appends a rollback block to the log.",
+        )
+    return RollbackRequest(
+        partition_path=partition_path,
+        file_id="" if by_listing else file_id,
+        latest_base_instant="" if by_listing else instant_time,
+        files_to_delete=(f"{base_path.rstrip('/')}/{path}",),
+    )
+
+
+def _file_id_and_instant(name: str) -> tuple[str, str]:
+    try:
+        base = BaseFile.from_file_name(name)
+        return base.file_id, base.instant_time
+    except MalformedFileNameError:
+        log = LogFile.from_file_name(name)
+        return log.file_id, log.instant_time
+
+
+def files_to_delete(plan: RollbackPlan) -> Mapping[str, tuple[str, ...]]:
+    """Partition path → files of a stored plan, relative to the base path wherever the table lies now.
+
+    Raises:
+        CorruptTableError: the plan names a file outside of its partition, or of another instant than its own.
+        UnsupportedTableError: the plan wants log blocks undone.
+    """
+    found: dict[str, list[str]] = {}
+    for request in plan.requests:
+        if request.log_blocks_to_delete:
+            raise UnsupportedTableError(
+                f"The pending rollback of {_undone_time(plan)} undoes log blocks, which this release does not do.",
+                hint="Let a Hudi writer finish it.",
+            )
+        paths = found.setdefault(request.partition_path, [])
+        paths += (_relative(plan, request.partition_path, path) for path in request.files_to_delete)
+    return {partition_path: tuple(paths) for partition_path, paths in found.items()}
+
+
+def _relative(plan: RollbackPlan, partition_path: str, absolute: str) -> str:
+    name = absolute.rpartition("/")[2]
+    path = f"{partition_path}/{name}" if partition_path else name
+    if not absolute.endswith(f"/{path}") or _file_id_and_instant(name)[1] != _undone_time(plan):
+        raise CorruptTableError(
+            f"The rollback plan of {_undone_time(plan)} names {absolute!r}, which is no file of that instant in "
+            f"partition {partition_path!r}; nothing was deleted.",
+            hint="Undo the instant with Hudi's command line.",
+        )
+    return path
+
+
+def _undone_time(plan: RollbackPlan) -> str:
+    return plan.instant_to_rollback.requested_time if plan.instant_to_rollback else ""
+
+
+def rollback_metadata(plan: RollbackPlan, rollback_time: str, time_taken_ms: int) -> RollbackMetadata:
+    """Content of the completed rollback. Files that had never been created count as deleted, as in Hudi."""
+    partitions: dict[str, RollbackPartition] = {}
+    for request in plan.requests:
+        known = partitions.get(request.partition_path)
+        earlier = known.deleted_files if known else ()
+        partitions[request.partition_path] = RollbackPartition(
+            partition_path=request.partition_path, deleted_files=earlier + request.files_to_delete
+        )
+    undone = (plan.instant_to_rollback,) if plan.instant_to_rollback else ()
+    return RollbackMetadata(
+        start_rollback_time=rollback_time,
+        time_taken_ms=time_taken_ms,
+        total_files_deleted=sum(len(p.deleted_files) for p in partitions.values()),
+        commits_rolled_back=tuple(instant.requested_time for instant in undone),
+        partitions=partitions,
+        instants_rolled_back=undone,
+    )

@@ -1,0 +1,39 @@
+"""Partitions of a table and the files in them, each folder listed once, in parallel."""
+
+from collections.abc import Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+from hudi_table_services.storage.paths import join_path
+from hudi_table_services.storage.storage import FolderListing, Storage, StoredObject
+
+PARTITION_METADATA_FILE = ".hoodie_partition_metadata"
+"""Hudi takes a folder for a partition by this file; some tables give it the base files' extension."""
+
+_THREADS = 8
+
+
+def list_partitions(
+    storage: Storage, partitions: Collection[str] | None = None
+) -> Mapping[str, tuple[StoredObject, ...]]:
+    """Partition path → files of its folder.
+
+    Args:
+        partitions: only these, and not their sub-folders; None: all, found by their metadata files. A folder
+            without one is no partition, as for Hudi.
+    """
+    found: dict[str, tuple[StoredObject, ...]] = {}
+    with ThreadPoolExecutor(_THREADS) as pool:
+        folders = [""] if partitions is None else sorted(partitions)
+        while folders:
+            deeper: list[str] = []
+            for folder, listing in zip(folders, pool.map(storage.list_folder, folders), strict=True):
+                if _is_partition(listing):
+                    found[folder] = listing.files
+                elif partitions is None:
+                    deeper += [join_path(folder, n) for n in listing.folders if not n.startswith(".hoodie")]
+            folders = deeper
+    return found
+
+
+def _is_partition(listing: FolderListing) -> bool:
+    return any(stored.name.startswith(PARTITION_METADATA_FILE) for stored in listing.files)

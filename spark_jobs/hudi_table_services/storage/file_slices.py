@@ -1,0 +1,187 @@
+"""From the files of a partition to the latest visible slices (AbstractTableFileSystemView, Hudi 1.2)."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from hudi_table_services.errors import MalformedFileNameError
+from hudi_table_services.model.data_file import BASE_FILE_EXTENSIONS, BaseFile, LogFile
+from hudi_table_services.model.file_group import FileGroupId, FileSlice
+from hudi_table_services.model.instant import Action
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.storage.storage import StoredObject
+
+_INSTANT_TIME = re.compile(r"\d{14,20}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visibility:
+    """Which instants' files readers see.
+
+    Attributes:
+        completed: requested time of completed writes → time from which they are visible.
+        first_write_time: writes before it were archived, and archived writes are complete; None: no writes at all.
+        pending_compactions: requested times; table version 6 names later log files after them.
+        has_own_log_instants: table version 8 and later name log files after their own delta commit.
+    """
+
+    completed: Mapping[str, str]
+    first_write_time: str | None
+    pending_compactions: frozenset[str]
+    has_own_log_instants: bool
+
+    @classmethod
+    def of(cls, timeline: Timeline, *, has_own_log_instants: bool) -> "Visibility":
+        return cls(
+            completed={i.requested_time: i.visible_from for i in timeline.completed_writes},
+            first_write_time=first_write_time(timeline),
+            pending_compactions=frozenset(
+                i.requested_time for i in timeline.pending if i.action is Action.COMPACTION
+            ),
+            has_own_log_instants=has_own_log_instants,
+        )
+
+    def sees(self, instant_time: str) -> bool:
+        if instant_time in self.completed:
+            return True
+        first = self.first_write_time
+        return (
+            first is not None and instant_time < first and _INSTANT_TIME.fullmatch(instant_time) is not None
+        )
+
+    def visible_from(self, instant_time: str) -> str:
+        """Completion time where it is still known."""
+        return self.completed.get(instant_time, instant_time)
+
+
+def first_write_time(timeline: Timeline) -> str | None:
+    """Requested time of the first write, pending ones included, that no savepoint holds on the active timeline.
+
+    Other actions are archived at a pace of their own, and savepointed commits can stay behind alone, so neither says
+    anything about the writes between. A pending write stops archival.
+    """
+    savepoints = {i.requested_time for i in timeline.completed if i.action is Action.SAVEPOINT}
+    writes = [i.requested_time for i in timeline if i.action.writes_data]
+    return min((time for time in writes if time not in savepoints), default=min(writes, default=None))
+
+
+PickFile = Callable[[str, Collection[BaseFile]], BaseFile]
+"""Chooses, in a partition, among base files of one file group and instant: leftovers of retried tasks survived."""
+
+
+def latest_slices(
+    partition_path: str,
+    files: Iterable[StoredObject],
+    visibility: Visibility,
+    replaced: Collection[str],
+    pick: PickFile,
+) -> tuple[FileSlice, ...]:
+    """Latest visible slice of each file group, by file id.
+
+    Args:
+        replaced: ids of file groups that a completed replace commit took out of the partition.
+    """
+    bases, logs = _by_file_id(files, visibility)
+    slices = []
+    for file_id in sorted((bases.keys() | logs.keys()).difference(replaced)):
+        group_id = FileGroupId(partition_path, file_id)
+        base = _base_file(partition_path, bases[file_id], pick) if file_id in bases else None
+        latest = _with_logs(group_id, base, logs.get(file_id, []), visibility)
+        if latest is not None:
+            slices.append(latest)
+    return tuple(slices)
+
+
+@dataclass(slots=True)
+class _Candidates:
+    """Base files of the newest instant seen so far of one file group."""
+
+    instant_time: str
+    files: list[StoredObject]
+
+
+def _by_file_id(
+    files: Iterable[StoredObject], visibility: Visibility
+) -> tuple[dict[str, _Candidates], dict[str, list[LogFile]]]:
+    """Newest visible base files, and all log files, of each file group. Names are split by hand: it is a hot loop."""
+    bases: dict[str, _Candidates] = {}
+    logs: dict[str, list[LogFile]] = defaultdict(list)
+    for stored in files:
+        name = stored.name
+        if name.startswith("."):
+            if ".log." in name:
+                _add_log(logs, stored)
+            continue
+        file_id, _, rest = name.partition("_")
+        instant_time, dot, extension = rest.partition("_")[2].partition(".")
+        if dot + extension not in BASE_FILE_EXTENSIONS or not visibility.sees(instant_time):
+            continue
+        best = bases.get(file_id)
+        if best is None or instant_time > best.instant_time:
+            bases[file_id] = _Candidates(instant_time, [stored])
+        elif instant_time == best.instant_time:
+            best.files.append(stored)
+    return bases, logs
+
+
+def _add_log(logs: dict[str, list[LogFile]], stored: StoredObject) -> None:
+    try:
+        log = LogFile.from_file_name(stored.name, stored.size_bytes)
+    except MalformedFileNameError:
+        return  # such as the checksum that Hadoop keeps beside a log file
+    if not log.is_cdc:
+        logs[log.file_id].append(log)
+
+
+def _base_file(partition_path: str, candidates: _Candidates, pick: PickFile) -> BaseFile:
+    parsed = [BaseFile.from_file_name(stored.name, stored.size_bytes) for stored in candidates.files]
+    return parsed[0] if len(parsed) == 1 else pick(partition_path, parsed)
+
+
+def _with_logs(
+    group_id: FileGroupId, base: BaseFile | None, logs: list[LogFile], visibility: Visibility
+) -> FileSlice | None:
+    """The latest slice; None if nothing of the file group is visible."""
+    if visibility.has_own_log_instants:
+        base_time, kept = _logs_by_completion(base, logs, visibility)
+    else:
+        base_time, kept = _logs_by_name(base, logs, visibility)
+    if base is None and not kept:
+        return None
+    if base is not None and base.instant_time != base_time:
+        base = None
+    return FileSlice(
+        file_group_id=group_id, base_instant_time=base_time, base_file=base, log_files=tuple(kept)
+    )
+
+
+def _logs_by_completion(
+    base: BaseFile | None, logs: list[LogFile], visibility: Visibility
+) -> tuple[str, list[LogFile]]:
+    """Table version 8 and later: logs of delta commits that completed after the base file was requested."""
+    visible = [log for log in logs if visibility.sees(log.instant_time)]
+    visible.sort(
+        key=lambda log: (visibility.visible_from(log.instant_time), log.version, log.write_token or "")
+    )
+    if base is not None:
+        kept = [log for log in visible if visibility.visible_from(log.instant_time) >= base.instant_time]
+        return base.instant_time, kept
+    return min((log.instant_time for log in visible), default=""), visible
+
+
+def _logs_by_name(
+    base: BaseFile | None, logs: list[LogFile], visibility: Visibility
+) -> tuple[str, list[LogFile]]:
+    """Table version 6: logs that name the slice's base instant, and those that wait for a pending compaction.
+
+    A scheduled compaction opens a slice of its own time; until it completes, readers merge it with the one before.
+    """
+    opened = [log.instant_time for log in logs if visibility.sees(log.instant_time)]
+    if base is not None:
+        opened.append(base.instant_time)
+    base_time = max(opened, default="")
+    waiting = {time for time in visibility.pending_compactions if time > base_time}
+    kept = [log for log in logs if log.instant_time == base_time or log.instant_time in waiting]
+    kept.sort(key=lambda log: (log.instant_time, log.version, log.write_token or ""))
+    return base_time, kept

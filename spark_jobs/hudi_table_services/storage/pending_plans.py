@@ -1,0 +1,46 @@
+"""Plans of table services that wait on the timeline. Their file groups belong to them until they complete."""
+
+from hudi_table_services.hudi_format.table_service_plans import (
+    decode_compaction_plan,
+    decode_requested_replace,
+)
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_service_plans import ClusteringPlan
+from hudi_table_services.storage.timeline_store import TimelineStore
+
+
+def clustering_plan_of(store: TimelineStore, instant: Instant) -> ClusteringPlan | None:
+    """Plan of a pending clustering; None: the instant is something else, such as an overwrite.
+
+    In timeline layout 1 only the plan tells a pending clustering from a pending overwrite.
+
+    Raises:
+        MalformedMetadataError: the requested file cannot be read.
+    """
+    if instant.is_completed or instant.action.comparable is not Action.REPLACE_COMMIT:
+        return None
+    content = store.read_requested(instant)
+    return decode_requested_replace(content).clustering_plan if content else None
+
+
+def is_dead_write_candidate(store: TimelineStore, instant: Instant) -> bool:
+    """Whether a pending instant is a write of rows, which may be rolled back, and not a table service's plan."""
+    if (
+        instant.is_completed
+        or not instant.action.writes_data
+        or instant.action is not instant.action.comparable
+    ):
+        return False
+    return clustering_plan_of(store, instant) is None
+
+
+def planned_file_groups(store: TimelineStore, instant: Instant) -> frozenset[FileGroupId]:
+    """File groups that a pending clustering or (log) compaction is going to rewrite; empty for other instants."""
+    if instant.action in (Action.COMPACTION, Action.LOG_COMPACTION):
+        content = store.read_requested(instant)
+        operations = decode_compaction_plan(content).operations if content else ()
+        return frozenset(FileGroupId(o.partition_path, o.file_id) for o in operations)
+    plan = clustering_plan_of(store, instant)
+    groups = plan.groups if plan is not None else ()
+    return frozenset(FileGroupId(s.partition_path, s.file_id) for group in groups for s in group.slices)

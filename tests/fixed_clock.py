@@ -1,0 +1,17 @@
+"""A clock that only tests move."""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+
+
+@dataclass
+class FixedClock:
+    """Stands still, or steps forward at each look."""
+
+    moment: datetime = field(default_factory=lambda: datetime(2026, 1, 2, 3, 4, 5, 678000, timezone.utc))
+    step: timedelta = timedelta(0)
+
+    def now(self) -> datetime:
+        now = self.moment
+        self.moment += self.step
+        return now

@@ -1,0 +1,70 @@
+"""The timeline keeps the most advanced state of each instant, in order of request."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudi_table_services.model.instant import Action, Instant, InstantState
+from hudi_table_services.model.timeline import Timeline
+
+TIMES = [f"2026112105350{i}000" for i in range(5)]
+STATES = st.builds(
+    Instant,
+    requested_time=st.sampled_from(TIMES),
+    action=st.sampled_from(Action),
+    state=st.sampled_from(InstantState),
+    completion_time=st.none(),
+)
+
+
+def instant(
+    time: int, action: Action, state: InstantState = InstantState.COMPLETED, completed: int | None = None
+) -> Instant:
+    completion_time = None if completed is None else TIMES[completed]
+    return Instant(requested_time=TIMES[time], action=action, state=state, completion_time=completion_time)
+
+
+@given(st.lists(STATES, max_size=20))
+def test_of_several_states_of_an_instant_the_most_advanced_counts(states: list[Instant]) -> None:
+    timeline = Timeline.of(states)
+    assert len({kept.identity for kept in timeline}) == len(timeline) == len({s.identity for s in states})
+    for kept in timeline:
+        ranks = [state.state.rank for state in states if state.identity == kept.identity]
+        assert kept.state.rank == max(ranks)
+        assert timeline.contains(kept)
+
+
+@given(st.lists(STATES, max_size=20))
+def test_instants_are_in_order_of_request_and_either_pending_or_completed(states: list[Instant]) -> None:
+    timeline = Timeline.of(states)
+    times = [kept.requested_time for kept in timeline]
+    assert times == sorted(times)
+    assert {*timeline.pending, *timeline.completed} == set(timeline)
+    assert not {*timeline.pending} & {*timeline.completed}
+    assert timeline.first_requested_time == min(times, default=None)
+
+
+def test_a_finished_compaction_is_the_commit_of_its_plan() -> None:
+    planned = instant(1, Action.COMPACTION, InstantState.REQUESTED)
+    finished = instant(1, Action.COMMIT)
+    assert Timeline.of([planned, finished]).instants == (finished,)
+
+
+def test_the_latest_write_is_the_one_that_completed_last() -> None:
+    long_running = instant(0, Action.COMMIT, completed=4)
+    short = instant(1, Action.DELTA_COMMIT, completed=2)
+    clean = instant(3, Action.CLEAN, completed=4)
+    timeline = Timeline.of([long_running, short, clean])
+    assert timeline.latest_completed_write == long_running
+    assert timeline.completed_writes == (long_running, short)
+
+
+def test_an_empty_timeline_has_no_latest_write() -> None:
+    assert Timeline().latest_completed_write is None
+    assert Timeline().first_requested_time is None
+
+
+def test_instants_are_found_by_their_time() -> None:
+    savepoint, commit = instant(1, Action.SAVEPOINT), instant(1, Action.COMMIT)
+    timeline = Timeline.of([savepoint, commit, instant(2, Action.CLEAN)])
+    assert set(timeline.find(TIMES[1])) == {savepoint, commit}
+    assert timeline.find(TIMES[4]) == ()

@@ -1,0 +1,47 @@
+"""Which storage a base path opens."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.storage.factory import open_storage
+from hudi_table_services.storage.local import LocalStorage
+from hudi_table_services.storage.memory import MemoryStorage
+from hudi_table_services.storage.object_store import ObjectStoreStorage
+
+
+@pytest.mark.parametrize("name", ["plain", "with space", "50%", "a%20b", "#x?y", "ü"])
+def test_a_plain_path_and_its_uri_are_the_same_place(tmp_path: Path, name: str) -> None:
+    plain = open_storage(str(tmp_path / name))
+    assert open_storage(plain.uri) == plain == LocalStorage(str(tmp_path / name))
+    plain.create("a", b"")
+    assert (tmp_path / name / "a").exists()
+
+
+def test_a_relative_path_is_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert open_storage("some/trips/") == LocalStorage(str(tmp_path / "some" / "trips"))
+
+
+def test_schemes_choose_the_storage() -> None:
+    assert open_storage("memory://x") == MemoryStorage("x")
+    assert isinstance(open_storage("s3a://bucket/x", {"aws_region": "eu-west-1"}), ObjectStoreStorage)
+
+
+@pytest.mark.parametrize("uri", ["", "file://host/x", "file:/x#y", "hdfs://host/x", "ftp://x"])
+def test_other_uris_are_refused(uri: str) -> None:
+    with pytest.raises(InvalidRequestError):
+        open_storage(uri)
+
+
+def test_a_refused_setting_is_named_without_its_value() -> None:
+    with pytest.raises(InvalidRequestError, match="aws_sekret") as caught:
+        open_storage("s3://bucket/x", {"aws_sekret": "hunter2"})
+    assert "hunter2" not in str(caught.value)
+
+
+def test_local_storage_needs_no_object_store_library() -> None:
+    code = "import sys; sys.modules['obstore'] = None\nfrom hudi_table_services.storage.factory import open_storage\nopen_storage('x')"
+    subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": ":".join(sys.path)})
