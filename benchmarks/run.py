@@ -6,6 +6,7 @@ compared with what must be there, so that a fast wrong answer fails. Exit code 1
 
 import argparse
 import shutil
+import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -163,7 +164,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("--scale", type=float, default=1.0, help="TPC-H scale factor; 1 is 6.0 million rows")
-    add("--only", type=_names(scenarios), default=scenarios, help="scenarios, comma-separated", metavar="NAMES")
+    add(
+        "--only",
+        type=_names(scenarios),
+        default=scenarios,
+        help="scenarios, comma-separated",
+        metavar="NAMES",
+    )
     add("--systems", type=_names(systems), default=systems, help="systems, comma-separated", metavar="NAMES")
     add("--repeat", type=int, default=1, help="repetitions of each measurement; the median counts")
     add("--cores", type=int, default=2, help="cores of the local Spark master")
@@ -176,7 +183,13 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _stop(signal_number: int, _frame: object) -> None:
+    """End by an exception, so that the measured process is ended too."""
+    sys.exit(128 + signal_number)
+
+
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _stop)
     try:
         sys.exit(main())
     except MeasuredProcessError as error:

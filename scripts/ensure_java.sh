@@ -11,7 +11,7 @@ home_of() {
 
 find_home() {
   for major in 17 21; do
-    for java in "${JAVA_HOME:-}/bin/java" java /usr/lib/jvm/*/bin/java; do
+    for java in "${JAVA_HOME:-/unset}/bin/java" java /usr/lib/jvm/*/bin/java; do
       home_of "$java" "$major" 2>/dev/null && return 0
     done
   done

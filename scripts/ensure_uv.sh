@@ -1,17 +1,21 @@
 #!/bin/sh
-# Print the path of uv, which is put into .tools by pip at its first use; nothing is installed globally.
+# Print the path of uv, which pip puts into .tools at its first use; nothing is installed globally.
 set -eu
 version=0.13.8
 cd "$(dirname "$0")/.."
-uv="$PWD/.tools/uv-$version/bin/uv"
-if [ ! -x "$uv" ]; then
-  python=$(scripts/find_python.sh)
+folder="$PWD/.tools/uv-$version"
+if [ ! -x "$folder/bin/uv" ]; then
   echo "Installing uv $version into .tools" >&2
-  # A target folder works with and without the venv module, and where the system's Python is externally managed.
-  if ! "$python" -m pip install --quiet --no-input --disable-pip-version-check --root-user-action=ignore \
-    --upgrade --target "$PWD/.tools/uv-$version" "uv==$version" >&2; then
-    echo "Cannot install uv: $python needs pip (Debian: apt-get install python3-pip) and a package index." >&2
-    exit 1
+  python=$(scripts/find_python.sh)
+  if ! "$python" -m pip --version >/dev/null 2>&1; then
+    "$python" -m venv "$PWD/.tools/pip" >&2 || {
+      echo "pip is needed to install uv and $python has none: install it (Debian: apt-get install python3-pip)." >&2
+      exit 1
+    }
+    python="$PWD/.tools/pip/bin/python"
   fi
+  # A target folder works with and without the venv module, and where the system's Python is externally managed.
+  "$python" -m pip install --quiet --no-input --disable-pip-version-check --root-user-action=ignore --upgrade \
+    --target "$folder" "uv==$version" >&2
 fi
-echo "$uv"
+echo "$folder/bin/uv"

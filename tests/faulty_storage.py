@@ -9,7 +9,7 @@ from hudi_table_services.storage.storage import FolderListing, Storage, StoredOb
 T = TypeVar("T")
 
 
-class Crash(BaseException):  # noqa: N818 - not an error that anything may handle
+class Crash(BaseException):
     """The process is gone: no handler of errors runs, and nothing reaches the storage any more."""
 
 
@@ -95,7 +95,9 @@ class FaultyStorage:
         raise failure
 
 
-def crashes_everywhere(act: Callable[[FaultyStorage], Any], start: Callable[[], Storage]) -> Iterator[Storage]:
+def crashes_everywhere(
+    act: Callable[[FaultyStorage], Any], start: Callable[[], Storage]
+) -> Iterator[Storage]:
     """Run an action once per place where it can crash, each on a fresh storage; yields what each run left.
 
     Ends when the action has fewer changes than would be needed to crash once more.

@@ -123,7 +123,9 @@ def _make_inputs(folder: Path, lineitem: pa.Table) -> Inputs:
 
 def _changed(table: pa.Table) -> pa.Table:
     """The same keys, other values: quantity plus one, another comment."""
-    quantity = pc.add(table["l_quantity"], pa.scalar(1, pa.int32())).cast(table.schema.field("l_quantity").type)
+    quantity = pc.add(table["l_quantity"], pa.scalar(1, pa.int32())).cast(
+        table.schema.field("l_quantity").type
+    )
     comment = pc.binary_join_element_wise("changed", table["l_comment"], " ")
     table = table.set_column(table.column_names.index("l_quantity"), "l_quantity", quantity)
     return table.set_column(table.column_names.index("l_comment"), "l_comment", comment)

@@ -76,9 +76,7 @@ def ratios(scenario: Scenario, results: Sequence[Result]) -> list[Ratio]:
     found = []
 
     def add(what: str, against: System, value: float, target: float | None) -> None:
-        found.append(
-            Ratio(scenario=scenario.name, what=what, against=against, value=value, target=target)
-        )
+        found.append(Ratio(scenario=scenario.name, what=what, against=against, value=value, target=target))
 
     for system, other in by_system.items():
         if system is System.OURS:
@@ -92,13 +90,19 @@ def ratios(scenario: Scenario, results: Sequence[Result]) -> list[Ratio]:
     return found
 
 
-def write_results(path: Path, scale: float, settings: dict[str, str], results: Sequence[Result], found: Sequence[Ratio]) -> None:
+def write_results(
+    path: Path, scale: float, settings: dict[str, str], results: Sequence[Result], found: Sequence[Ratio]
+) -> None:
     """Write the run as one JSON document."""
     document = {
         "measured_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "scale": scale,
         "settings": settings,
-        "machine": {"cores": os.cpu_count(), "platform": platform.platform(), "python": platform.python_version()},
+        "machine": {
+            "cores": os.cpu_count(),
+            "platform": platform.platform(),
+            "python": platform.python_version(),
+        },
         "versions": {
             "pyspark": version("pyspark"),
             "pyarrow": version("pyarrow"),

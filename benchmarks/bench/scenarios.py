@@ -92,9 +92,7 @@ SCENARIOS = (
         inputs=(LINEITEM,),
         speed_target=7.0,
     ),
-    Scenario(
-        name="bulk_insert", title="bulk_insert", operation=Operation.BULK_INSERT, inputs=(LINEITEM,)
-    ),
+    Scenario(name="bulk_insert", title="bulk_insert", operation=Operation.BULK_INSERT, inputs=(LINEITEM,)),
     Scenario(
         name="upsert_changed_and_new",
         title="upsert of 5 % changed + 1 % new rows",

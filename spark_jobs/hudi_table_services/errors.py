@@ -55,9 +55,7 @@ class HudiTableServiceError(Exception):
         return (_rebuild, (type(self), self.message, self.hint))
 
 
-def _rebuild(
-    error_class: type[HudiTableServiceError], message: str, hint: str
-) -> HudiTableServiceError:
+def _rebuild(error_class: type[HudiTableServiceError], message: str, hint: str) -> HudiTableServiceError:
     return error_class(message, hint=hint)
 
 

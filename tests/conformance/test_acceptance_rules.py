@@ -219,7 +219,9 @@ def _branches(schema: object) -> list[object]:
 def test_rule_10_every_parquet_file_of_ours_is_part_of_its_commit(ours, engine: Engine, version: int) -> None:
     base_path = ours(version)
     result = engine.write(base_path, as_table(some_rows(range(30, 50), 2)), version=version)
-    written = {path.relative_to(base_path) for path in data_files(base_path) if result.instant in path.name}
+    written = {
+        path.relative_to(base_path) for path in data_files(base_path) if result.instant_time in path.name
+    }
     assert written == {Path(stat.path) for stat in _write_stats(base_path)}
 
 
@@ -263,8 +265,9 @@ def test_rule_11_control_hudi_reads_but_cannot_merge_a_file_with_a_null_in_a_lis
     for path in data_files(base_path):
         rewrite(path, change=_with_null_in_list)
     assert_rows_equal(judge.read(base_path), merged({}, [NULL_IN_LIST, NEIGHBOUR]), str(V9))
-    with pytest.raises(HudiRefusedError, match="(?i)null element"):
+    with pytest.raises(HudiRefusedError) as refusal:
         judge.write(base_path, as_table([{**NEIGHBOUR, "ts": 2}], ONE_LIST), V9.options("t"))
+    assert "null element" in refusal.value.trace
 
 
 def _with_null_in_list(rows: pa.Table) -> pa.Table:

@@ -33,16 +33,6 @@ class Oracle:
     def __str__(self) -> str:
         return f"hudi-{self.release}-v{self.table_version}"
 
-    @property
-    def reads_local_timestamps(self) -> bool:
-        """Whether zone-less timestamps are readable; Hudi 0.15 fails on them."""
-        return not self.release.startswith("0.")
-
-    @property
-    def has_completion_times(self) -> bool:
-        """Whether incremental reads go by completion time (table version 8 and later)."""
-        return self.table_version >= 8
-
     def options(self, table_name: str, *, is_partitioned: bool = True, **more: str) -> dict[str, str]:
         """Options of one Hudi write: no table services, no metadata table, two tasks.
 

@@ -1,12 +1,12 @@
 """From Hudi's keys to typed options: unknown keys are refused with a suggestion, contradictions by both names."""
 
-import difflib
 from collections.abc import Mapping
-from enum import Enum
-from typing import TypeVar
 
-from hudi_table_services.contract.job_request import UpsertRequest
-from hudi_table_services.contract.known_options import KNOWN_OPTIONS, Effect
+from hudi_table_services.contract.job_request import OPERATIONS, UpsertRequest
+from hudi_table_services.contract.known_option import Effect, KnownOption
+from hudi_table_services.contract.known_options import ALIASES, KNOWN_OPTIONS, find_option, similar_option
+from hudi_table_services.contract.option_checks import inapplicable_options, refuse_contradictions
+from hudi_table_services.contract.option_reader import OptionReader
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.file_sizing import BLOOM_FOOTER_BYTES_PER_RECORD, FileSizingOptions
 from hudi_table_services.model.lock_options import LockOptions
@@ -17,6 +17,7 @@ from hudi_table_services.model.table_config import (
 )
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_options import (
+    ConcurrencyMode,
     FailedWritesPolicy,
     IndexType,
     InsertDupPolicy,
@@ -24,10 +25,13 @@ from hudi_table_services.model.write_options import (
 )
 from hudi_table_services.model.write_stat import WriteOperation
 
-EnumT = TypeVar("EnumT", bound=Enum)
-
 _WRITE = "hoodie.datasource.write."
 _KEY_PREFIX = f"{_WRITE}commitmeta.key.prefix"
+_OPERATION = f"{_WRITE}operation"
+_MAX_SIZE, _SMALL_LIMIT = "hoodie.parquet.max.file.size", "hoodie.parquet.small.file.limit"
+_DEFAULT_MAX_SIZE, _DEFAULT_SMALL_LIMIT = 120 << 20, 100 << 20
+_FILTER_MAX_ENTRIES = "hoodie.bloom.index.filter.dynamic.max.entries"
+_CODEC, _CODEC_LEVEL = "hoodie.parquet.compression.codec", "hoodie.airflow.parquet.compression.level"
 _CODECS = {
     "zstd": "zstd",
     "gzip": "gzip",
@@ -37,11 +41,7 @@ _CODECS = {
     "uncompressed": "none",
     "none": "none",
 }
-_SAME_MEANING = (
-    (f"{_WRITE}precombine.field", "hoodie.table.precombine.field"),
-    (f"{_WRITE}precombine.field", "hoodie.table.ordering.fields"),
-    ("hoodie.cleaner.policy.failed.writes", "hoodie.clean.failed.writes.policy"),
-)
+_CODEC_LEVELS = {"zstd": 22, "gzip": 9}
 
 
 def resolve_options(request: UpsertRequest) -> WriteOptions:
@@ -49,54 +49,54 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
 
     Raises:
         InvalidRequestError: names the key, its value and what is allowed; or both keys of a contradiction.
+        UnsupportedTableError: a table version that this release does not know.
     """
     options = _with_typed_arguments(request)
     prefix = options.get(_KEY_PREFIX, "_")
-    warnings = _check_known(options, prefix)
-    reader = _Reader(options)
-    operation = WriteOperation(reader.one_of(f"{_WRITE}operation", "upsert", _OPERATIONS).upper())
+    noted = {key: value for key, value in options.items() if _is_noted(key, prefix)}
+    obeyed = {key: value for key, value in options.items() if key not in noted}
+    warnings = _check_known(obeyed)
+    obeyed = _under_one_name(obeyed)
+    reader = OptionReader(obeyed)
+    sizing = _file_sizing(reader)
     index_type = reader.enum("hoodie.index.type", IndexType, IndexType.SIMPLE)
+    codec = reader.one_of(_CODEC, "zstd", tuple(_CODECS))
+    concurrency = reader.enum("hoodie.write.concurrency.mode", ConcurrencyMode, ConcurrencyMode.SINGLE_WRITER)
     resolved = WriteOptions(
-        operation=operation,
+        operation=WriteOperation(reader.one_of(_OPERATION, "upsert", OPERATIONS).upper()),
         ordering_fields=reader.names(f"{_WRITE}precombine.field"),
         table_version=_table_version(reader),
         database_name=reader.text("hoodie.database.name"),
-        file_sizing=_file_sizing(reader),
+        file_sizing=sizing,
         index_type=index_type,
         update_partition_path=_update_partition_path(reader, index_type),
         combine_before_insert=reader.flag("hoodie.combine.before.insert", False),
         combine_before_upsert=reader.flag("hoodie.combine.before.upsert", True),
         combine_before_delete=reader.flag("hoodie.combine.before.delete", True),
-        insert_dup_policy=reader.enum("hoodie.datasource.insert.dup.policy", InsertDupPolicy, InsertDupPolicy.NONE),
+        insert_dup_policy=_insert_dup_policy(reader),
         record_merge_mode=_merge_mode(reader),
-        parquet_codec=_CODECS[reader.one_of("hoodie.parquet.compression.codec", "zstd", tuple(_CODECS))],
-        parquet_block_size_bytes=reader.number("hoodie.parquet.block.size", 125829120, least=1024),
-        bloom_fpp=reader.fraction("hoodie.index.bloom.fpp", 1e-9),
-        bloom_max_entries=reader.number("hoodie.bloom.index.filter.dynamic.max.entries", 100_000, least=1),
+        parquet_codec=_CODECS[codec],
+        parquet_codec_level=_codec_level(reader, codec),
+        parquet_block_size_bytes=reader.whole_number("hoodie.parquet.block.size", 120 << 20, least=1024),
+        bloom_fpp=reader.number("hoodie.index.bloom.fpp", 1e-9, above=0, below=1),
+        bloom_max_entries=sizing.footer_max_records,
         metadata_enable=_metadata_enable(reader),
-        failed_writes_policy=reader.enum(
-            "hoodie.cleaner.policy.failed.writes", FailedWritesPolicy, FailedWritesPolicy.EAGER
-        ),
-        lock=LockOptions.of(options),
+        concurrency_mode=concurrency,
+        failed_writes_policy=_failed_writes_policy(reader, concurrency),
+        lock=LockOptions.of(obeyed),
         partitions_to_delete=reader.names(f"{_WRITE}partitions.to.delete"),
         staging_path=reader.text("hoodie.airflow.staging.path") or ".hoodie/.aux/staging",
-        extra_metadata={k: v for k, v in options.items() if prefix and k.startswith(prefix)},
-        hoodie_options={k: v for k, v in options.items() if k.startswith("hoodie.")},
+        extra_metadata=noted,
+        hoodie_options=obeyed,
         warnings=warnings,
     )
-    _check_together(resolved)
-    return resolved
+    refuse_contradictions(resolved, reader)
+    return resolved.with_warnings(inapplicable_options(resolved, reader))
 
 
-_OPERATIONS = (
-    "upsert",
-    "insert",
-    "bulk_insert",
-    "delete",
-    "insert_overwrite",
-    "insert_overwrite_table",
-    "delete_partition",
-)
+def _is_noted(key: str, prefix: str) -> bool:
+    """Whether an option only goes into the commit's metadata. Hudi itself has keys that begin with the prefix."""
+    return bool(prefix) and key.startswith(prefix) and key not in KNOWN_OPTIONS
 
 
 def _with_typed_arguments(request: UpsertRequest) -> dict[str, str]:
@@ -107,173 +107,170 @@ def _with_typed_arguments(request: UpsertRequest) -> dict[str, str]:
         f"{_WRITE}recordkey.field": ",".join(request.record_key),
         f"{_WRITE}partitionpath.field": ",".join(request.partition_by),
         f"{_WRITE}precombine.field": request.ordering_field,
+        # The default must not contradict an operation given as a key.
+        _OPERATION: "" if request.operation == "upsert" else request.operation,
     }
-    if request.operation != "upsert" or f"{_WRITE}operation" not in options:
-        typed[f"{_WRITE}operation"] = request.operation
     for key, value in typed.items():
-        if value and options.setdefault(key, value) != value:
-            raise InvalidRequestError(f"The request says {value!r} and its option {key} says {options[key]!r}.")
-    for key, alias in _SAME_MEANING:
-        if alias in options and options.setdefault(key, options[alias]) != options[alias]:
-            raise InvalidRequestError(f"{key}={options[key]} and {alias}={options[alias]} contradict each other.")
+        if value and not _says_the_same(options.setdefault(key, value), value):
+            raise InvalidRequestError(
+                f"The request says {value!r}, and its option {key} says {options[key]!r}."
+            )
     return options
 
 
-def _check_known(options: Mapping[str, str], prefix: str) -> tuple[str, ...]:
+def _under_one_name(options: Mapping[str, str]) -> dict[str, str]:
+    """Other names of a key are replaced by the one this package reads."""
+    named = {key: value for key, value in options.items() if key not in ALIASES}
+    for alias, value in options.items():
+        key = ALIASES.get(alias)
+        if key is not None and not _says_the_same(named.setdefault(key, value), value):
+            raise InvalidRequestError(
+                f"{alias}={value} and {key}={named[key]} contradict each other: they are names of one option.",
+                hint="Give one of them.",
+            )
+    return named
+
+
+def _says_the_same(one: str, other: str) -> bool:
+    """Whether two texts differ at most in case of letters outside names, and in blanks around commas."""
+    normal = [[part.strip() for part in text.split(",")] for text in (one, other)]
+    is_operation = all(text.strip().lower() in OPERATIONS for text in (one, other))
+    return normal[0] == normal[1] or (is_operation and one.strip().lower() == other.strip().lower())
+
+
+def _check_known(options: Mapping[str, str]) -> tuple[str, ...]:
+    """Warnings for keys without effect; errors for unknown ones and those that ask for what cannot be done."""
     warnings = []
     for key, value in sorted(options.items()):
-        if prefix and key.startswith(prefix):
-            continue
-        option = KNOWN_OPTIONS.get(key)
+        option = find_option(key)
         if option is None:
-            close = difflib.get_close_matches(key, KNOWN_OPTIONS, n=1, cutoff=0.7)
-            hint = f"Did you mean {close[0]}?" if close else "docs/options.md lists the known keys."
+            close = similar_option(key)
+            hint = f"Did you mean {close}?" if close else "docs/options.md lists the known keys."
             raise InvalidRequestError(f"Unknown option {key}.", hint=hint)
-        if option.effect is Effect.FIXED and value.strip().lower() != option.default.lower():
-            raise InvalidRequestError(
-                f"{key}={value} is not supported; this release writes {option.default} only ({option.meaning})."
-            )
+        _check_value(key, value, option)
         if option.effect is Effect.NO_EFFECT:
             warnings.append(f"{key} has no effect here: {option.meaning}.")
     return tuple(warnings)
 
 
-class _Reader:
-    """Typed access to option texts; each error names key, value and what is allowed."""
-
-    def __init__(self, options: Mapping[str, str]) -> None:
-        self._options = options
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._options
-
-    def text(self, key: str) -> str:
-        return self._options.get(key, "").strip()
-
-    def names(self, key: str) -> tuple[str, ...]:
-        return tuple(part.strip() for part in self.text(key).split(",") if part.strip())
-
-    def one_of(self, key: str, default: str, allowed: tuple[str, ...]) -> str:
-        value = (self.text(key) or default).lower()
-        if value not in allowed:
-            raise InvalidRequestError(f"{key}={self.text(key)} is not one of {', '.join(allowed)}.")
-        return value
-
-    def enum(self, key: str, kind: type[EnumT], default: EnumT) -> EnumT:
-        if not (text := self.text(key)):
-            return default
-        for member in kind:
-            if str(member.value).lower() == text.lower():
-                return member
+def _check_value(key: str, value: str, option: KnownOption) -> None:
+    text = value.strip().lower()
+    if option.effect is Effect.REFUSED:
+        raise InvalidRequestError(f"{key} is not supported: {option.meaning}.", hint="Leave it out.")
+    if option.effect is Effect.FIXED and text != option.default.lower():
         raise InvalidRequestError(
-            f"{key}={text} is not supported.", hint=f"Supported: {', '.join(str(m.value) for m in kind)}."
+            f"{key}={value} is not supported; this release writes {option.default} only ({option.meaning})."
         )
-
-    def flag(self, key: str, default: bool) -> bool:
-        return self.one_of(key, str(default).lower(), ("true", "false")) == "true"
-
-    def number(self, key: str, default: int, *, least: int) -> int:
-        text = self.text(key) or str(default)
-        try:
-            value = int(text)
-        except ValueError:
-            raise InvalidRequestError(f"{key}={text} is not a whole number.") from None
-        if value < least:
-            raise InvalidRequestError(f"{key}={text} is below {least}.")
-        return value
-
-    def fraction(self, key: str, default: float) -> float:
-        text = self.text(key) or str(default)
-        try:
-            value = float(text)
-        except ValueError:
-            raise InvalidRequestError(f"{key}={text} is not a number.") from None
-        if not 0 < value < 1:
-            raise InvalidRequestError(f"{key}={text} is not between 0 and 1.")
-        return value
+    if option.effect is Effect.HONOURED and option.is_flag and text not in ("", "true", "false"):
+        raise InvalidRequestError(f"{key}={value} is neither true nor false.")
 
 
-def _table_version(reader: _Reader) -> TableVersion | None:
-    if not (text := reader.text("hoodie.write.table.version")):
+def _table_version(reader: OptionReader) -> TableVersion | None:
+    key = "hoodie.write.table.version"
+    if key not in reader:
         return None
-    version = TableVersion.parse(text)
+    version = TableVersion.parse(reader.text(key))
     if not version.is_writable:
-        raise InvalidRequestError(f"hoodie.write.table.version={text} cannot be written; use 6, 8 or 9.")
+        raise InvalidRequestError(f"{key}={reader.text(key)} cannot be written.", hint="Use 6, 8 or 9.")
     return version
 
 
-def _file_sizing(reader: _Reader) -> FileSizingOptions:
+def _file_sizing(reader: OptionReader) -> FileSizingOptions:
     estimate = "hoodie.copyonwrite.record.size.estimate"
-    threshold = reader.text("hoodie.record.size.estimation.threshold") or "1.0"
     parity = reader.flag("hoodie.airflow.sizing.parity", False)
-    try:
-        estimation_threshold = float(threshold)
-    except ValueError:
-        raise InvalidRequestError(
-            f"hoodie.record.size.estimation.threshold={threshold} is not a number."
-        ) from None
     return FileSizingOptions(
-        max_file_size_bytes=reader.number("hoodie.parquet.max.file.size", 125829120, least=1),
-        small_file_limit_bytes=_small_file_limit(reader),
-        insert_split_size=reader.number("hoodie.copyonwrite.insert.split.size", 500_000, least=1),
+        max_file_size_bytes=reader.whole_number(_MAX_SIZE, _DEFAULT_MAX_SIZE, least=1),
+        small_file_limit_bytes=_small_file_limit(reader, parity),
+        insert_split_size=reader.whole_number("hoodie.copyonwrite.insert.split.size", 500_000, least=1),
         insert_auto_split=reader.flag("hoodie.copyonwrite.insert.auto.split", True),
-        record_size_estimate_bytes=reader.number(estimate, 1024, least=1),
+        record_size_estimate_bytes=reader.whole_number(estimate, 1024, least=1),
         record_size_estimate_is_explicit=estimate in reader,
-        estimation_threshold=estimation_threshold,
-        small_file_candidates_limit=reader.number("hoodie.merge.small.file.group.candidates.limit", 1, least=0),
+        estimation_threshold=reader.number("hoodie.record.size.estimation.threshold", 1.0, above=-1e-300),
+        small_file_candidates_limit=reader.whole_number(
+            "hoodie.merge.small.file.group.candidates.limit", 1, least=0
+        ),
+        estimator_max_commits=reader.whole_number("_hoodie.record.size.estimator.max.commits", 5, least=0),
+        estimator_metadata_bytes=reader.whole_number(
+            "hoodie.record.size.estimator.average.metadata.size", 0, least=0
+        ),
         parity=parity,
         footer_bytes_per_record=0.0 if parity else BLOOM_FOOTER_BYTES_PER_RECORD,
-        footer_max_records=reader.number("hoodie.bloom.index.filter.dynamic.max.entries", 100_000, least=1),
+        footer_max_records=reader.whole_number(_FILTER_MAX_ENTRIES, 100_000, least=1),
     )
 
 
-def _small_file_limit(reader: _Reader) -> int:
-    """A max size given alone below Hudi's default limit pulls the limit down with it, in Hudi's proportion."""
-    key, max_key = "hoodie.parquet.small.file.limit", "hoodie.parquet.max.file.size"
-    largest = reader.number(max_key, 125829120, least=1)
-    if key not in reader:
-        return min(104857600, largest * 5 // 6)
-    limit = int(reader.text(key)) if reader.text(key).lstrip("-").isdigit() else -1
-    if limit < 0 and not reader.text(key).startswith("-"):
-        raise InvalidRequestError(f"{key}={reader.text(key)} is not a whole number.")
-    if limit > largest:
-        raise InvalidRequestError(
-            f"{key}={limit} is above {max_key}={largest}: full files would count as small.",
-            hint="Lower the limit or raise the max file size.",
-        )
-    return max(0, limit)
+def _small_file_limit(reader: OptionReader, parity: bool) -> int:
+    """0 or less turns padding off. A small max size given alone pulls the default down with it.
+
+    In parity the limit comes down to the max size itself: above that Hudi pads nothing either.
+    """
+    largest = reader.whole_number(_MAX_SIZE, _DEFAULT_MAX_SIZE, least=1)
+    if _SMALL_LIMIT in reader:
+        return max(0, reader.whole_number(_SMALL_LIMIT, 0))
+    return min(_DEFAULT_SMALL_LIMIT, largest if parity else largest * 5 // 6)
 
 
-def _update_partition_path(reader: _Reader, index_type: IndexType) -> bool:
+def _update_partition_path(reader: OptionReader, index_type: IndexType) -> bool:
     kind = "bloom" if index_type.uses_footers else "simple"
     return reader.flag(f"hoodie.{kind}.index.update.partition.path", True)
 
 
-def _merge_mode(reader: _Reader) -> RecordMergeMode | None:
-    mode: RecordMergeMode | None = None
-    if "hoodie.record.merge.mode" in reader:
-        mode = reader.enum("hoodie.record.merge.mode", RecordMergeMode, RecordMergeMode.EVENT_TIME_ORDERING)
-    payload = reader.text(f"{_WRITE}payload.class")
-    if not payload:
+def _insert_dup_policy(reader: OptionReader) -> InsertDupPolicy:
+    key, old_key = "hoodie.datasource.insert.dup.policy", f"{_WRITE}insert.drop.duplicates"
+    policy = reader.enum(key, InsertDupPolicy, InsertDupPolicy.NONE)
+    if not reader.flag(old_key, False):
+        return policy
+    if key in reader and policy is not InsertDupPolicy.DROP:
+        raise InvalidRequestError(f"{old_key}=true and {key}={policy.value} contradict each other.")
+    return InsertDupPolicy.DROP
+
+
+def _merge_mode(reader: OptionReader) -> RecordMergeMode | None:
+    key, payload_key = "hoodie.record.merge.mode", f"{_WRITE}payload.class"
+    mode = _payload_mode(reader, payload_key)
+    if key not in reader:
         return mode
+    given = reader.enum(key, RecordMergeMode, RecordMergeMode.EVENT_TIME_ORDERING)
+    if given is RecordMergeMode.CUSTOM:
+        raise InvalidRequestError(
+            f"{key}=CUSTOM cannot be followed.", hint="Use EVENT_TIME_ORDERING or COMMIT_TIME_ORDERING."
+        )
+    if mode not in (None, given):
+        raise InvalidRequestError(
+            f"{payload_key}={reader.text(payload_key)} and {key}={given.value} contradict each other."
+        )
+    return given
+
+
+def _payload_mode(reader: OptionReader, key: str) -> RecordMergeMode | None:
+    payload = reader.text(key)
+    if not payload:
+        return None
     if payload in EVENT_TIME_PAYLOADS:
-        meant = RecordMergeMode.EVENT_TIME_ORDERING
-    elif payload == OVERWRITE_PAYLOAD:
-        meant = RecordMergeMode.COMMIT_TIME_ORDERING
-    else:
-        raise InvalidRequestError(
-            f"{_WRITE}payload.class={payload} cannot be followed.",
-            hint="Use hoodie.record.merge.mode=EVENT_TIME_ORDERING or COMMIT_TIME_ORDERING.",
-        )
-    if mode not in (None, meant):
-        raise InvalidRequestError(
-            f"{_WRITE}payload.class={payload} and hoodie.record.merge.mode={reader.text('hoodie.record.merge.mode')} "
-            "contradict each other."
-        )
-    return meant
+        return RecordMergeMode.EVENT_TIME_ORDERING
+    if payload == OVERWRITE_PAYLOAD:
+        return RecordMergeMode.COMMIT_TIME_ORDERING
+    raise InvalidRequestError(
+        f"{key}={payload} cannot be followed.",
+        hint="Use hoodie.record.merge.mode=EVENT_TIME_ORDERING or COMMIT_TIME_ORDERING.",
+    )
 
 
-def _metadata_enable(reader: _Reader) -> bool | None:
+def _codec_level(reader: OptionReader, codec: str) -> int | None:
+    if _CODEC_LEVEL not in reader:
+        return None
+    if codec not in _CODEC_LEVELS:
+        raise InvalidRequestError(
+            f"{_CODEC_LEVEL}={reader.text(_CODEC_LEVEL)} and {_CODEC}={codec} contradict each other: "
+            "this codec has no levels."
+        )
+    level, highest = reader.whole_number(_CODEC_LEVEL, 1, least=1), _CODEC_LEVELS[codec]
+    if level > highest:
+        raise InvalidRequestError(f"{_CODEC_LEVEL}={level} is too large, {codec} has levels up to {highest}.")
+    return level
+
+
+def _metadata_enable(reader: OptionReader) -> bool | None:
     if "hoodie.metadata.enable" not in reader:
         return None
     if reader.flag("hoodie.metadata.enable", True):
@@ -284,16 +281,8 @@ def _metadata_enable(reader: _Reader) -> bool | None:
     return False
 
 
-def _check_together(options: WriteOptions) -> None:
-    if options.operation is WriteOperation.DELETE_PARTITION and not options.partitions_to_delete:
-        raise InvalidRequestError(
-            "Operation delete_partition names no partitions.", hint=f"Give {_WRITE}partitions.to.delete."
-        )
-    policy = options.insert_dup_policy
-    if policy is not InsertDupPolicy.NONE and options.operation is not WriteOperation.INSERT:
-        raise InvalidRequestError(
-            f"hoodie.datasource.insert.dup.policy={policy.value} and operation "
-            f"{options.operation.value.lower()} contradict each other: the policy is for insert."
-        )
-    if options.record_merge_mode is RecordMergeMode.CUSTOM:
-        raise InvalidRequestError("hoodie.record.merge.mode=CUSTOM cannot be followed.")
+def _failed_writes_policy(reader: OptionReader, concurrency: ConcurrencyMode) -> FailedWritesPolicy:
+    """LAZY where writers run side by side, as Hudi adjusts it too."""
+    several = concurrency is ConcurrencyMode.OPTIMISTIC_CONCURRENCY_CONTROL
+    default = FailedWritesPolicy.LAZY if several else FailedWritesPolicy.EAGER
+    return reader.enum("hoodie.cleaner.policy.failed.writes", FailedWritesPolicy, default)

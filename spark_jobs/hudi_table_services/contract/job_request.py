@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
-from hudi_table_services.contract.json_document import CONTRACT_VERSION, JsonDocument
+from hudi_table_services.contract.json_document import CONTRACT_VERSION, JsonDocument, parse_document
 from hudi_table_services.errors import InvalidRequestError
 
 OPERATIONS = (
@@ -17,7 +17,12 @@ OPERATIONS = (
     "insert_overwrite_table",
     "delete_partition",
 )
-_SOURCE_FIELDS = frozenset({"path", "format", "options", "sql"})
+_TABLE_NAME_OPTIONS = ("hoodie.table.name", "hoodie.datasource.write.table.name")
+_ONE_TIME_PREFIX = "once-"
+
+
+def _one_time_id() -> str:
+    return _ONE_TIME_PREFIX + uuid.uuid4().hex  # noqa: TID251 - no plan depends on it, only whose commit it is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,16 +30,27 @@ class SourceSpec:
     """Where the rows come from.
 
     Attributes:
-        path: file, folder or glob for Spark's reader; empty for sources without a path.
+        path: file, folder or glob for Spark's reader; empty for formats that need only options.
         format: Spark data source, e.g. ``parquet``, ``csv``, ``json``.
-        options: options of the reader.
+        options: options of the reader; never shown, as they may hold credentials.
         sql: query over the view ``source``; None: all rows as they are.
+
+    Raises:
+        InvalidRequestError: neither path nor options say what to read.
     """
 
     path: str = ""
     format: str = "parquet"
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     sql: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.path and not self.options:
+            raise InvalidRequestError(
+                "The source has neither a path nor options.", hint="Say what to read: --source-path."
+            )
+        if not self.format:
+            raise InvalidRequestError("The format of the source is empty.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,19 +59,24 @@ class UpsertRequest:
 
     Attributes:
         base_path: URI or path of the table.
-        request_id: identity of the request; the same id never writes twice.
-        table_name: needed to create a table; for an existing one it must be its name. Empty: not given.
+        request_id: identity of the request; the same id never writes twice. Default: one that never comes again.
+        table_name: needed to create a table; for an existing one it must be its name. Empty: that of the options,
+            else not given.
         operation: one of `OPERATIONS`.
+        source: rows to write; None where the caller hands over a frame, and for ``delete_partition``.
         record_key, partition_by: columns; ``hoodie.datasource.write.recordkey.field`` and ``…partitionpath.field``.
         ordering_field: columns, comma-separated; ``hoodie.datasource.write.precombine.field``. Empty: none.
         options: Hudi's own keys.
         storage_options: credentials and endpoints of an object store; never shown.
         result_path: file or URI the result document is written to. Empty: not written.
         dry_run: plan, report and write nothing.
+
+    Raises:
+        InvalidRequestError: a field has no possible value.
     """
 
     base_path: str
-    request_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    request_id: str = field(default_factory=_one_time_id)
     table_name: str = ""
     operation: str = "upsert"
     source: SourceSpec | None = None
@@ -71,11 +92,36 @@ class UpsertRequest:
         if not self.base_path:
             raise InvalidRequestError("The request has no base path.", hint="Give --base-path.")
         if not self.request_id:
-            raise InvalidRequestError("The request id is empty.")
+            raise InvalidRequestError(
+                "The request id is empty.", hint="Leave it out for one that is made up."
+            )
         if self.operation not in OPERATIONS:
             raise InvalidRequestError(
                 f"There is no operation {self.operation!r}.", hint=f"Known: {', '.join(OPERATIONS)}."
             )
+        if self.operation == "delete_partition" and self.source is not None:
+            raise InvalidRequestError(
+                "Operation delete_partition takes no source.",
+                hint="Name the partitions by hoodie.datasource.write.partitions.to.delete.",
+            )
+        for name, columns in (("record_key", self.record_key), ("partition_by", self.partition_by)):
+            # Programs are prone to pass "id" for ("id",), which would be the columns i and d.
+            if isinstance(columns, str):
+                raise InvalidRequestError(f"{name} is the text {columns!r}; it must be a tuple of columns.")
+        for key, value in self.options.items():
+            if not isinstance(value, str):
+                raise InvalidRequestError(
+                    f"Option {key} is a {type(value).__name__}; write its value as text."
+                )
+        object.__setattr__(self, "table_name", self.table_name or self._name_in_options())
+
+    def _name_in_options(self) -> str:
+        return next((self.options[key] for key in _TABLE_NAME_OPTIONS if self.options.get(key)), "")
+
+    @property
+    def can_be_repeated(self) -> bool:
+        """Whether the caller chose the request id, so that running the request again writes nothing twice."""
+        return not self.request_id.startswith(_ONE_TIME_PREFIX)
 
     def to_json(self) -> str:
         """The document; it holds the storage options, so keep it where the credentials may be."""
@@ -85,33 +131,36 @@ class UpsertRequest:
     @classmethod
     def from_json(cls, text: str) -> "UpsertRequest":
         """Raises InvalidRequestError naming the field that is wrong or unknown."""
-        document = JsonDocument(text, "request")
+        document = JsonDocument(parse_document(text, "request"), "request")
+        fields = {
+            "base_path": document.text("base_path", ""),
+            "table_name": document.text("table_name", ""),
+            "operation": document.text("operation", "upsert"),
+            "ordering_field": document.text("ordering_field", ""),
+            "result_path": document.text("result_path", ""),
+        }
+        if (request_id := document.optional_text("request_id")) is not None:
+            fields["request_id"] = request_id
+        source = document.optional_part("source")
         request = cls(
-            base_path=document.text("base_path", ""),
-            request_id=document.text("request_id", uuid.uuid4().hex),
-            table_name=document.text("table_name", ""),
-            operation=document.text("operation", "upsert"),
-            source=_source(document.optional_object("source")),
+            **fields,
+            source=None if source is None else _source(source),
             record_key=document.texts("record_key"),
             partition_by=document.texts("partition_by"),
-            ordering_field=document.text("ordering_field", ""),
             options=document.text_map("options"),
             storage_options=document.text_map("storage_options"),
-            result_path=document.text("result_path", ""),
             dry_run=document.flag("dry_run"),
         )
         document.finish()
         return request
 
 
-def _source(fields: Mapping[str, object] | None) -> SourceSpec | None:
-    if fields is None:
-        return None
-    if unknown := sorted(fields.keys() - _SOURCE_FIELDS):
-        raise InvalidRequestError(f"The source of the request has unknown fields: {', '.join(unknown)}.")
-    options = fields.get("options", {})
-    texts = [fields.get("path", ""), fields.get("format", "parquet"), fields.get("sql") or ""]
-    if not isinstance(options, dict) or not all(isinstance(t, str) for t in [*texts, *options.values()]):
-        raise InvalidRequestError("Path, format, sql and option values of the source must be texts.")
-    path, source_format, sql = (str(text) for text in texts)
-    return SourceSpec(path=path, format=source_format, options=options, sql=sql or None)
+def _source(document: JsonDocument) -> SourceSpec:
+    source = SourceSpec(
+        path=document.text("path", ""),
+        format=document.text("format", "parquet"),
+        options=document.text_map("options"),
+        sql=document.optional_text("sql"),
+    )
+    document.finish()
+    return source

@@ -4,8 +4,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import Enum
+from typing import Any
 
-from hudi_table_services.contract.json_document import CONTRACT_VERSION, as_object
+from hudi_table_services.contract.job_request import UpsertRequest
+from hudi_table_services.contract.json_document import CONTRACT_VERSION, parse_document
 from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError
 
 
@@ -114,7 +116,13 @@ class PartitionReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobError:
-    """Why a job failed. `retryable`: the same request may succeed when it is run again."""
+    """Why a job failed.
+
+    Attributes:
+        kind: name of the error's class, or ``unexpected``.
+        retryable: the same request may succeed when it is run again.
+        hint: what to do next; may be empty.
+    """
 
     kind: str
     message: str
@@ -161,8 +169,16 @@ class JobResult:
     error: JobError | None = None
 
     @classmethod
-    def failed(cls, request_id: str, error: BaseException) -> "JobResult":
-        return cls(request_id=request_id, outcome=Outcome.FAILED, error=JobError.of(error))
+    def failed(cls, request: UpsertRequest, error: BaseException) -> "JobResult":
+        """The result of a request that ended with an error."""
+        return cls(
+            request_id=request.request_id,
+            outcome=Outcome.FAILED,
+            operation=request.operation,
+            table_name=request.table_name,
+            base_path=request.base_path,
+            error=JobError.of(error),
+        )
 
     def to_json(self) -> str:
         return json.dumps({"contract_version": CONTRACT_VERSION, **asdict(self)}, indent=2)
@@ -170,19 +186,14 @@ class JobResult:
     @classmethod
     def from_json(cls, text: str) -> "JobResult":
         """Raises InvalidRequestError when the text is not a result document of this version."""
+        fields = dict(parse_document(text, "result"))
         try:
-            fields = dict(as_object(json.loads(text), "result"))
-            if fields.pop("contract_version", None) != CONTRACT_VERSION:
-                raise InvalidRequestError("The result document is of another contract version.")
             return _result(fields)
-        except (json.JSONDecodeError, TypeError, KeyError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InvalidRequestError(f"The result document cannot be read: {error}.") from error
 
 
-def _result(fields: dict[str, object]) -> JobResult:
-    from typing import Any, cast
-
-    values = cast(dict[str, Any], fields)
+def _result(values: dict[str, Any]) -> JobResult:
     values["outcome"] = Outcome(values["outcome"])
     values["rows"] = RowCounts(**values["rows"])
     values["files_before"] = FileStats(**values["files_before"])
@@ -193,10 +204,7 @@ def _result(fields: dict[str, object]) -> JobResult:
     return JobResult(**values)
 
 
-def _partition(fields: dict[str, object]) -> PartitionReport:
-    from typing import Any, cast
-
-    values = cast(dict[str, Any], fields)
+def _partition(values: dict[str, Any]) -> PartitionReport:
     for name in ("padded", "opened", "rewritten"):
         values[name] = tuple(FileGroupChange(**change) for change in values[name])
     values["skipped"] = tuple(values["skipped"])

@@ -1,5 +1,6 @@
 """Reading JSON documents strictly: a wrong or unknown field is named, never ignored."""
 
+import difflib
 import json
 from collections.abc import Mapping
 
@@ -9,67 +10,117 @@ CONTRACT_VERSION = 1
 """Version of both documents; a job refuses a version it does not know."""
 
 
+def parse_document(text: str, what: str) -> Mapping[str, object]:
+    """Fields of a document of this contract version, the version left out.
+
+    Args:
+        what: how messages call the document.
+
+    Raises:
+        InvalidRequestError: not JSON, not an object, or of another version.
+    """
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InvalidRequestError(f"The {what} is not JSON: {error}.") from error
+    fields = dict(as_object(value, what))
+    version = fields.pop("contract_version", None)
+    # JSON's true is no version, though Python takes it for 1.
+    if version != CONTRACT_VERSION or isinstance(version, bool):
+        raise InvalidRequestError(
+            f"The {what} has contract_version {version!r}; this release knows {CONTRACT_VERSION}.",
+            hint="Use provider and engine of the same release.",
+        )
+    return fields
+
+
+def as_object(value: object, what: str) -> Mapping[str, object]:
+    """The value, which must be an object; raises InvalidRequestError."""
+    if not isinstance(value, dict):
+        raise InvalidRequestError(f"The {what} must be a JSON object.")
+    return value
+
+
 class JsonDocument:
-    """Fields of a JSON object, taken one by one; `finish` refuses what nobody took."""
+    """Fields of a JSON object, taken one by one; `finish` refuses what nobody took.
 
-    def __init__(self, text: str, what: str) -> None:
-        try:
-            value = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise InvalidRequestError(f"The {what} is not JSON: {error}.") from error
+    Values are not repeated in messages: they may be secret.
+    """
+
+    def __init__(self, fields: Mapping[str, object], what: str) -> None:
         self._what = what
-        self._fields = dict(as_object(value, what))
-        version = self._fields.pop("contract_version", None)
-        if version != CONTRACT_VERSION:
-            raise InvalidRequestError(
-                f"The {what} has contract_version {version!r}; this release knows {CONTRACT_VERSION}.",
-                hint="Use provider and engine of the same release.",
-            )
+        self._fields = dict(fields)
+        self._taken: list[str] = []
 
-    def text(self, name: str, default: str | None = None) -> str:
-        value = self._fields.pop(name, default)
+    def text(self, name: str, default: str) -> str:
+        value = self._take(name, default)
         if not isinstance(value, str):
             raise self._wrong(name, value, "a text")
         return value
 
     def optional_text(self, name: str) -> str | None:
-        value = self._fields.pop(name, None)
+        value = self._take(name, None)
         if value is not None and not isinstance(value, str):
             raise self._wrong(name, value, "a text or null")
         return value
 
     def flag(self, name: str) -> bool:
-        value = self._fields.pop(name, False)
+        value = self._take(name, False)
         if not isinstance(value, bool):
             raise self._wrong(name, value, "true or false")
         return value
 
     def texts(self, name: str) -> tuple[str, ...]:
-        value = self._fields.pop(name, [])
+        value = self._take(name, [])
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise self._wrong(name, value, "a list of texts")
         return tuple(value)
 
     def text_map(self, name: str) -> dict[str, str]:
-        value = self._fields.pop(name, {})
-        if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
+        value = self._take(name, {})
+        if not isinstance(value, dict):
             raise self._wrong(name, value, "an object whose values are texts")
+        for key, item in value.items():
+            if not isinstance(item, str):
+                raise self._wrong(f"{name}.{key}", item, "a text")
         return value
 
-    def optional_object(self, name: str) -> Mapping[str, object] | None:
-        value = self._fields.pop(name, None)
-        return None if value is None else as_object(value, f"{self._what}, field {name},")
+    def optional_part(self, name: str) -> "JsonDocument | None":
+        """An object within the document; it has to be finished by itself."""
+        value = self._take(name, None)
+        if value is None:
+            return None
+        return JsonDocument(
+            as_object(value, f"field {name!r} of the {self._what}"), f"{name} of the {self._what}"
+        )
 
     def finish(self) -> None:
         """Raises InvalidRequestError naming the fields that nothing has taken."""
-        if self._fields:
-            raise InvalidRequestError(f"The {self._what} has unknown fields: {', '.join(sorted(self._fields))}.")
+        if not self._fields:
+            return
+        unknown = sorted(self._fields)
+        close = difflib.get_close_matches(unknown[0], self._taken, n=1)
+        raise InvalidRequestError(
+            f"The {self._what} has unknown fields: {', '.join(unknown)}.",
+            hint=f"Did you mean {close[0]}?" if close else f"Known: {', '.join(sorted(self._taken))}.",
+        )
+
+    def _take(self, name: str, default: object) -> object:
+        self._taken.append(name)
+        return self._fields.pop(name, default)
 
     def _wrong(self, name: str, value: object, expected: str) -> InvalidRequestError:
-        return InvalidRequestError(f"Field {name!r} of the {self._what} is {value!r}, it must be {expected}.")
+        return InvalidRequestError(
+            f"Field {name!r} of the {self._what} is a {_JSON_TYPES.get(type(value), 'value')}, it must be {expected}."
+        )
 
 
-def as_object(value: object, what: str) -> Mapping[str, object]:
-    if not isinstance(value, dict):
-        raise InvalidRequestError(f"The {what} must be a JSON object.")
-    return value
+_JSON_TYPES = {
+    str: "text",
+    bool: "true or false",
+    int: "number",
+    float: "number",
+    list: "list",
+    dict: "object",
+    type(None): "null",
+}

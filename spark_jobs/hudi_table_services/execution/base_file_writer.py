@@ -110,9 +110,7 @@ class BaseFileWriter:
         self._write_row_group()
         writer = self._writer or self._open(self._empty_rows())
         low, high = self._key_range or (None, None)
-        writer.add_key_value_metadata(
-            base_file_footer(self._spec.avro_schema_json, self._bloom, low, high)
-        )
+        writer.add_key_value_metadata(base_file_footer(self._spec.avro_schema_json, self._bloom, low, high))
         assert self._sink is not None  # noqa: S101 - `_open` sets it
         self.data_size_bytes = self._sink.tell()
         writer.close()

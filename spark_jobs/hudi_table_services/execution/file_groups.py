@@ -2,6 +2,7 @@
 
 import time
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -189,10 +190,8 @@ def _ensure_partition_metadata(job: WriteJob, partition_path: str) -> None:
         return
     depth = len(partition_path.split("/")) if partition_path else 0
     content = encode_partition_metadata(job.instant_time, depth, SystemClock().now())
-    try:
+    with suppress(ObjectExistsError):  # a neighbouring task of the same partition was first
         job.storage.create(path, content)
-    except ObjectExistsError:
-        pass  # a neighbouring task of the same partition was first
 
 
 def _write_token(number: int) -> WriteToken:
@@ -201,9 +200,7 @@ def _write_token(number: int) -> WriteToken:
     context = TaskContext.get()
     if context is None:
         return WriteToken(task_partition=number, stage=0, attempt=0)
-    return WriteToken(
-        task_partition=number, stage=context.stageId(), attempt=context.taskAttemptId()
-    )
+    return WriteToken(task_partition=number, stage=context.stageId(), attempt=context.taskAttemptId())
 
 
 def _stat(

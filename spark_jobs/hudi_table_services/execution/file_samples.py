@@ -40,7 +40,8 @@ def _choose(slices: tuple[FileSlice, ...]) -> list[FileSlice]:
 
 def _sample(storage: Storage, file_slice: FileSlice) -> FileSample:
     base_file, path = file_slice.base_file, file_slice.base_file_path
-    assert base_file is not None and path is not None  # noqa: S101 - `_choose` keeps slices with a base file
+    assert base_file is not None  # noqa: S101 - `_choose` keeps slices with a base file
+    assert path is not None  # noqa: S101 - follows from the base file
     with storage.open_reader(path) as source:
         source.seek(base_file.size_bytes - _TRAILER_BYTES)
         (footer_bytes,) = struct.unpack("<i", source.read(4))

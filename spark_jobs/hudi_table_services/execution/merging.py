@@ -104,9 +104,7 @@ class Merger:
         return ~loses
 
 
-def compare_ordering(
-    incoming: pa.ChunkedArray, stored: pa.ChunkedArray
-) -> tuple[np.ndarray, np.ndarray]:
+def compare_ordering(incoming: pa.ChunkedArray, stored: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
     """Per row: incoming is less than stored, and the two are equal. A null is below every value."""
     both = pc.and_(pc.is_valid(incoming), pc.is_valid(stored))
     less = pc.fill_null(pc.less(incoming, stored), False)

@@ -6,18 +6,18 @@ each of these, done otherwise, corrupts silently when Hudi rewrites the file (do
 
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hudi_table_services.model.schema import META_COLUMNS
 
+SEQUENCE_NUMBER = META_COLUMNS[1]
 _DICTIONARY_SAMPLE_ROWS = 20_000
 _DICTIONARY_MAX_DISTINCT_RATIO = 0.4
 _ALWAYS_PLAIN = ("_hoodie_commit_seqno", "_hoodie_record_key")
 _ALWAYS_DICTIONARY = ("_hoodie_commit_time", "_hoodie_partition_path", "_hoodie_file_name")
-_META_BYTES_PER_ROW = 14.0
-"""Measured: sequence number and key of an average row, compressed; added to a sample without meta columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,15 +87,21 @@ def _leaf_paths(path: str, data_type: pa.DataType) -> list[str]:
 
 
 def encoded_bytes_per_row(table: pa.Table, parquet: ParquetFormat) -> float:
-    """Bytes per row of the rows as they will lie in a base file, footer left out."""
+    """Bytes per row of the rows as they will lie in a base file, footer left out.
+
+    Args:
+        table: the user's columns and the record key; a sequence number is added, the other meta columns take nothing.
+    """
     sink = pa.BufferOutputStream()
-    data = table.drop_columns([name for name in table.schema.names if name in META_COLUMNS])
-    with parquet.open_writer(sink, data.schema, dictionary_columns(data)) as writer:
-        writer.write_table(data)
+    numbers = pc.cast(pa.array(np.arange(table.num_rows)), pa.string())
+    sequence = pc.binary_join_element_wise(pa.scalar("00000000000000000_0"), numbers, "_")
+    table = table.append_column(SEQUENCE_NUMBER, sequence)
+    with parquet.open_writer(sink, table.schema, dictionary_columns(table)) as writer:
+        writer.write_table(table)
     metadata = pq.ParquetFile(pa.BufferReader(sink.getvalue())).metadata
     compressed = sum(
         metadata.row_group(i).column(j).total_compressed_size
         for i in range(metadata.num_row_groups)
         for j in range(metadata.num_columns)
     )
-    return compressed / table.num_rows + _META_BYTES_PER_ROW
+    return float(compressed / table.num_rows)

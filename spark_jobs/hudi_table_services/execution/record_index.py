@@ -1,15 +1,15 @@
 """Tag and route a staged batch: two Spark jobs that turn rows into changes of file groups and inserts."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hudi_table_services.execution.routing import RouteTask, RoutingRules, route
 from hudi_table_services.execution.spark_tasks import run_tasks
 from hudi_table_services.execution.stage_input import StagedInput
 from hudi_table_services.execution.staging import StagedBatch
-from hudi_table_services.execution.tagging import BaseFileRef, TagResult, TagTask, find_tags
+from hudi_table_services.execution.tagging import BaseFileRef, TagTask, find_tags
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.storage.storage import Storage
 
@@ -39,7 +39,7 @@ class IndexLookup:
     use_footers: bool = False
     ordering_fields: tuple[str, ...] = ()
     compares_moves: bool = False
-    rules: RoutingRules = RoutingRules()
+    rules: RoutingRules = field(default_factory=RoutingRules)
     parallelism: int = 2
 
 
@@ -64,44 +64,112 @@ class RoutedBatch:
     files_pruned: int = 0
 
 
-def route_batch(
-    spark: "SparkSession",
-    storage: Storage,
-    folder: str,
-    staged: StagedInput,
-    slices: Iterable[FileSlice],
-    lookup: IndexLookup,
-) -> RoutedBatch:
-    """Find the place of every staged row.
+class RecordIndex:
+    """Finds the place of every staged row, in two Spark jobs.
 
     Args:
         folder: staging folder for intermediate files.
-        slices: live file slices that may hold keys of the batch.
     """
-    targets = _targets(slices) if lookup.searches_files else ()
-    tag_tasks = _tag_tasks(storage, folder, staged, targets, lookup)
-    tagged = run_tasks(
-        spark,
-        tag_tasks,
-        find_tags,
-        description=f"Look up {staged.row_count} keys in {len(targets)} base files",
-    )
-    by_file: dict[str, list[StagedBatch]] = defaultdict(list)
-    for result in tagged:
-        for path, batch in result.batches:
-            by_file[path].append(batch)
-    totals = _totals(tagged)
-    if not by_file and not lookup.rules.deletes and not lookup.rules.honours_deleted_flag:
-        return RoutedBatch(batches=staged.batches, **totals)
-    return _route(spark, storage, folder, staged, targets, by_file, lookup.rules, totals)
 
+    def __init__(self, spark: "SparkSession", storage: Storage, folder: str, lookup: IndexLookup) -> None:
+        self._spark = spark
+        self._storage = storage
+        self._folder = folder
+        self._lookup = lookup
 
-def _totals(tagged: Sequence[TagResult]) -> dict[str, int]:
-    return {
-        "matched_count": sum(r.matched_count for r in tagged),
-        "files_searched": sum(r.files_read for r in tagged),
-        "files_pruned": sum(r.files_pruned for r in tagged),
-    }
+    def place(self, staged: StagedInput, slices: Iterable[FileSlice]) -> RoutedBatch:
+        """Tag and route the rows.
+
+        Args:
+            slices: live file slices that may hold keys of the batch.
+        """
+        targets = _targets(slices) if self._lookup.searches_files else ()
+        tagged = run_tasks(
+            self._spark,
+            self._tag_tasks(staged, targets),
+            find_tags,
+            description=f"Look up {staged.row_count} keys in {len(targets)} base files",
+        )
+        by_file: dict[str, list[StagedBatch]] = defaultdict(list)
+        for result in tagged:
+            for path, batch in result.batches:
+                by_file[path].append(batch)
+        rules = self._lookup.rules
+        if by_file or rules.deletes or rules.honours_deleted_flag:
+            routed = self._route(staged, targets, by_file)
+        else:
+            routed = RoutedBatch(batches=staged.batches)
+        return replace(
+            routed,
+            matched_count=sum(r.matched_count for r in tagged),
+            files_searched=sum(r.files_read for r in tagged),
+            files_pruned=sum(r.files_pruned for r in tagged),
+        )
+
+    def _tag_tasks(self, staged: StagedInput, targets: tuple[BaseFileRef, ...]) -> list[TagTask]:
+        scopes = (
+            [staged.batches]
+            if self._lookup.is_global
+            else [staged.of_partition(path) for path in staged.partition_paths]
+        )
+        group_size = max(1, len(targets) // max(1, 2 * self._lookup.parallelism))
+        return [
+            task for batches in scopes if batches for task in self._tasks_of(batches, targets, group_size)
+        ]
+
+    def _tasks_of(
+        self, batches: tuple[StagedBatch, ...], targets: tuple[BaseFileRef, ...], group_size: int
+    ) -> Iterator[TagTask]:
+        """Tasks over neighbouring files, and over hash buckets of keys where there are too many for one task.
+
+        The first task of each bucket also combines; it does so even where there is no file to search.
+        """
+        lookup = self._lookup
+        bucket_count = -(-sum(batch.row_count for batch in batches) // MAX_KEYS_PER_TASK)
+        groups = _chunks(_targets_of(batches, targets, lookup.is_global), group_size)
+        if not groups and lookup.combine:
+            groups = [(0, ())]
+        for bucket in range(bucket_count):
+            for position, (first_target, files) in enumerate(groups):
+                yield TagTask(
+                    storage=self._storage,
+                    folder=self._folder,
+                    batches=batches,
+                    base_files=files,
+                    first_target=first_target,
+                    combine=lookup.combine and position == 0,
+                    bucket=bucket,
+                    bucket_count=bucket_count,
+                    ordering_fields=lookup.ordering_fields,
+                    use_footers=lookup.use_footers,
+                    compares_moves=lookup.rules.moves_rows and lookup.compares_moves,
+                )
+
+    def _route(
+        self, staged: StagedInput, targets: tuple[BaseFileRef, ...], tags: dict[str, list[StagedBatch]]
+    ) -> RoutedBatch:
+        by_path: dict[str, list[StagedBatch]] = defaultdict(list)
+        for batch in staged.batches:
+            by_path[batch.path].append(batch)
+        tasks = [
+            RouteTask(
+                storage=self._storage,
+                folder=self._folder,
+                batches=tuple(batches),
+                tags=tuple(tags.get(path, ())),
+                targets=targets,
+                rules=self._lookup.rules,
+            )
+            for path, batches in by_path.items()
+        ]
+        routed = run_tasks(self._spark, tasks, route, description="Route the rows to their file groups")
+        return RoutedBatch(
+            batches=tuple(batch for result in routed for batch in result.batches),
+            superseded_count=sum(r.superseded_count for r in routed),
+            unmatched_delete_count=sum(r.unmatched_delete_count for r in routed),
+            dropped_existing_count=sum(r.dropped_existing_count for r in routed),
+            older_count=sum(r.older_count for r in routed),
+        )
 
 
 def _targets(slices: Iterable[FileSlice]) -> tuple[BaseFileRef, ...]:
@@ -113,45 +181,6 @@ def _targets(slices: Iterable[FileSlice]) -> tuple[BaseFileRef, ...]:
     return tuple(sorted(refs, key=lambda ref: (ref.partition_path, ref.file_id)))
 
 
-def _tag_tasks(
-    storage: Storage,
-    folder: str,
-    staged: StagedInput,
-    targets: tuple[BaseFileRef, ...],
-    lookup: IndexLookup,
-) -> list[TagTask]:
-    """Search tasks take neighbouring files of one partition; one task per scope also combines."""
-    scopes = [staged.batches] if lookup.is_global else [staged.of_partition(p) for p in staged.partition_paths]
-    tasks: list[TagTask] = []
-    for batches in scopes:
-        if not batches:
-            continue
-        rows = sum(batch.row_count for batch in batches)
-        buckets = -(-rows // MAX_KEYS_PER_TASK)
-        mine = _targets_of(batches, targets, lookup.is_global)
-        groups = _chunks(mine, max(1, len(targets) // max(1, 2 * lookup.parallelism)))
-        for bucket in range(buckets):
-            for position, (first, files) in enumerate(groups or [(0, ())]):
-                if not files and not lookup.combine:
-                    continue
-                tasks.append(
-                    TagTask(
-                        storage=storage,
-                        folder=folder,
-                        batches=batches,
-                        base_files=files,
-                        first_target=first,
-                        combine=lookup.combine and position == 0,
-                        bucket=bucket,
-                        bucket_count=buckets,
-                        ordering_fields=lookup.ordering_fields,
-                        use_footers=lookup.use_footers,
-                        compares_moves=lookup.rules.moves_rows and lookup.compares_moves,
-                    )
-                )
-    return tasks
-
-
 def _targets_of(
     batches: Sequence[StagedBatch], targets: tuple[BaseFileRef, ...], is_global: bool
 ) -> list[tuple[int, BaseFileRef]]:
@@ -159,45 +188,8 @@ def _targets_of(
     return [(i, t) for i, t in enumerate(targets) if is_global or t.partition_path == partition]
 
 
-def _chunks(
-    targets: list[tuple[int, BaseFileRef]], size: int
-) -> list[tuple[int, tuple[BaseFileRef, ...]]]:
+def _chunks(targets: list[tuple[int, BaseFileRef]], size: int) -> list[tuple[int, tuple[BaseFileRef, ...]]]:
     return [
         (targets[start][0], tuple(ref for _, ref in targets[start : start + size]))
         for start in range(0, len(targets), size)
     ]
-
-
-def _route(
-    spark: "SparkSession",
-    storage: Storage,
-    folder: str,
-    staged: StagedInput,
-    targets: tuple[BaseFileRef, ...],
-    tags: dict[str, list[StagedBatch]],
-    rules: RoutingRules,
-    totals: dict[str, int],
-) -> RoutedBatch:
-    by_path: dict[str, list[StagedBatch]] = defaultdict(list)
-    for batch in staged.batches:
-        by_path[batch.path].append(batch)
-    tasks = [
-        RouteTask(
-            storage=storage,
-            folder=folder,
-            batches=tuple(batches),
-            tags=tuple(tags.get(path, ())),
-            targets=targets,
-            rules=rules,
-        )
-        for path, batches in by_path.items()
-    ]
-    routed = run_tasks(spark, tasks, route, description="Route the rows to their file groups")
-    return RoutedBatch(
-        batches=tuple(batch for result in routed for batch in result.batches),
-        superseded_count=sum(r.superseded_count for r in routed),
-        unmatched_delete_count=sum(r.unmatched_delete_count for r in routed),
-        dropped_existing_count=sum(r.dropped_existing_count for r in routed),
-        older_count=sum(r.older_count for r in routed),
-        **totals,
-    )

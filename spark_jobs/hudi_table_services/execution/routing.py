@@ -96,12 +96,11 @@ class _Verdicts:
     def between(self, first_row: int, stop_row: int) -> "_Verdicts":
         low, high = np.searchsorted(self.rows, [first_row, stop_row])
         cut = slice(int(low), int(high))
-        return _Verdicts(
-            self.rows[cut] - first_row, self.targets[cut], self.base_rows[cut], self.loses[cut]
-        )
+        return _Verdicts(self.rows[cut] - first_row, self.targets[cut], self.base_rows[cut], self.loses[cut])
 
 
 def routed_schema(staged: pa.Schema) -> pa.Schema:
+    """Staged columns, the row number in the base file and the kind of change."""
     return staged.append(pa.field(BASE_ROW_COLUMN, pa.int64())).append(pa.field(CHANGE_COLUMN, pa.int8()))
 
 
@@ -129,9 +128,7 @@ class _Router:
         if self._writer is not None:
             self._writer.close()
             batches = tuple(self._writer.batches)
-        return RouteResult(
-            batches, self._superseded, self._unmatched_deletes, self._dropped, self._older
-        )
+        return RouteResult(batches, self._superseded, self._unmatched_deletes, self._dropped, self._older)
 
     def route(self, staged: StagedBatch, rows: pa.RecordBatch, verdicts: _Verdicts) -> None:
         superseded = np.zeros(rows.num_rows, dtype=bool)
@@ -174,7 +171,9 @@ class _Router:
                 kinds[:] = Change.DELETE_ALWAYS
             elif self._rules.moves_rows and file.partition_path != staged.partition_path:
                 self._older += int(hits.loses.sum())
-                hits = _Verdicts(*(a[~hits.loses] for a in (hits.rows, hits.targets, hits.base_rows, hits.loses)))
+                hits = _Verdicts(
+                    *(a[~hits.loses] for a in (hits.rows, hits.targets, hits.base_rows, hits.loses))
+                )
                 kinds = np.full(len(hits.rows), Change.DELETE_ALWAYS, dtype=np.int8)
                 moved[hits.rows] = ~deleted[hits.rows]
             if len(hits.rows):

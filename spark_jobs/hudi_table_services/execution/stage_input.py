@@ -168,9 +168,7 @@ class _Stager:
             self._writer.write(batch, partition_path)
 
 
-def split_by_value(
-    table: pa.Table, values: pa.Array | pa.ChunkedArray
-) -> Iterator[tuple[str, pa.Table]]:
+def split_by_value(table: pa.Table, values: pa.Array | pa.ChunkedArray) -> Iterator[tuple[str, pa.Table]]:
     """Split rows by a text value, keeping the order of rows with the same value. Values are not null."""
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)

@@ -130,10 +130,6 @@ class StagedReader:
         return ipc.open_file(source, options=ipc.IpcReadOptions(included_fields=wanted))
 
 
-def whole(batch: StagedBatch) -> StagedRows:
-    return StagedRows(batch, 0, batch.row_count)
-
-
 def rank_range(batches: Sequence[StagedBatch], start: int, stop: int) -> tuple[StagedRows, ...]:
     """Rows number `start` up to, not including, `stop` of all the batches read one after another."""
     runs: list[StagedRows] = []

@@ -6,7 +6,7 @@ HoodieBloomIndex and their global forms (Hudi 1.2), not their data flow.
 """
 
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -99,7 +99,9 @@ class _Tags:
     base_rows: list[np.ndarray] = field(default_factory=list)
     loses: list[np.ndarray] = field(default_factory=list)
 
-    def add(self, rows: np.ndarray, target: int, base_rows: np.ndarray, loses: np.ndarray | None = None) -> None:
+    def add(
+        self, rows: np.ndarray, target: int, base_rows: np.ndarray, loses: np.ndarray | None = None
+    ) -> None:
         self.rows.append(rows)
         self.targets.append(np.full(len(rows), target, dtype=np.int32))
         self.base_rows.append(base_rows)
@@ -301,11 +303,3 @@ def key_buckets(keys: pa.Array, bucket_count: int) -> np.ndarray:
         mixed = mixed * np.uint64(0x100000001B3) ^ byte
     mixed ^= mixed >> np.uint64(29)
     return (mixed % np.uint64(bucket_count)).astype(np.int64)
-
-
-def tag_schema() -> pa.Schema:
-    return _TAG_SCHEMA
-
-
-def total(results: Iterable[TagResult], name: str) -> int:
-    return sum(getattr(result, name) for result in results)

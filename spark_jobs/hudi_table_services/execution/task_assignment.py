@@ -57,9 +57,7 @@ def assign_tasks(
     for sizing in plan.partitions:
         rank = 0
         for bucket in sizing.buckets:
-            tasks.append(
-                _task(bucket, rank, inserts[sizing.partition_path], changes, slices, new_file_id)
-            )
+            tasks.append(_task(bucket, rank, inserts[sizing.partition_path], changes, slices, new_file_id))
             rank += bucket.insert_count
     order = sorted(range(len(tasks)), key=lambda i: (-plan.buckets[i].expected_size_bytes, i))
     return [replace(tasks[position], number=number) for number, position in enumerate(order)]

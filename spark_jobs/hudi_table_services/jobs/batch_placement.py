@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hudi_table_services.errors import InvalidDataError
 from hudi_table_services.execution.file_samples import sample_base_files
-from hudi_table_services.execution.record_index import IndexLookup, RoutedBatch, route_batch
+from hudi_table_services.execution.record_index import IndexLookup, RecordIndex, RoutedBatch
 from hudi_table_services.execution.spark_tasks import default_parallelism
 from hudi_table_services.execution.stage_input import StagedInput, StagingSpec, stage_input
 from hudi_table_services.execution.task_assignment import workload_of
@@ -43,9 +43,7 @@ class PlacedBatch:
         return self.staged.row_count
 
 
-def stage_batch(
-    source: "DataFrame", storage: Storage, folder: str, settings: WriteSettings
-) -> StagedInput:
+def stage_batch(source: "DataFrame", storage: Storage, folder: str, settings: WriteSettings) -> StagedInput:
     """Evaluate the input once. Raises InvalidDataError for rows that break a rule; nothing was committed."""
     spec = StagingSpec(
         storage=storage,
@@ -61,16 +59,11 @@ def stage_batch(
 
 
 def place_rows(
-    spark: "SparkSession",
-    storage: Storage,
-    folder: str,
-    staged: StagedInput,
-    snapshot: TableSnapshot,
-    lookup: IndexLookup,
+    index: RecordIndex, staged: StagedInput, snapshot: TableSnapshot, lookup: IndexLookup
 ) -> PlacedBatch:
     """Look up the keys where the operation asks for it."""
     slices = snapshot.all_slices if lookup.searches_files else ()
-    routed = route_batch(spark, storage, folder, staged, slices, lookup)
+    routed = index.place(staged, slices)
     if lookup.searches_files:
         _LOG.info(
             "Looked up %d keys in %d base files (%d ruled out by their footers): %d matches, %d superseded rows",
@@ -84,12 +77,16 @@ def place_rows(
 
 
 def lookup_for(spark: "SparkSession", options: WriteOptions, settings: WriteSettings) -> IndexLookup:
+    """How the rows find their file groups, with as many tasks as the cluster runs at once."""
     return index_lookup(options, settings, default_parallelism(spark))
 
 
 def refuse_duplicates(placed: PlacedBatch, options: WriteOptions) -> None:
     """``hoodie.datasource.insert.dup.policy=fail``: no key twice in the batch, none that the table has."""
-    if options.operation is not WriteOperation.INSERT or options.insert_dup_policy is not InsertDupPolicy.FAIL:
+    if (
+        options.operation is not WriteOperation.INSERT
+        or options.insert_dup_policy is not InsertDupPolicy.FAIL
+    ):
         return
     repeated, existing = placed.routed.superseded_count, placed.routed.dropped_existing_count
     if repeated or existing:

@@ -138,7 +138,9 @@ class CommitAttempt:
         changes = load_commit_changes(self._store, self._snapshot.timeline, timeline, ignore=ours)
         conflict = find_conflict(changes, changed_file_groups(metadata))
         if conflict is not None:
-            raise FileGroupConflictError(conflict.message, hint="Nothing was committed; run the request again.")
+            raise FileGroupConflictError(
+                conflict.message, hint="Nothing was committed; run the request again."
+            )
 
     def _switch_off_metadata_table(self) -> None:
         """Look again right before completing: any default Hudi write lists the metadata table anew."""

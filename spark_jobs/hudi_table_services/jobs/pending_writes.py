@@ -32,7 +32,11 @@ def clear_pending_writes(
         ):
             reason = "a write without a living heartbeat"
         else:
-            _LOG.info("Leaving pending %s %s alone: its writer is alive.", instant.action.value, instant.requested_time)
+            _LOG.info(
+                "Leaving pending %s %s alone: its writer is alive.",
+                instant.action.value,
+                instant.requested_time,
+            )
             continue
         _LOG.warning("Rolling back %s %s, %s.", instant.action.value, instant.requested_time, reason)
         rollback_instant(table, instant)

@@ -3,6 +3,7 @@
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hudi_table_services.contract.job_request import UpsertRequest
@@ -62,16 +63,16 @@ class Report:
             _LOG.info("… and %d more partitions", more)
 
     def planned(self, placed: PlacedBatch, plan: FileSizingPlan) -> JobResult:
-        return self._result(
-            Outcome.PLANNED,
-            reason="dry run: nothing was written",
-            rows=_rows(placed, (), plan.insert_count),
-            partitions=_partitions(placed.snapshot, plan, (), {}),
+        """Result of a dry run."""
+        result = self._result(Outcome.PLANNED, partitions=_partitions(placed.snapshot, plan, (), {}))
+        return replace(
+            result, reason="dry run: nothing was written", rows=_rows(placed, (), plan.insert_count)
         )
 
     def nothing_to_do(self, placed: PlacedBatch) -> JobResult:
+        """Result of a batch that changes nothing; there is no instant then."""
         reason = "no row of the batch changes the table" if placed.read_count else "the source has no rows"
-        return self._result(Outcome.NOTHING_TO_DO, reason=reason, rows=_rows(placed, (), 0))
+        return replace(self._result(Outcome.NOTHING_TO_DO), reason=reason, rows=_rows(placed, (), 0))
 
     def completed(
         self,
@@ -81,16 +82,15 @@ class Report:
         instant: Instant,
         metadata: CommitMetadata,
     ) -> JobResult:
-        result = self._result(
-            Outcome.COMPLETED,
-            instant=instant,
-            rows=_rows(placed, written, sum(w.stat.num_inserts for w in written)),
-            partitions=_partitions(
-                placed.snapshot, plan, written, metadata.partition_to_replace_file_ids or {}
-            ),
-            replaced=metadata.partition_to_replace_file_ids or {},
+        """Result of a commit, with the plan beside what became of it."""
+        replaced = metadata.partition_to_replace_file_ids
+        partitions = _partitions(placed.snapshot, plan, written, replaced or {})
+        rows = _rows(placed, written, sum(w.stat.num_inserts for w in written))
+        result = replace(
+            self._result(Outcome.COMPLETED, instant, partitions),
+            rows=rows,
+            replaced_file_groups=_replaced_count(replaced),
         )
-        rows = result.rows
         _LOG.info(
             "%s: %d rows inserted, %d updated, %d deleted; %d files (%.1f MiB) before, %d files (%.1f MiB) after",
             instant.requested_time,
@@ -107,18 +107,16 @@ class Report:
     def reused(self, instant: Instant, metadata: CommitMetadata) -> JobResult:
         """Result of a request that an earlier attempt completed: counts from the commit's own metadata."""
         stats = metadata.write_stats
-        rows = RowCounts(
-            inserted=sum(s.num_inserts for s in stats),
-            updated=sum(s.num_update_writes for s in stats),
-            deleted=sum(s.num_deletes for s in stats),
-        )
-        return self._result(
-            Outcome.COMPLETED,
+        return replace(
+            self._result(Outcome.COMPLETED, instant),
             reused=True,
             reason="an earlier attempt of this request completed it; nothing was written now",
-            instant=instant,
-            rows=rows,
-            replaced=metadata.partition_to_replace_file_ids or {},
+            rows=RowCounts(
+                inserted=sum(s.num_inserts for s in stats),
+                updated=sum(s.num_update_writes for s in stats),
+                deleted=sum(s.num_deletes for s in stats),
+            ),
+            replaced_file_groups=_replaced_count(metadata.partition_to_replace_file_ids),
         )
 
     def partitions_deleted(
@@ -126,47 +124,45 @@ class Report:
     ) -> JobResult:
         """Result of `delete_partition`, or of its dry run when there is no instant."""
         if not replaced:
-            return self._result(Outcome.NOTHING_TO_DO, reason="no live partition matches the request")
+            return replace(
+                self._result(Outcome.NOTHING_TO_DO), reason="no live partition matches the request"
+            )
         partitions = tuple(
             PartitionReport(
-                partition_path=path, files_before=FileStats.of([s.size_bytes for s in snapshot.slices_of(path)])
+                partition_path=path,
+                files_before=FileStats.of([s.size_bytes for s in snapshot.slices_of(path)]),
             )
             for path in replaced
         )
         outcome = Outcome.PLANNED if instant is None else Outcome.COMPLETED
-        return self._result(outcome, instant=instant, partitions=partitions, replaced=replaced)
+        return replace(
+            self._result(outcome, instant, partitions), replaced_file_groups=_replaced_count(replaced)
+        )
 
     def _result(
-        self,
-        outcome: Outcome,
-        *,
-        instant: Instant | None = None,
-        reused: bool = False,
-        reason: str = "",
-        rows: RowCounts | None = None,
-        partitions: tuple[PartitionReport, ...] = (),
-        replaced: Mapping[str, tuple[str, ...]] | None = None,
+        self, outcome: Outcome, instant: Instant | None = None, partitions: tuple[PartitionReport, ...] = ()
     ) -> JobResult:
+        """What every result says; rows, reason and replaced file groups are added by the caller."""
         return JobResult(
             request_id=self._request.request_id,
             outcome=outcome,
             operation=self._options.operation.value.lower(),
             table_name=self._request.table_name,
             base_path=self._request.base_path,
-            reused=reused,
-            reason=reason,
             action=instant.action.value if instant else None,
             instant_time=instant.requested_time if instant else None,
             completion_time=instant.completion_time if instant else None,
-            rows=rows or RowCounts(),
             files_before=_sum(p.files_before for p in partitions),
             files_after=_sum(p.files_after for p in partitions),
             partitions=partitions,
-            replaced_file_groups=sum(len(ids) for ids in (replaced or {}).values()),
             timings_s=dict(self._watch.seconds),
             spark_application_id=application_id(self._spark),
             warnings=self._options.warnings,
         )
+
+
+def _replaced_count(replaced: Mapping[str, tuple[str, ...]] | None) -> int:
+    return sum(len(file_ids) for file_ids in (replaced or {}).values())
 
 
 def application_id(spark: "SparkSession") -> str | None:
@@ -209,7 +205,10 @@ def _partitions(
         by_partition[group.stat.partition_path].append(group)
     return tuple(
         _partition(
-            snapshot, sizing, by_partition[sizing.partition_path], set(replaced.get(sizing.partition_path, ()))
+            snapshot,
+            sizing,
+            by_partition[sizing.partition_path],
+            set(replaced.get(sizing.partition_path, ())),
         )
         for sizing in plan.partitions
     )

@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 
 from hudi_table_services.errors import InvalidRequestError, UnsupportedTableError
 from hudi_table_services.model.table_config import TableConfig
-from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.table_version import TableType
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.storage.clock import Clock

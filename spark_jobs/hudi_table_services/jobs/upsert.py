@@ -20,6 +20,7 @@ from hudi_table_services.execution.file_groups import (
     write_file_group,
 )
 from hudi_table_services.execution.file_samples import any_record_key
+from hudi_table_services.execution.record_index import RecordIndex
 from hudi_table_services.execution.source import read_source
 from hudi_table_services.execution.spark_tasks import run_tasks
 from hudi_table_services.execution.task_assignment import assign_tasks
@@ -149,9 +150,7 @@ class _UpsertJob:
 
     def _access(self, config: TableConfig, *, exists: bool = True) -> TableAccess:
         if exists:
-            check_writable(
-                config, self._request.table_name, metadata_enable=self._options.metadata_enable
-            )
+            check_writable(config, self._request.table_name, metadata_enable=self._options.metadata_enable)
         return TableAccess(storage=self._storage, clock=self._clock, config=config, exists=exists)
 
     def _own_commit(self, table: TableAccess) -> JobResult | None:
@@ -217,7 +216,8 @@ class _UpsertJob:
             everywhere = lookup.is_global and lookup.searches_files
             whole_table = everywhere or self._options.operation is WriteOperation.INSERT_OVERWRITE_TABLE
             snapshot = self._snapshot(table, None if whole_table else staged.partition_paths)
-            placed = place_rows(self._spark, self._storage, folder, staged, snapshot, lookup)
+            index = RecordIndex(self._spark, self._storage, folder, lookup)
+            placed = place_rows(index, staged, snapshot, lookup)
         refuse_duplicates(placed, self._options)
         return placed
 

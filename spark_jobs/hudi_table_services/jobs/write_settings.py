@@ -88,9 +88,7 @@ def derive_settings(
             codec_level=options.parquet_codec_level,
             row_group_bytes=min(options.parquet_block_size_bytes, MAX_ROW_GROUP_BYTES),
         ),
-        bloom=BloomSettings(
-            false_positive_rate=options.bloom_fpp, max_entries=options.bloom_max_entries
-        ),
+        bloom=BloomSettings(false_positive_rate=options.bloom_fpp, max_entries=options.bloom_max_entries),
     )
 
 
@@ -118,9 +116,7 @@ def _merging(options: WriteOptions, config: TableConfig | None) -> tuple[tuple[s
     """Ordering fields and merge mode: the table's where it has them, else the request's, else Hudi's inference."""
     if config is None:
         ordering = options.ordering_fields
-        inferred = (
-            RecordMergeMode.EVENT_TIME_ORDERING if ordering else RecordMergeMode.COMMIT_TIME_ORDERING
-        )
+        inferred = RecordMergeMode.EVENT_TIME_ORDERING if ordering else RecordMergeMode.COMMIT_TIME_ORDERING
         mode = options.record_merge_mode or inferred
     else:
         ordering = config.ordering_fields or options.ordering_fields

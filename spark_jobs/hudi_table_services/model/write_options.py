@@ -1,7 +1,7 @@
 """Options of a write, typed; made from Hudi's keys by `contract.hoodie_options`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from hudi_table_services.model.file_sizing import FileSizingOptions
@@ -45,6 +45,13 @@ class FailedWritesPolicy(str, Enum):
     NEVER = "NEVER"
 
 
+class ConcurrencyMode(str, Enum):
+    """``hoodie.write.concurrency.mode``: whether other writers may be at work on the table."""
+
+    SINGLE_WRITER = "SINGLE_WRITER"
+    OPTIMISTIC_CONCURRENCY_CONTROL = "OPTIMISTIC_CONCURRENCY_CONTROL"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteOptions:
     """Everything a request may ask of a write. Defaults are Hudi's unless a comment says otherwise.
@@ -54,6 +61,7 @@ class WriteOptions:
         update_partition_path: global index: a row whose partition changed moves.
         record_merge_mode: None: event time where there is an ordering field.
         parquet_codec: zstd; Hudi's own default is gzip.
+        parquet_codec_level: None: the codec's default.
         parquet_block_size_bytes: upper bound of a row group.
         bloom_max_entries: keys beyond it do not enlarge the bloom filter.
         metadata_enable: False switches an active metadata table off; None: refuse such a table.
@@ -61,7 +69,7 @@ class WriteOptions:
         staging_path: folder for staged rows, below the base path.
         extra_metadata: pairs stored in the commit.
         hoodie_options: all keys of the request, typed arguments included.
-        warnings: keys that are known and have no effect here.
+        warnings: for each key that is known and has no effect here, one sentence.
     """
 
     operation: WriteOperation
@@ -83,6 +91,7 @@ class WriteOptions:
     bloom_fpp: float = 1e-9
     bloom_max_entries: int = 100_000
     metadata_enable: bool | None = None
+    concurrency_mode: ConcurrencyMode = ConcurrencyMode.SINGLE_WRITER
     failed_writes_policy: FailedWritesPolicy = FailedWritesPolicy.EAGER
     lock: LockOptions = field(default_factory=LockOptions)
     partitions_to_delete: tuple[str, ...] = ()
@@ -90,3 +99,7 @@ class WriteOptions:
     extra_metadata: Mapping[str, str] = field(default_factory=dict)
     hoodie_options: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+
+    def with_warnings(self, warnings: tuple[str, ...]) -> "WriteOptions":
+        """The same options with further warnings."""
+        return replace(self, warnings=(*self.warnings, *warnings))

@@ -65,9 +65,7 @@ def commit_metadata(
     )
 
 
-def replaced_file_ids(
-    snapshot: TableSnapshot, partition_paths: Iterable[str]
-) -> dict[str, tuple[str, ...]]:
+def replaced_file_ids(snapshot: TableSnapshot, partition_paths: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """File groups that disappear when the given partitions are overwritten."""
     return {
         path: tuple(sorted(s.file_group_id.file_id for s in snapshot.slices_of(path)))

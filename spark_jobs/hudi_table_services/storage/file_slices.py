@@ -143,6 +143,8 @@ def _with_logs(
     group_id: FileGroupId, base: BaseFile | None, logs: list[LogFile], visibility: Visibility
 ) -> FileSlice | None:
     """The latest slice; None if nothing of the file group is visible."""
+    if not logs and base is not None:
+        return FileSlice(file_group_id=group_id, base_instant_time=base.instant_time, base_file=base)
     if visibility.has_own_log_instants:
         base_time, kept = _logs_by_completion(base, logs, visibility)
     else:

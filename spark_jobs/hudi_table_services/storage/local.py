@@ -19,7 +19,7 @@ from hudi_table_services.errors import (
     StoragePermissionError,
 )
 from hudi_table_services.storage.paths import checked_path, join_path
-from hudi_table_services.storage.storage import FolderListing, StoredObject
+from hudi_table_services.storage.storage import BY_PATH, FolderListing, StoredObject
 
 # Outside of every name grammar of the format: neither Hudi nor we take it for an instant or a data file.
 _TEMPORARY_PREFIX = ".tmp-"
@@ -93,7 +93,7 @@ class LocalStorage:
                             found = entry.stat()
                             modified_ms = found.st_mtime_ns // 1_000_000
                             files.append(StoredObject(prefix + entry.name, found.st_size, modified_ms))
-        return FolderListing(tuple(sorted(files)), tuple(sorted(folders)))
+        return FolderListing(tuple(sorted(files, key=BY_PATH)), tuple(sorted(folders)))
 
     def create(self, path: str, data: bytes) -> None:
         full = self._full(path)

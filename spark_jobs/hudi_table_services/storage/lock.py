@@ -205,10 +205,7 @@ class FileSystemLock:
 
 
 def table_lock(storage: Storage, options: WriteOptions) -> TableLock:
-    """The lock that the options of a request ask for; without any, the file-system lock.
-
-    Raises:
-        InvalidRequestError: another provider is asked for.
-    """
-    lock_options = LockOptions.of(options.hoodie_options)
-    return NoLock() if lock_options.provider == IN_PROCESS_PROVIDER else FileSystemLock(storage, lock_options)
+    """The lock that a request asks for: the file-system lock, or none where Hudi would lock within one JVM."""
+    if options.lock.provider == IN_PROCESS_PROVIDER:
+        return NoLock()
+    return FileSystemLock(storage, options.lock)

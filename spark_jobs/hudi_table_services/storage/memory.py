@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from hudi_table_services.errors import ObjectExistsError, ObjectNotFoundError
 from hudi_table_services.storage.paths import checked_path
-from hudi_table_services.storage.storage import FolderListing, StoredObject
+from hudi_table_services.storage.storage import BY_PATH, FolderListing, StoredObject
 
 
 @dataclass(slots=True)
@@ -73,7 +73,7 @@ class MemoryStorage:
                 for path, (data, modified_ms) in place.objects.items()
                 if path.startswith(prefix)
             ]
-        return iter(sorted(found))
+        return iter(sorted(found, key=BY_PATH))
 
     def list_folder(self, folder: str = "") -> FolderListing:
         skipped = len(folder) + 1 if folder else 0

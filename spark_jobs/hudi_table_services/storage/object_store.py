@@ -18,7 +18,7 @@ from hudi_table_services.errors import (
     StoragePermissionError,
 )
 from hudi_table_services.storage.paths import checked_path, file_name
-from hudi_table_services.storage.storage import FolderListing, StoredObject
+from hudi_table_services.storage.storage import BY_PATH, FolderListing, StoredObject
 
 _READ_BUFFER_BYTES = 1024 * 1024
 _DELETE_BATCH = 1000
@@ -85,12 +85,12 @@ class ObjectStoreStorage:
         with translated("list", folder):
             for chunk in obstore.list(self.store, checked_path(folder) or None):
                 found += map(_stored, chunk)
-        return iter(sorted(found))
+        return iter(sorted(found, key=BY_PATH))
 
     def list_folder(self, folder: str = "") -> FolderListing:
         with translated("list", folder):
             listing = obstore.list_with_delimiter(self.store, checked_path(folder) or None)
-        files = sorted(map(_stored, listing["objects"]))
+        files = sorted(map(_stored, listing["objects"]), key=BY_PATH)
         folders = sorted(file_name(prefix.rstrip("/")) for prefix in listing["common_prefixes"])
         return FolderListing(tuple(files), tuple(folders))
 

@@ -4,10 +4,11 @@ import time
 from datetime import datetime, timedelta, timezone
 
 import pytest
-from hudi_table_services.model.table_config import TableConfig
-from hudi_table_services.storage.clock import instant_text, instant_time
 from hypothesis import given
 from hypothesis import strategies as st
+
+from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.storage.clock import instant_text, instant_time
 
 UTC_TABLE = TableConfig({"hoodie.table.timeline.timezone": "UTC"})
 LOCAL_TABLE = TableConfig({})
@@ -46,7 +47,10 @@ def test_instant_time_is_past_the_newest_known(after: str, expected: str) -> Non
     assert expected > after
 
 
-@given(st.datetimes(datetime(2020, 1, 1), datetime(2100, 1, 1)), st.datetimes(datetime(2020, 1, 1), datetime(2100, 1, 1)))
+@given(
+    st.datetimes(datetime(2020, 1, 1), datetime(2100, 1, 1)),
+    st.datetimes(datetime(2020, 1, 1), datetime(2100, 1, 1)),
+)
 def test_instant_times_only_grow_whatever_the_clock_does(first: datetime, second: datetime) -> None:
     earlier = instant_time(first.replace(tzinfo=timezone.utc), UTC_TABLE)
     later = instant_time(second.replace(tzinfo=timezone.utc), UTC_TABLE, after=earlier)

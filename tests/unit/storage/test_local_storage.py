@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
+
 from hudi_table_services.errors import (
     ObjectExistsError,
     ObjectNotFoundError,

@@ -3,7 +3,11 @@
 from uuid import uuid4
 
 import pytest
-from hudi_table_services.hudi_format.table_service_plans import encode_compaction_plan, encode_requested_replace
+
+from hudi_table_services.hudi_format.table_service_plans import (
+    encode_compaction_plan,
+    encode_requested_replace,
+)
 from hudi_table_services.model.concurrent_change import ChangeKind
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action
@@ -53,7 +57,10 @@ def test_the_latest_slice_of_each_file_group_is_seen(table: SmallTable) -> None:
         "x/y=b/b1-0": first.requested_time,
     }
     assert snapshot.partitions == ("city=a", "x/y=b")
-    assert snapshot.slices_of("x/y=b")[0].base_file_path == f"x/y=b/{base_file_name('b1-0', first.requested_time)}"
+    assert (
+        snapshot.slices_of("x/y=b")[0].base_file_path
+        == f"x/y=b/{base_file_name('b1-0', first.requested_time)}"
+    )
     assert snapshot.slices_of("x/y=b")[0].size_bytes == 4
 
 
@@ -174,7 +181,15 @@ def test_an_archived_leftover_is_chosen_the_same_way_every_time(table: SmallTabl
 
 
 @pytest.mark.parametrize(
-    "name", ["x.txt", "a_b.parquet", ".a1-0_0-1-0_{0}.parquet.crc", "a_b_c.parquet", "a_b_{0}.parquet.tmp", "_SUCCESS"]
+    "name",
+    [
+        "x.txt",
+        "a_b.parquet",
+        ".a1-0_0-1-0_{0}.parquet.crc",
+        "a_b_c.parquet",
+        "a_b_{0}.parquet.tmp",
+        "_SUCCESS",
+    ],
 )
 def test_other_files_of_a_partition_are_ignored(table: SmallTable, name: str) -> None:
     instant = table.commit(A1)
@@ -215,7 +230,9 @@ def delta_commit(table: SmallTable, file_id: str, base_instant: str, version: in
     store = table.timeline_store
     pending = table.begin(Action.DELTA_COMMIT)
     is_own = table.version.layout.has_completion_time_in_names
-    name = add_log(table, file_id, pending.requested_time if is_own else base_instant, 1 if is_own else version)
+    name = add_log(
+        table, file_id, pending.requested_time if is_own else base_instant, 1 if is_own else version
+    )
     store.complete(pending, b'{"extraMetadata":{"schema":"s"}}' if not is_own else _empty_avro(table))
     return name
 
@@ -303,7 +320,11 @@ def test_a_pending_clustering_is_a_change_and_a_pending_write_is_not(table: Smal
     table.begin()
     plan = table.timeline_store.request(pending_clustering(table), clustering_plan(A1))
     (change,) = load_commit_changes(table.timeline_store, before, table.timeline_store.load())
-    assert (change.instant, change.kind, change.file_groups) == (plan, ChangeKind.PENDING_PLAN, frozenset({A1}))
+    assert (change.instant, change.kind, change.file_groups) == (
+        plan,
+        ChangeKind.PENDING_PLAN,
+        frozenset({A1}),
+    )
 
 
 def test_a_commit_undone_meanwhile_is_a_change_and_an_archived_one_is_not(table: SmallTable) -> None:

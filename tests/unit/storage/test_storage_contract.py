@@ -7,12 +7,13 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from obstore.store import LocalStore, MemoryStore
+
 from hudi_table_services.errors import InvalidRequestError, ObjectExistsError, ObjectNotFoundError
 from hudi_table_services.storage.local import LocalStorage
 from hudi_table_services.storage.memory import MemoryStorage
 from hudi_table_services.storage.object_store import ObjectStoreStorage
 from hudi_table_services.storage.storage import Storage
-from obstore.store import LocalStore, MemoryStore
 
 ODD_NAMES = [
     "a b/c d",

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.storage.factory import open_storage
 from hudi_table_services.storage.local import LocalStorage
@@ -43,5 +44,10 @@ def test_a_refused_setting_is_named_without_its_value() -> None:
 
 
 def test_local_storage_needs_no_object_store_library() -> None:
-    code = "import sys; sys.modules['obstore'] = None\nfrom hudi_table_services.storage.factory import open_storage\nopen_storage('x')"
+    code = """
+import sys
+sys.modules["obstore"] = None
+from hudi_table_services.storage.factory import open_storage
+open_storage("x")
+"""
     subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": ":".join(sys.path)})

@@ -3,6 +3,7 @@
 from uuid import uuid4
 
 import pytest
+
 from fixed_clock import FixedClock
 from hudi_table_services.errors import (
     CommitConflictError,
@@ -49,9 +50,12 @@ def test_created_properties_are_read_back(storage: Storage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "folders"), [(TableVersion.V6, {"archived"}), (TableVersion.V9, {"timeline", "timeline/history"})]
+    ("version", "folders"),
+    [(TableVersion.V6, {"archived"}), (TableVersion.V9, {"timeline", "timeline/history"})],
 )
-def test_a_new_table_has_the_folders_of_its_version(tmp_path, version: TableVersion, folders: set[str]) -> None:
+def test_a_new_table_has_the_folders_of_its_version(
+    tmp_path, version: TableVersion, folders: set[str]
+) -> None:
     create_table(LocalStorage(str(tmp_path)), table_properties(version), CLOCK)
     found = {str(p.relative_to(tmp_path / ".hoodie")) for p in tmp_path.rglob("*") if p.is_dir()} - {"."}
     assert found == folders | {
@@ -86,8 +90,12 @@ def test_a_place_with_something_else_in_it_is_refused(storage: Storage, path: st
         find_table_config(storage)
 
 
-@pytest.mark.parametrize("main", [None, b"", b"hoodie.table.na", b"hoodie.table.name=trips\nhoodie.table.checksum=1\n"])
-def test_the_backup_serves_while_the_main_file_is_missing_or_cut_short(storage: Storage, main: bytes | None) -> None:
+@pytest.mark.parametrize(
+    "main", [None, b"", b"hoodie.table.na", b"hoodie.table.name=trips\nhoodie.table.checksum=1\n"]
+)
+def test_the_backup_serves_while_the_main_file_is_missing_or_cut_short(
+    storage: Storage, main: bytes | None
+) -> None:
     storage.create(BACKUP, encode_properties(table_properties(), saved_at=CLOCK.now()))
     if main is not None:
         storage.create(PROPERTIES, main)
@@ -146,7 +154,10 @@ def test_a_change_removes_the_checksum_that_hadoop_keeps_beside_the_file(tmp_pat
 
 def test_switching_off_the_metadata_table_unlists_it_and_deletes_it(storage: Storage) -> None:
     SmallTable(storage)
-    listed = {"hoodie.table.metadata.partitions": "files", "hoodie.table.metadata.partitions.inflight": "column_stats"}
+    listed = {
+        "hoodie.table.metadata.partitions": "files",
+        "hoodie.table.metadata.partitions.inflight": "column_stats",
+    }
     config = update_properties(storage, listed, CLOCK)
     storage.create(f"{METADATA_TABLE}/.hoodie/hoodie.properties", b"")
     config = disable_metadata_table(storage, config, CLOCK)

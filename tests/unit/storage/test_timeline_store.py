@@ -3,6 +3,7 @@
 from uuid import uuid4
 
 import pytest
+
 from faulty_storage import FaultyStorage
 from fixed_clock import FixedClock
 from hudi_table_services.errors import (
@@ -46,7 +47,9 @@ def test_layout_2_names_the_completion_time(storage: Storage) -> None:
     completed = table.timeline_store.complete(table.begin(), b"Obj")
     assert completed.completion_time is not None
     assert completed.completion_time > completed.requested_time
-    assert f"{completed.requested_time}_{completed.completion_time}.commit" in names(storage, ".hoodie/timeline")
+    assert f"{completed.requested_time}_{completed.completion_time}.commit" in names(
+        storage, ".hoodie/timeline"
+    )
 
 
 @pytest.mark.parametrize(
@@ -76,7 +79,10 @@ def test_times_are_later_than_everything_on_the_timeline(storage: Storage, versi
     times: list[str] = []
     for _ in range(3):
         completed = table.timeline_store.complete(table.begin(), b"x")
-        times += [completed.requested_time, *([completed.completion_time] if completed.completion_time else [])]
+        times += [
+            completed.requested_time,
+            *([completed.completion_time] if completed.completion_time else []),
+        ]
     assert times == sorted(set(times))
 
 
@@ -166,7 +172,10 @@ def test_a_completed_instant_of_zero_bytes_is_named(storage: Storage, version: T
 
 @pytest.mark.parametrize(
     ("version", "name"),
-    [(TableVersion.V9, "20260101000000000.commit"), (TableVersion.V6, "20260101000000000_20260101000000001.commit")],
+    [
+        (TableVersion.V9, "20260101000000000.commit"),
+        (TableVersion.V6, "20260101000000000_20260101000000001.commit"),
+    ],
 )
 def test_an_instant_of_the_other_layout_is_not_passed_over(
     storage: Storage, version: TableVersion, name: str

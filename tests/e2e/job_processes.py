@@ -1,0 +1,156 @@
+"""Jobs as their users start them: processes of their own, on a path of their own, ended only by their own ids."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import pyspark
+
+from hudi_table_services.contract.job_result import JobResult
+
+REPOSITORY = Path(__file__).parents[2]
+SOURCES = REPOSITORY / "spark_jobs"
+SCRIPT = SOURCES / "upsert_with_sizing.py"
+IN_EVERY_PYTHON = Path(__file__).parent / "in_every_python"
+SPARK_HOME = Path(pyspark.__file__).parent
+SPARK_SUBMIT = SPARK_HOME / "bin" / "spark-submit"
+SPARK_CLASS = SPARK_HOME / "bin" / "spark-class"
+
+LONGEST_JOB_S = 150.0
+
+ValueT = TypeVar("ValueT")
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A process that has ended, with what it printed and logged."""
+
+    exit_code: int
+    output: str
+    log: str
+
+    @property
+    def result(self) -> JobResult:
+        """The result document on standard output."""
+        return JobResult.from_json(self.output[self.output.index("{") :])
+
+
+def spark_settings(folder: Path, **settings: str) -> Path:
+    """A Spark configuration folder: no web pages, nothing but 127.0.0.1, scratch files below ``folder``.
+
+    Args:
+        settings: further ones, with ``__`` for dots.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "1g",
+        "spark.local.dir": str(folder / "local"),
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.ui.enabled": "false",
+        **{name.replace("__", "."): value for name, value in settings.items()},
+    }
+    text = "".join(f"{name} {value}\n" for name, value in lines.items())
+    (folder / "spark-defaults.conf").write_text(text, encoding="utf-8")
+    return folder
+
+
+def environment(settings: Path, **variables: str) -> dict[str, str]:
+    """The variables of this process without any path to the engine and without any Spark of the machine's own."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+    kept.pop("PYTHONPATH", None)
+    return {
+        **kept,
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_CONF_DIR": str(settings),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        **variables,
+    }
+
+
+def hidden_checkout(settings: Path) -> dict[str, str]:
+    """Variables of a process that cannot import the engine from the checkout, be it installed or not."""
+    return environment(settings, PYTHONPATH=str(IN_EVERY_PYTHON), E2E_HIDDEN_FOLDER=str(SOURCES))
+
+
+class JobProcess:
+    """A process in a session of its own, so that its children are known to be ours."""
+
+    def __init__(self, command: Sequence[str | Path], variables: Mapping[str, str], folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._output, self._log = folder / "stdout", folder / "stderr"
+        with self._output.open("wb") as output, self._log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [str(part) for part in command],
+                cwd=folder,
+                env=dict(variables),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text(encoding="utf-8", errors="replace")
+
+    def wait(self, timeout_s: float = LONGEST_JOB_S) -> Ended:
+        try:
+            exit_code = self.process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"still running after {timeout_s} s:\n{self.log}") from None
+        return Ended(exit_code, self._output.read_text(encoding="utf-8"), self.log)
+
+    def kill(self) -> None:
+        """``kill -9`` for the process and all its children; Spark gives some of them process groups of their own."""
+        while members := _session_members(self.process.pid):
+            for pid in members:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+            self.process.poll()
+            time.sleep(0.01)
+        self.process.wait()
+
+    def ask_for(self, what: str, look: Callable[[], ValueT | None], timeout_s: float = 90.0) -> ValueT:
+        """Look again and again until there is something, or this process has ended, or time is up."""
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            if (found := look()) is not None:
+                return found
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.003)
+        raise AssertionError(f"no {what}; exit code {self.process.poll()}:\n{self.log}")
+
+
+def run(command: Sequence[str | Path], variables: Mapping[str, str], folder: Path) -> Ended:
+    """Run a process to its end."""
+    process = JobProcess(command, variables, folder)
+    try:
+        return process.wait()
+    finally:
+        process.kill()
+
+
+def _session_members(session: int) -> list[int]:
+    """Live processes of a session. The first field after a process's name, which may hold anything, is its state."""
+    members = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = status.read_text(errors="replace").rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if fields[3] == str(session) and fields[0] not in "ZX":
+            members.append(int(status.parent.name))
+    return members

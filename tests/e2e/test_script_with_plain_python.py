@@ -1,0 +1,146 @@
+"""The script run by plain python from a checkout, on sources as users have them."""
+
+import csv
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from e2e.job_processes import SCRIPT, Ended, environment, run, spark_settings
+from e2e.orders import orders, stored, table_flags, write_parquet
+from hudi_table_services.contract.job_result import JobResult, Outcome
+
+FIRST = orders(range(1000))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("plain python")
+
+
+@pytest.fixture(scope="module")
+def variables(folder: Path) -> dict[str, str]:
+    return environment(spark_settings(folder / "conf", spark__master="local[2]"))
+
+
+@pytest.fixture(scope="module")
+def base_path(folder: Path) -> Path:
+    return folder / "tables" / "100 % örders"
+
+
+def first_request(folder: Path, base_path: Path) -> list[str]:
+    source = write_parquet(FIRST, folder / "landing" / "orders.parquet")
+    result_path = str(folder / "results" / "first.json")
+    return table_flags(base_path, source_path=str(source), request_id="load-1", result_path=result_path)
+
+
+@pytest.fixture(scope="module")
+def first(folder: Path, base_path: Path, variables: dict[str, str]) -> Ended:
+    flags = first_request(folder, base_path)
+    return run([sys.executable, SCRIPT, *flags], variables, folder / "run")
+
+
+def files_below(base_path: Path) -> dict[str, tuple[int, int]]:
+    """Path → size and time of last change."""
+    found = [path for path in base_path.rglob("*") if path.is_file()]
+    return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in found}
+
+
+def test_first_write_makes_a_table_that_others_read(first: Ended, base_path: Path) -> None:
+    assert first.exit_code == 0, first.log
+    assert stored(base_path) == FIRST
+
+
+def test_result_document_is_what_the_job_printed(first: Ended, folder: Path) -> None:
+    document = (folder / "results" / "first.json").read_text(encoding="utf-8")
+    result = JobResult.from_json(document)
+    assert result == first.result
+    assert (result.outcome, result.request_id, result.rows.inserted) == (Outcome.COMPLETED, "load-1", 1000)
+    assert result.instant_time is not None
+    assert result.spark_application_id is not None
+    assert {p.partition_path for p in result.partitions} == {"region-000", "region-001", "region-002"}
+
+
+@pytest.mark.usefixtures("first")
+def test_same_request_id_writes_nothing_the_second_time(
+    folder: Path, base_path: Path, variables: dict[str, str], first: Ended
+) -> None:
+    before = files_below(base_path)
+    again = run([sys.executable, SCRIPT, *first_request(folder, base_path)], variables, folder / "run")
+    assert again.exit_code == 0, again.log
+    assert again.result.reused
+    assert again.result.instant_time == first.result.instant_time
+    assert files_below(base_path) == before
+
+
+@pytest.mark.usefixtures("first")
+def test_dry_run_reports_the_plan_and_writes_nothing(
+    folder: Path, base_path: Path, variables: dict[str, str]
+) -> None:
+    before = files_below(base_path)
+    source = write_parquet(orders(range(900, 1100), version=2), folder / "landing" / "dry.parquet")
+    flags = table_flags(base_path, source_path=str(source))
+    ended = run([sys.executable, SCRIPT, *flags, "--dry-run"], variables, folder / "run")
+    assert ended.exit_code == 0, ended.log
+    assert ended.result.outcome is Outcome.PLANNED
+    assert ended.result.rows.inserted == 100
+    assert all(partition.padded for partition in ended.result.partitions)
+    assert files_below(base_path) == before
+
+
+def test_dry_run_of_a_first_write_leaves_no_folder_behind(folder: Path, variables: dict[str, str]) -> None:
+    source = write_parquet(FIRST, folder / "landing" / "orders.parquet")
+    flags = table_flags(folder / "nowhere" / "yet", source_path=str(source))
+    ended = run([sys.executable, SCRIPT, *flags, "--dry-run"], variables, folder / "run")
+    assert ended.exit_code == 0, ended.log
+    assert ended.result.outcome is Outcome.PLANNED
+    assert files_below(folder / "nowhere") == {}
+
+
+def test_request_document_with_csv_and_a_query_over_it(folder: Path, variables: dict[str, str]) -> None:
+    landing = folder / "landing" / "orders.csv"
+    landing.parent.mkdir(exist_ok=True)
+    with landing.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter=";")
+        writer.writerows([("id", "region", "amount"), *(row[:3] for row in FIRST)])
+    query = "SELECT id, region, amount, 1L AS version FROM source WHERE id < 500"
+    base_path = folder / "tables" / "from csv"
+    request = {
+        "contract_version": 1,
+        "base_path": str(base_path),
+        "table_name": "orders",
+        "source": {
+            "path": str(landing),
+            "format": "csv",
+            "options": {"header": "true", "sep": ";", "inferSchema": "true"},
+            "sql": query,
+        },
+        "record_key": ["id"],
+        "partition_by": ["region"],
+        "ordering_field": "version",
+        "options": {"hoodie.write.table.version": "8"},
+    }
+    document = folder / "request.json"
+    document.write_text(json.dumps(request), encoding="utf-8")
+    ended = run([sys.executable, SCRIPT, "--request", str(document)], variables, folder / "run")
+    assert ended.exit_code == 0, ended.log
+    assert ended.result.completion_time is not None
+    assert stored(base_path) == FIRST[:500]
+
+
+def test_missing_source_is_said_by_message_exit_code_and_document(
+    folder: Path, variables: dict[str, str]
+) -> None:
+    missing, document = folder / "landing" / "not there", folder / "results" / "failed.json"
+    base_path = folder / "tables" / "never made"
+    flags = table_flags(base_path, source_path=str(missing), result_path=str(document), request_id="bad-1")
+    ended = run([sys.executable, SCRIPT, *flags], variables, folder / "run")
+    assert ended.exit_code == 64, ended.log
+    result = JobResult.from_json(document.read_text(encoding="utf-8"))
+    assert (result.outcome, result.request_id) == (Outcome.FAILED, "bad-1")
+    assert result.error is not None
+    assert (result.error.kind, result.error.retryable) == ("InvalidRequestError", False)
+    assert str(missing) in result.error.message
+    assert result.error.message in ended.log
+    assert not base_path.exists()

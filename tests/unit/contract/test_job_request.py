@@ -1,0 +1,134 @@
+"""The request document: read strictly, written completely, secrets kept to itself."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudi_table_services.contract.job_request import OPERATIONS, SourceSpec, UpsertRequest
+from hudi_table_services.errors import InvalidRequestError
+
+TEXTS = st.text(max_size=12)
+NAMES = st.text(min_size=1, max_size=12)
+PAIRS = st.dictionaries(NAMES, TEXTS, max_size=3)
+SOURCES = st.builds(SourceSpec, path=NAMES, format=NAMES, options=PAIRS, sql=st.one_of(st.none(), TEXTS))
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> UpsertRequest:
+    operation = draw(st.sampled_from(OPERATIONS))
+    return UpsertRequest(
+        base_path=draw(NAMES),
+        request_id=draw(NAMES),
+        table_name=draw(TEXTS),
+        operation=operation,
+        source=None if operation == "delete_partition" else draw(st.one_of(st.none(), SOURCES)),
+        record_key=tuple(draw(st.lists(TEXTS, max_size=3))),
+        partition_by=tuple(draw(st.lists(TEXTS, max_size=3))),
+        ordering_field=draw(TEXTS),
+        options=draw(PAIRS),
+        storage_options=draw(PAIRS),
+        result_path=draw(TEXTS),
+        dry_run=draw(st.booleans()),
+    )
+
+
+def document(**fields: object) -> str:
+    return json.dumps({"contract_version": 1, "base_path": "/t", **fields})
+
+
+@given(requests())
+def test_a_request_survives_its_document(request: UpsertRequest) -> None:
+    assert UpsertRequest.from_json(request.to_json()) == request
+
+
+def test_fields_left_out_have_the_defaults_of_the_class() -> None:
+    assert UpsertRequest.from_json(document(request_id="r")) == UpsertRequest(base_path="/t", request_id="r")
+
+
+def test_every_field_of_the_class_is_in_the_document() -> None:
+    written = json.loads(UpsertRequest(base_path="/t", source=SourceSpec(path="/s")).to_json())
+    assert set(written) == {"contract_version", *UpsertRequest.__slots__}
+    assert set(written["source"]) == set(SourceSpec.__slots__)
+
+
+def test_secrets_are_not_in_the_repr() -> None:
+    request = UpsertRequest(
+        base_path="/t",
+        source=SourceSpec(path="/s", options={"password": "hunter2"}),
+        storage_options={"aws_secret_access_key": "hunter3"},
+    )
+    assert "hunter" not in repr(request)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "The request is not JSON"),
+        ("[]", "The request must be a JSON object"),
+        ("{}", "contract_version None; this release knows 1"),
+        ('{"contract_version": 2}', "contract_version 2; this release knows 1"),
+        ('{"contract_version": "1"}', "contract_version '1'; this release knows 1"),
+        ('{"contract_version": true}', "contract_version True"),
+        ('{"contract_version": 1}', "no base path"),
+        (document(request_id=""), "request id is empty"),
+        (document(operation="upsrt"), "no operation 'upsrt'. Known: upsert, insert"),
+        (document(operation="UPSERT"), "no operation 'UPSERT'"),
+        (document(tabel_name="t"), "unknown fields: tabel_name. Did you mean table_name?"),
+        (document(zzz=1), "unknown fields: zzz. Known: base_path, "),
+        (
+            document(source={"path": "/s", "paht": "/s"}),
+            "source of the request has unknown fields: paht. Did you",
+        ),
+        (document(source="/s"), "field 'source' of the request must be a JSON object"),
+        (document(source={}), "neither a path nor options"),
+        (document(source={"path": "/s", "format": ""}), "format of the source is empty"),
+        (document(source={"path": 1}), "'path' of the source of the request is a number, it must be a text"),
+        (document(source={"path": "/s"}, operation="delete_partition"), "delete_partition takes no source"),
+        (document(record_key="id"), "'record_key' of the request is a text, it must be a list of texts"),
+        (document(record_key=[1]), "'record_key' of the request is a list, it must be a list of texts"),
+        (document(dry_run="yes"), "'dry_run' of the request is a text, it must be true or false"),
+        (document(options=[]), "'options' of the request is a list"),
+        (
+            document(options={"hoodie.x": 1}),
+            "'options.hoodie.x' of the request is a number, it must be a text",
+        ),
+        (document(table_name=None), "'table_name' of the request is a null"),
+    ],
+)
+def test_a_bad_document_is_refused_by_name(text: str, message: str) -> None:
+    with pytest.raises(InvalidRequestError) as refused:
+        UpsertRequest.from_json(text)
+    assert message in str(refused.value)
+
+
+def test_a_value_that_may_be_secret_is_not_repeated_in_the_message() -> None:
+    with pytest.raises(InvalidRequestError) as refused:
+        UpsertRequest.from_json(document(storage_options={"key": ["hunter2"]}))
+    assert "storage_options.key" in str(refused.value)
+    assert "hunter2" not in str(refused.value)
+
+
+def test_columns_given_as_one_text_are_refused() -> None:
+    with pytest.raises(InvalidRequestError, match="record_key is the text 'id'; it must be a tuple"):
+        UpsertRequest(base_path="/t", record_key="id")  # type: ignore[arg-type]
+
+
+def test_an_option_that_is_no_text_is_refused() -> None:
+    with pytest.raises(InvalidRequestError, match=r"Option hoodie.index.type is a bool"):
+        UpsertRequest(base_path="/t", options={"hoodie.index.type": True})  # type: ignore[dict-item]
+
+
+def test_without_an_id_every_request_is_another_one() -> None:
+    first, second = UpsertRequest(base_path="/t"), UpsertRequest(base_path="/t")
+    assert first.request_id != second.request_id
+    assert not first.can_be_repeated
+    assert UpsertRequest(base_path="/t", request_id="mine").can_be_repeated
+
+
+def test_the_table_name_may_come_by_its_hudi_key() -> None:
+    assert UpsertRequest(base_path="/t", options={"hoodie.table.name": "flights"}).table_name == "flights"
+    assert (
+        UpsertRequest(base_path="/t", options={"hoodie.datasource.write.table.name": "f"}).table_name == "f"
+    )

@@ -1,0 +1,77 @@
+"""Our write beside another action: when it may commit."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudi_table_services.model.concurrent_change import ChangeKind, ConcurrentChange
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Action, Instant, InstantState
+from hudi_table_services.planning.conflict_detection import find_conflict
+
+A, B, C, D = (FileGroupId("city=x", name) for name in "abcd")
+
+
+def change(
+    kind: ChangeKind, *groups: FileGroupId, action: Action = Action.COMMIT, time: str = "20260101000000001"
+) -> ConcurrentChange:
+    done = kind is not ChangeKind.PENDING_PLAN
+    state = InstantState.COMPLETED if done else InstantState.REQUESTED
+    instant = Instant(requested_time=time, action=action, state=state)
+    return ConcurrentChange(instant=instant, kind=kind, file_groups=frozenset(groups))
+
+
+COMPLETED, PLAN, UNDONE = ChangeKind
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "conflicts"),
+    [
+        pytest.param({A}, change(COMPLETED, A), True, id="two updates of one file group"),
+        pytest.param({A}, change(COMPLETED, B), False, id="updates of different file groups"),
+        pytest.param(
+            {A}, change(COMPLETED, FileGroupId("city=y", "a")), False, id="same id in another partition"
+        ),
+        pytest.param(set(), change(COMPLETED, A), False, id="our insert, their update"),
+        pytest.param(set(), change(COMPLETED, C), False, id="two inserts"),
+        pytest.param({A}, change(COMPLETED, A, action=Action.REPLACE_COMMIT), True, id="their overwrite"),
+        pytest.param({A}, change(PLAN, A, action=Action.CLUSTERING), True, id="their pending clustering"),
+        pytest.param(
+            {A}, change(PLAN, B, action=Action.CLUSTERING), False, id="pending clustering elsewhere"
+        ),
+        pytest.param({A}, change(PLAN, A, action=Action.COMPACTION), True, id="their pending compaction"),
+        pytest.param(
+            set(), change(PLAN, A, action=Action.CLUSTERING), False, id="our insert, their clustering"
+        ),
+        pytest.param({A}, change(UNDONE), True, id="a commit was rolled back under our update"),
+        pytest.param(set(), change(UNDONE), False, id="a commit was rolled back beside our insert"),
+    ],
+)
+def test_conflicts(ours: set[FileGroupId], theirs: ConcurrentChange, conflicts: bool) -> None:
+    found = find_conflict([theirs], ours)
+    assert (found is not None) is conflicts
+    if found is not None:
+        assert theirs.instant.requested_time in found.message
+        assert found.other == theirs.instant
+
+
+def test_a_conflict_names_the_file_groups() -> None:
+    conflict = find_conflict([change(COMPLETED, A, B, C, D)], [D, C, B, A])
+    assert conflict is not None
+    assert conflict.file_groups == (A, B, C, D)
+    assert "city=x/a, city=x/b, city=x/c and 1 more" in conflict.message
+
+
+def test_the_first_conflict_in_time_is_reported() -> None:
+    changes = [change(COMPLETED, A, time=f"2026010100000000{n}") for n in (3, 1, 2)]
+    conflict = find_conflict(changes, {A})
+    assert conflict is not None
+    assert conflict.other.requested_time == "20260101000000001"
+
+
+@given(st.lists(st.frozensets(st.sampled_from([A, B, C, D]))), st.frozensets(st.sampled_from([A, B, C, D])))
+def test_a_write_conflicts_exactly_where_file_groups_are_shared(
+    theirs: list[frozenset[FileGroupId]], ours: frozenset[FileGroupId]
+) -> None:
+    conflict = find_conflict([change(COMPLETED, *groups) for groups in theirs], ours)
+    assert (conflict is None) == all(groups.isdisjoint(ours) for groups in theirs)

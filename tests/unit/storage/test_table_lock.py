@@ -1,0 +1,165 @@
+"""The lock file that Hudi's writers respect and create too."""
+
+import json
+import threading
+from dataclasses import replace
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+
+from fixed_clock import FixedClock
+from hudi_table_services.errors import InvalidRequestError, LockNotAcquiredError
+from hudi_table_services.model.lock_options import IN_PROCESS_PROVIDER, LockOptions
+from hudi_table_services.model.write_options import WriteOptions
+from hudi_table_services.model.write_stat import WriteOperation
+from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.lock import FileSystemLock, NoLock, table_lock
+from hudi_table_services.storage.memory import MemoryStorage
+from hudi_table_services.storage.storage import Storage
+
+LOCK = ".hoodie/lock"
+HUDI_LOCK = b'{"lockCreateTime":"2026-11-21 05:24:55.786","lockThreadName":"main","lockStacksInfo":[]}'
+IMPATIENT = LockOptions(retries=2, retry_wait_ms=1, client_retries=0)
+
+
+@pytest.fixture
+def storage() -> Storage:
+    return MemoryStorage(uuid4().hex)
+
+
+def in_the_future(minutes: float) -> FixedClock:
+    return FixedClock(SystemClock().now() + timedelta(minutes=minutes))
+
+
+def test_the_lock_is_hudis_file_with_hudis_content(storage: Storage) -> None:
+    with FileSystemLock(storage):
+        content = json.loads(storage.read(LOCK))
+    assert set(content) == {"lockCreateTime", "lockThreadName", "lockStacksInfo"}
+    assert not storage.exists(LOCK)
+
+
+def test_the_lock_is_released_on_error_and_can_be_taken_again(storage: Storage) -> None:
+    lock = FileSystemLock(storage)
+    with pytest.raises(ZeroDivisionError), lock:
+        raise ZeroDivisionError
+    with lock:
+        assert storage.exists(LOCK)
+        lock.verify()
+
+
+def test_a_lock_of_hudi_is_waited_for_and_then_reported(storage: Storage) -> None:
+    storage.create(LOCK, HUDI_LOCK)
+    with (
+        pytest.raises(LockNotAcquiredError, match=r"main.*delete the file"),
+        FileSystemLock(storage, IMPATIENT),
+    ):
+        pytest.fail("the lock was taken twice")
+    assert storage.read(LOCK) == HUDI_LOCK
+
+
+def test_only_one_writer_is_inside(storage: Storage) -> None:
+    options = LockOptions(retries=10_000, retry_wait_ms=1)
+    inside: list[int] = []
+    most: list[int] = []
+
+    def work() -> None:
+        with FileSystemLock(storage, options):
+            inside.append(1)
+            most.append(len(inside))
+            inside.pop()
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [1] * 6
+
+
+def test_hudis_lock_never_expires_by_default(storage: Storage) -> None:
+    storage.create(LOCK, HUDI_LOCK)
+    with pytest.raises(LockNotAcquiredError), FileSystemLock(storage, IMPATIENT, in_the_future(100_000)):
+        pass
+
+
+@pytest.mark.parametrize(("age_minutes", "is_taken"), [(9, False), (11, True)])
+def test_an_expired_lock_is_taken_over(storage: Storage, age_minutes: int, is_taken: bool) -> None:
+    storage.create(LOCK, HUDI_LOCK)
+    lock = FileSystemLock(storage, replace(IMPATIENT, expire_minutes=10), in_the_future(age_minutes))
+    if is_taken:
+        with lock:
+            assert storage.read(LOCK) != HUDI_LOCK
+    else:
+        with pytest.raises(LockNotAcquiredError), lock:
+            pass
+
+
+def test_our_own_lock_expires_once_nobody_refreshes_it(storage: Storage) -> None:
+    dead = FileSystemLock(storage)
+    dead.__enter__()
+    content = storage.read(LOCK)
+    dead.__exit__(None, None, None)
+    storage.create(LOCK, content)  # as after `kill -9`
+    with pytest.raises(LockNotAcquiredError), FileSystemLock(storage, IMPATIENT, in_the_future(1)):
+        pass
+    with FileSystemLock(storage, IMPATIENT, in_the_future(3)):
+        assert storage.read(LOCK) != content
+
+
+def test_a_lock_that_was_taken_away_is_noticed_and_not_released(storage: Storage) -> None:
+    with FileSystemLock(storage) as lock:
+        storage.write(LOCK, HUDI_LOCK)
+        with pytest.raises(LockNotAcquiredError, match="taken over"):
+            lock.verify()
+    assert storage.read(LOCK) == HUDI_LOCK
+
+
+def test_options_have_hudis_keys_and_defaults() -> None:
+    assert LockOptions.of({}) == LockOptions()
+    options = {
+        "hoodie.write.lock.filesystem.expire": "7",
+        "hoodie.write.lock.num_retries": "3",
+        "hoodie.write.lock.client.num_retries": "4",
+        "hoodie.write.lock.wait_time_ms": "5",
+        "hoodie.write.lock.wait_time_ms_between_retry": "6",
+        "hoodie.write.lock.client.wait_time_ms_between_retry": "8",
+        "hoodie.write.lock.filesystem.path": ".hoodie/locks",
+        "hoodie.write.lock.provider": IN_PROCESS_PROVIDER,
+        "hoodie.unrelated": "x",
+    }
+    assert LockOptions.of(options) == LockOptions(
+        provider=IN_PROCESS_PROVIDER,
+        folder=".hoodie/locks",
+        expire_minutes=7,
+        retries=3,
+        client_retries=4,
+        wait_ms=5,
+        retry_wait_ms=6,
+        client_retry_wait_ms=8,
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("num_retries", "many"),
+        ("filesystem.expire", "-1"),
+        ("provider", "org.example.ZookeeperBasedLockProvider"),
+    ],
+)
+def test_options_out_of_bounds_are_named(key: str, value: str) -> None:
+    with pytest.raises(InvalidRequestError, match=f"{key}={value}"):
+        LockOptions.of({f"hoodie.write.lock.{key}": value})
+
+
+def test_a_request_gets_the_file_system_lock_unless_it_asks_for_none(storage: Storage) -> None:
+    options = WriteOptions(operation=WriteOperation.UPSERT)
+    assert isinstance(table_lock(storage, options), FileSystemLock)
+    in_process = replace(options, lock=LockOptions(provider=IN_PROCESS_PROVIDER))
+    assert isinstance(table_lock(storage, in_process), NoLock)
+
+
+def test_no_lock_locks_nothing() -> None:
+    with NoLock() as lock:
+        lock.verify()
