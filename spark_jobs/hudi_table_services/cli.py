@@ -167,6 +167,7 @@ def _report(document: _Document | None, result: JobResult, exit_code: int) -> in
         document.storage.write(document.name, text.encode())
     except HudiTableServiceError as error:
         # The table is as the result says; running the same request id again finds the commit.
-        _LOG.error("The job ended as %s, but its result document was not written.", result.outcome.value)
+        where = f"{document.storage.uri}/{document.name}"
+        _LOG.error("The job ended as %s, but its result %s was not written.", result.outcome.value, where)
         return exit_code or _complain(error)
     return exit_code

@@ -28,7 +28,11 @@ from hudi_table_services.storage.heartbeat import Heartbeat
 from hudi_table_services.storage.lock import TableLock
 from hudi_table_services.storage.markers import MarkerStore
 from hudi_table_services.storage.snapshot_loader import load_commit_changes
-from hudi_table_services.storage.table_store import disable_metadata_table, read_table_config
+from hudi_table_services.storage.table_store import (
+    disable_metadata_table,
+    read_table_config,
+    remove_unlisted_metadata_table,
+)
 
 _LOG = logging.getLogger(__name__)
 
@@ -103,19 +107,19 @@ class CommitAttempt:
             UnsupportedTableError: somebody switched a metadata table on meanwhile.
         """
         assert self._pending is not None  # noqa: S101 - set on entry
-        storage, markers = self._table.storage, MarkerStore(self._table.storage, self.instant_time)
+        markers = MarkerStore(self._table.storage, self.instant_time)
         self._remove_leftovers(markers, metadata.write_stats)
         content = encode_commit_metadata(metadata, self._table.config.table_version)
         with self._lock:
             self._check_conflicts(metadata)
             self._switch_off_metadata_table()
+            self._lock.verify()
             completed = self._store.complete(self._pending, content)
         self._completed = True
         _LOG.info("Completed %s %s", self._action.value, completed.requested_time)
         markers.delete()
         if self._heartbeat is not None:
             self._heartbeat.stop()
-        _ = storage
         return completed
 
     def _remove_leftovers(self, markers: MarkerStore, stats: Sequence[WriteStat]) -> None:
@@ -146,6 +150,7 @@ class CommitAttempt:
         """Look again right before completing: any default Hudi write lists the metadata table anew."""
         config = read_table_config(self._table.storage)
         if not must_disable_metadata_table(config):
+            remove_unlisted_metadata_table(self._table.storage, config)
             return
         if not must_disable_metadata_table(self._table.config):
             raise UnsupportedTableError(

@@ -4,7 +4,6 @@ A retried, cleared or repeated task carries the same request id, so the same req
 Only the active timeline is searched: once another writer archives the commit its request id is out of reach.
 """
 
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 from hudi_table_services.errors import MalformedMetadataError, ObjectNotFoundError
@@ -56,8 +55,3 @@ def _metadata(store: TimelineStore, instant: Instant) -> CommitMetadata | None:
         if instant.is_completed:
             raise
         return None
-
-
-def pending_writes(timeline: Timeline) -> Iterable[Instant]:
-    """Pending instants that write rows; plans of table services are not among them."""
-    return tuple(i for i in timeline.pending if i.action.writes_data and i.action is i.action.comparable)

@@ -163,9 +163,8 @@ class _UpsertJob:
 
     def _clear_dead_attempts(self, table: TableAccess) -> None:
         if not self._request.dry_run:
-            clear_pending_writes(
-                table, table.load_timeline(), self._request.request_id, self._options.failed_writes_policy
-            )
+            policy = self._options.failed_writes_policy
+            clear_pending_writes(table, self._lock(), self._request.request_id, policy)
 
     def _settings(self, config: TableConfig | None, source: "DataFrame | None") -> WriteSettings:
         schema_json = load_snapshot(self._storage, ()).schema_json if config is not None else None

@@ -13,6 +13,7 @@ from hudi_table_services.contract.known_option import Effect
 from hudi_table_services.contract.known_options import ALIASES, KNOWN_OPTIONS, OPTION_GROUPS, find_option
 from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError
 from hudi_table_services.model.file_sizing import FileSizingOptions
+from hudi_table_services.model.lock_options import FILE_SYSTEM_PROVIDER, IN_PROCESS_PROVIDER
 from hudi_table_services.model.table_config import RecordMergeMode
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_options import (
@@ -24,10 +25,9 @@ from hudi_table_services.model.write_options import (
 )
 from hudi_table_services.model.write_stat import WriteOperation
 
-FILE_SYSTEM_LOCK = "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider"
 OCC = {
     "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
-    "hoodie.write.lock.provider": FILE_SYSTEM_LOCK,
+    "hoodie.write.lock.provider": FILE_SYSTEM_PROVIDER,
 }
 WRITE = "hoodie.datasource.write."
 DEFAULT_PAYLOAD = "org.apache.hudi.common.model.DefaultHoodieRecordPayload"
@@ -159,6 +159,7 @@ COMBINE = "hoodie.combine.before.insert"
         ({f"{WRITE}operation": "delete_partition"}, ["delete_partition", TO_DELETE]),
         ({CONCURRENCY: "OPTIMISTIC_CONCURRENCY_CONTROL"}, [CONCURRENCY, "hoodie.write.lock.provider"]),
         ({**OCC, FAILED_WRITES: "EAGER"}, [CONCURRENCY, FAILED_WRITES]),
+        ({**OCC, "hoodie.write.lock.provider": IN_PROCESS_PROVIDER}, [CONCURRENCY, IN_PROCESS_PROVIDER]),
         ({LEVEL: "3", CODEC: "snappy"}, [LEVEL, f"{CODEC}=snappy"]),
     ],
 )

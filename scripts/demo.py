@@ -1,0 +1,140 @@
+"""A month of real flights, one upsert a day, into a Hudi table with well-sized files: ``make demo``.
+
+Exit code 1 when the table does not hold exactly what the source says.
+"""
+
+import argparse
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "spark_jobs"))
+
+from demo_support import pictures  # noqa: E402 - the engine is found only after the line above
+from demo_support.flights import Delivery, deliveries, final_rows, load_flights  # noqa: E402
+from demo_support.loading import Load, Loader, ScriptFailedError, Sizes  # noqa: E402
+from demo_support.reading import check_days, commit_count, data_files  # noqa: E402
+
+MARKER = ".made-by-the-demo"
+MAX_DAYS = 365
+SIZES = Sizes(max_file_bytes=256 << 10, small_file_limit_bytes=192 << 10)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Load, check, show. Returns the exit code."""
+    options = _parser().parse_args(arguments)
+    started = time.perf_counter()
+    output = _fresh_folder(options.output)
+    arriving = deliveries(load_flights(), options.days)
+    loader = Loader(output, SIZES)
+    try:
+        loads = _load_all(loader, arriving)
+        ok_repeat = _repeat(loader, arriving[-1])
+    finally:
+        loader.close()
+    ok_rows = _check_rows(loader.table, arriving)
+    _show_files(loader.table, loads)
+    _show_next_steps(loader.table, arriving[-1])
+    print(f"\n{'OK' if ok_rows and ok_repeat else 'FAIL'}  in {time.perf_counter() - started:.0f} s")
+    return 0 if ok_rows and ok_repeat else 1
+
+
+def _load_all(loader: Loader, arriving: Sequence[Delivery]) -> list[Load]:
+    print(pictures.heading("The job script, as Airflow or a shell starts it"))
+    command = " ".join(loader.script_arguments(arriving[0], loader.table.parent / "result.json"))
+    print(f"  python {command.replace(' --', chr(10) + '      --').replace(str(ROOT) + '/', '')}", flush=True)
+    loads = [loader.load_by_script(arriving[0])]
+    print(pictures.load_line(loads[0]), flush=True)
+    print(pictures.heading("One upsert a day (+ inserted, ~ updated): what was padded, what opened"))
+    for delivery in arriving[1:]:
+        loads.append(loader.load(delivery))
+        print(pictures.load_line(loads[-1]), flush=True)
+    return loads
+
+
+def _repeat(loader: Loader, delivery: Delivery) -> bool:
+    """Send the last request once more: it must find its own commit and write nothing."""
+    before = commit_count(loader.table)
+    load = loader.load(delivery)
+    after = commit_count(loader.table)
+    ok = load.result.reused and before == after
+    print(pictures.heading("The last request, sent a second time"))
+    print(f"  request id {load.result.request_id}: {load.result.reason or 'it was not recognised'}")
+    print(f"  commits before {before}, after {after}: {'OK' if ok else 'FAIL'}  ({load.seconds:.1f} s)")
+    return ok
+
+
+def _check_rows(table: Path, arriving: list[Delivery]) -> bool:
+    checks = check_days(table, final_rows(arriving))
+    ok = all(check.is_equal for check in checks)
+    print(pictures.heading("Rows per day, read by hudi-rs, against the source"))
+    print("\n".join(pictures.calendar(checks)))
+    rows = sum(check.table_count for check in checks)
+    source_rows = sum(check.source_count for check in checks)
+    verdict = "every value equal" if ok else "NOT equal"
+    print(f"  {rows:,} rows in the table, {source_rows:,} in the source, {verdict}: {'OK' if ok else 'FAIL'}")
+    return ok
+
+
+def _show_files(table: Path, loads: Sequence[Load]) -> None:
+    files = data_files(table)
+    print(pictures.heading("Files by partition; a full bar is the maximum file size"))
+    print("\n".join(pictures.file_bars(files, SIZES)))
+    print(pictures.heading("Bytes per row: what the planner reckoned with, against the files"))
+    print("\n".join(pictures.record_size_lines(loads, files)))
+    print(f"  the last estimate: {pictures.last_estimate_source(loads)}")
+
+
+def _show_next_steps(table: Path, last: Delivery) -> None:
+    print(pictures.heading("What to try next"))
+    place = table.relative_to(ROOT) if table.is_relative_to(ROOT) else table
+    source = place.parent / "landing" / f"{last.name}.parquet"
+    print(f"""\
+  Read it without Spark:
+    .venv/bin/python -c "from hudi import HudiTable; print(HudiTable('{place}').read()[0])"
+  See what a write would do, and write nothing:
+    .venv/bin/python spark_jobs/upsert_with_sizing.py --base-path {place} --source-path {source} --dry-run
+  The whole year, 336,776 flights, one upsert a day:
+    .venv/bin/python scripts/demo.py --days 365
+  Every flag of the job:            .venv/bin/python spark_jobs/upsert_with_sizing.py --help
+  The tests, real Hudi among them:  make test
+  Side by side with Hudi 1.2.0:     make bench""")
+
+
+def _fresh_folder(output: Path) -> Path:
+    """Empty the output folder, but only one that an earlier demo made."""
+    output = output.resolve()
+    if output.exists() and any(output.iterdir()):
+        if not (output / MARKER).exists():
+            sys.exit(f"{output} holds files that the demo did not make; name another folder with --output.")
+        shutil.rmtree(output)
+    output.mkdir(parents=True, exist_ok=True)
+    (output / MARKER).touch()
+    return output
+
+
+def _day_count(text: str) -> int:
+    count = int(text)
+    if not 1 <= count <= MAX_DAYS:
+        raise argparse.ArgumentTypeError(f"must be 1 to {MAX_DAYS}")
+    return count
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description="Load New York's flights of 2013 day by day.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.add_argument("--days", type=_day_count, default=38, help="days to load, from 1 January 2013")
+    parser.add_argument("--output", type=Path, default=ROOT / "demo-output", help="folder to fill")
+    return parser
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except ScriptFailedError as error:
+        sys.exit(str(error))

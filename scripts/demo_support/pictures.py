@@ -1,0 +1,102 @@
+"""Everything the demo draws with characters."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from demo_support.loading import Load, Sizes
+from demo_support.reading import DataFile, DayCheck
+
+WIDTH = 96
+_BAR_WIDTH = 40
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+_KIB = 1024
+
+
+def heading(text: str) -> str:
+    return f"\n── {text} {'─' * max(0, WIDTH - len(text) - 4)}"
+
+
+def bar(value: float, full: float, width: int = _BAR_WIDTH) -> str:
+    """A bar of at most ``width`` characters for ``value`` out of ``full``, in steps of an eighth."""
+    eighths = round(min(max(value / full, 0), 1) * width * 8)
+    blocks, rest = divmod(eighths, 8)
+    return ("█" * blocks + (_EIGHTHS[rest] if rest else "")).ljust(width)
+
+
+def load_line(load: Load) -> str:
+    """What one commit did: rows, files padded, files opened."""
+    rows = load.result.rows
+    changes = [
+        text
+        for text in (
+            f"+{rows.inserted}" if rows.inserted else "",
+            f"~{rows.updated}" if rows.updated else "",
+            f"{rows.older_than_stored} older" if rows.older_than_stored else "",
+        )
+        if text
+    ]
+    label = f"{load.delivery.day:%a %d %b}  {load.delivery.note}"
+    return f"  {label:<26}{', '.join(changes) or 'no change':<22}{_files(load):<42}{load.seconds:5.1f} s"
+
+
+def _files(load: Load) -> str:
+    parts = []
+    for partition in load.result.partitions:
+        for change in partition.padded:
+            before, after = _kib(change.size_before_bytes), _kib(change.size_after_bytes or 0)
+            parts.append(f"padded {before}→{after}")
+        parts += [f"opened {_kib(change.size_after_bytes or 0)}" for change in partition.opened]
+        if partition.rewritten:
+            parts.append(f"rewrote {len(partition.rewritten)}")
+    return ", ".join(parts) + (" KiB" if parts else "")
+
+
+def _kib(size_bytes: int) -> str:
+    return f"{size_bytes / _KIB:.0f}"
+
+
+def calendar(checks: Sequence[DayCheck]) -> Iterator[str]:
+    """A week to a line: rows of each day, and whether the table equals the source."""
+    for start in range(0, len(checks), 7):
+        cells = (
+            f"{check.day:%d %b} {check.table_count:>4} {'ok' if check.is_equal else 'NO'}"
+            for check in checks[start : start + 7]
+        )
+        yield "  " + "  ".join(cells)
+
+
+def file_bars(files: Sequence[DataFile], sizes: Sizes) -> Iterator[str]:
+    """Files of every partition, each as a bar that is full at the maximum file size."""
+    limit = round(sizes.small_file_limit_bytes / sizes.max_file_bytes * _BAR_WIDTH)
+    ruler = "0".ljust(limit) + "│ small below here".ljust(_BAR_WIDTH - limit)
+    yield f"  {ruler:<{_BAR_WIDTH + 2}} max {_kib(sizes.max_file_bytes)} KiB"
+    for partition, group in groupby(files, key=lambda file: file.partition_path):
+        members = list(group)
+        total = sum(file.row_count for file in members)
+        yield f"  {partition}: {len(members)} files, {total:,} rows"
+        for file in members:
+            filled = bar(file.size_bytes, sizes.max_file_bytes)
+            yield f"  {filled}▏{_kib(file.size_bytes):>5} KiB {file.row_count:>7,} rows  {file.name[:8]}"
+
+
+def record_size_lines(loads: Sequence[Load], files: Sequence[DataFile]) -> Iterator[str]:
+    """Per partition: the first and the last estimate, and the true bytes per row of the files as they are."""
+    yield f"  {'partition':<12}{'first estimate':>16}{'last estimate':>16}{'truth':>12}{'last is off by':>18}"
+    for partition in sorted({file.partition_path for file in files}):
+        estimates = [
+            report.record_size_bytes
+            for load in loads
+            for report in load.result.partitions
+            if report.partition_path == partition and (report.padded or report.opened)
+        ]
+        members = [file for file in files if file.partition_path == partition]
+        truth = sum(f.size_bytes - f.footer_bytes for f in members) / sum(f.row_count for f in members)
+        if estimates:
+            off = estimates[-1] / truth - 1
+            yield f"  {partition:<12}{estimates[0]:>14.1f} B{estimates[-1]:>14.1f} B{truth:>10.1f} B{off:>17.1%}"
+
+
+def last_estimate_source(loads: Sequence[Load]) -> str:
+    """Where the last estimate came from, in the engine's words."""
+    texts = [report.record_size for load in loads for report in load.result.partitions if report.record_size]
+    return texts[-1] if texts else "no estimate was needed"

@@ -1,0 +1,87 @@
+"""Read the table back with hudi-rs, an implementation that shares nothing with the engine."""
+
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from hudi import HudiTable
+
+from demo_support.flights import DAY, RECORD_KEY
+
+_TAIL = 8  # a parquet file ends with the length of its footer, 4 bytes, and "PAR1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataFile:
+    """One file that a reader of the newest state opens.
+
+    Attributes:
+        footer_bytes: schema, statistics and bloom filter; what remains of ``size_bytes`` are the rows.
+    """
+
+    partition_path: str
+    name: str
+    size_bytes: int
+    footer_bytes: int
+    row_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayCheck:
+    """Rows of one day in the source and in the table. ``is_equal``: the same number, and every value the same."""
+
+    day: date
+    source_count: int
+    table_count: int
+    is_equal: bool
+
+
+def data_files(table: Path) -> list[DataFile]:
+    """The table's live files, by partition, largest first."""
+    files = [
+        DataFile(
+            partition_path=file_slice.partition_path,
+            name=file_slice.base_file_name,
+            size_bytes=(table / file_slice.base_file_relative_path()).stat().st_size,
+            footer_bytes=_footer_bytes(table / file_slice.base_file_relative_path()),
+            row_count=file_slice.num_records,
+        )
+        for file_slice in HudiTable(str(table)).get_file_slices()
+    ]
+    return sorted(files, key=lambda file: (file.partition_path, -file.size_bytes))
+
+
+def commit_count(table: Path) -> int:
+    """Completed commits on the timeline."""
+    return len(HudiTable(str(table)).get_timeline().get_completed_commits())
+
+
+def check_days(table: Path, expected: pa.Table) -> list[DayCheck]:
+    """Compare the table with what it must hold, day by day and value by value."""
+    found = _sorted(pa.Table.from_batches(HudiTable(str(table)).read()).select(expected.column_names))
+    expected = _sorted(expected)
+    found = found.cast(expected.schema)
+    days = sorted({*pc.unique(expected[DAY]).to_pylist(), *pc.unique(found[DAY]).to_pylist()})
+    return [_check_day(day, expected, found) for day in days]
+
+
+def _check_day(day: date, expected: pa.Table, found: pa.Table) -> DayCheck:
+    wanted, got = (table.filter(pc.equal(table[DAY], pa.scalar(day))) for table in (expected, found))
+    return DayCheck(
+        day=day,
+        source_count=wanted.num_rows,
+        table_count=got.num_rows,
+        is_equal=wanted.equals(got),
+    )
+
+
+def _sorted(table: pa.Table) -> pa.Table:
+    return table.sort_by([(name, "ascending") for name in RECORD_KEY])
+
+
+def _footer_bytes(path: Path) -> int:
+    with path.open("rb") as file:
+        file.seek(-_TAIL, 2)
+        return int.from_bytes(file.read(4), "little") + _TAIL

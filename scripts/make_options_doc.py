@@ -1,0 +1,105 @@
+"""Write docs/options.md from the keys that the engine knows; with --check only say whether it is current."""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+PAGE = REPOSITORY / "docs" / "options.md"
+sys.path.insert(0, str(REPOSITORY / "spark_jobs"))
+
+from hudi_table_services.contract.known_option import Effect, KnownOption  # noqa: E402
+from hudi_table_services.contract.known_options import OPTION_GROUPS  # noqa: E402
+
+HEAD = """\
+<!-- Made by scripts/make_options_doc.py from contract/write_option_list.py and contract/foreign_option_list.py. -->
+
+# Options
+
+Options are Hudi's own `hoodie.*` keys, with Hudi's meaning and defaults. What differs from Hudi stands in
+[brackets]. Keys of this project's own begin with `hoodie.airflow.`.
+
+What becomes of a key:
+
+- **honoured**: it does what the table says;
+- **default only**: any other value is refused, as it asks for something this release does not do;
+- **refused**: leaving it out silently would not be what was asked for;
+- **no effect**: Hudi knows it, but it means nothing to this write; the result document has a warning. The same
+  holds for an honoured key that means nothing beside the other options, e.g. the split size beside auto split;
+- a key that is none of these is an error that names the nearest known key.
+
+Keys with `*` stand for all keys of the prefix that are not listed themselves. A field of the request and its key may
+both be given if they agree; so may two names of one key. Options that begin with
+`hoodie.datasource.write.commitmeta.key.prefix` (default `_`) go into the metadata of the commit and nowhere else.
+"""
+
+CONTRADICTIONS = """\
+
+## Contradictions
+
+Refused, naming both sides:
+
+| one | other |
+|---|---|
+| `hoodie.parquet.small.file.limit` | a smaller `hoodie.parquet.max.file.size` |
+| `hoodie.record.merge.mode` | a payload class that merges the other way |
+| `hoodie.datasource.insert.dup.policy` other than `none` | an operation other than `insert`, or `hoodie.combine.before.insert=false` |
+| `hoodie.datasource.write.partitions.to.delete` | an operation other than `delete_partition`, which needs it |
+| `hoodie.write.concurrency.mode=OPTIMISTIC_CONCURRENCY_CONTROL` | no `hoodie.write.lock.provider`, or one that holds within a process only |
+| `hoodie.write.concurrency.mode=OPTIMISTIC_CONCURRENCY_CONTROL` | `hoodie.cleaner.policy.failed.writes=EAGER`; left out, it is `LAZY` |
+| `hoodie.airflow.parquet.compression.level` | a codec without levels |
+| a field of the request | its key with another value |
+| a key | another name of it with another value |
+"""  # noqa: E501 - a row of a table is one line
+
+
+def page() -> str:
+    """The whole text."""
+    return HEAD + "".join(map(_section, OPTION_GROUPS.items())) + CONTRADICTIONS
+
+
+def _section(group: tuple[str, tuple[KnownOption, ...]]) -> str:
+    heading, options = group
+    rows = (
+        _with_reasons(options)
+        if options[0].effect in (Effect.REFUSED, Effect.NO_EFFECT)
+        else _with_defaults(options)
+    )
+    return f"\n## {heading}\n\n" + "".join(f"{row}\n" for row in rows)
+
+
+def _with_defaults(options: Iterable[KnownOption]) -> Iterable[str]:
+    yield "| key | default | meaning |"
+    yield "|---|---|---|"
+    for option in options:
+        only = "; no other value" if option.effect is Effect.FIXED else ""
+        aliases = "".join(f"<br>or `{alias}`" for alias in option.aliases)
+        default = f"`{option.default}`" if option.default else ""
+        yield f"| `{option.key}`{aliases} | {default} | {option.meaning}{only} |"
+
+
+def _with_reasons(options: Iterable[KnownOption]) -> Iterable[str]:
+    keys: dict[str, list[str]] = {}
+    for option in options:
+        keys.setdefault(option.meaning, []).append(f"`{option.key}`")
+    yield "| keys | why |"
+    yield "|---|---|"
+    for reason, names in keys.items():
+        yield f"| {'<br>'.join(names)} | {reason} |"
+
+
+def main() -> int:
+    """Exit code 1: the page is behind."""
+    if "--check" not in sys.argv[1:]:
+        PAGE.write_text(page(), encoding="utf-8")
+        return 0
+    if PAGE.read_text(encoding="utf-8") == page():
+        return 0
+    print(
+        f"{PAGE.relative_to(REPOSITORY)} is behind: run python scripts/make_options_doc.py", file=sys.stderr
+    )
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

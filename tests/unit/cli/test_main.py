@@ -1,0 +1,118 @@
+"""What the command line answers before any Spark is needed: message, exit code, document."""
+
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hudi_table_services import cli
+from hudi_table_services.contract.job_request import UpsertRequest
+from hudi_table_services.contract.job_result import JobResult, Outcome
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_before() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    root.handlers[:], root.level = handlers, level
+
+
+def test_print_request_gives_the_document_of_the_flags(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--base-path=/t", "--request-id=r", "--dry-run", "--print-request"]) == 0
+    printed = UpsertRequest.from_json(capsys.readouterr().out)
+    assert printed == UpsertRequest(base_path="/t", request_id="r", dry_run=True)
+
+
+@pytest.mark.parametrize("spelling", ["{path}", "file://{uri}"])
+def test_a_printed_request_can_be_handed_in_again(
+    spelling: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = tmp_path / "100 % ü.json"
+    document.write_text(UpsertRequest(base_path="/t", request_id="r").to_json(), encoding="utf-8")
+    uri = spelling.format(path=document, uri=document.as_uri().removeprefix("file://"))
+    assert cli.main([f"--request={uri}", "--print-request"]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads(document.read_text(encoding="utf-8"))
+
+
+def test_a_document_in_the_working_folder_needs_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("r.json").write_text(UpsertRequest(base_path="/t", request_id="r").to_json(), encoding="utf-8")
+    assert cli.main(["--request=r.json", "--print-request"]) == 0
+    assert '"request_id": "r"' in capsys.readouterr().out
+
+
+def test_a_bad_flag_is_one_message_and_exit_code_64(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--basepath=/t"]) == 64
+    captured = capsys.readouterr()
+    assert captured.err == "InvalidRequestError: Unrecognized arguments: --basepath=/t. See --help.\n"
+    assert captured.out == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "There is no request document at"),
+        (b"\xff", "is not UTF-8 text"),
+        (b"{}", "contract_version None"),
+    ],
+)
+def test_a_bad_document_is_one_message_and_exit_code_64(
+    content: bytes | None, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = tmp_path / "request.json"
+    if content is not None:
+        document.write_bytes(content)
+    assert cli.main([f"--request={document}"]) == 64
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--source-path=/s", "--option=hoodie.index.typ=BLOOM"], "Did you mean hoodie.index.type?"),
+        ([], "Operation upsert needs rows."),
+    ],
+)
+def test_a_refused_request_says_so_in_the_document_too(
+    flags: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result_path = tmp_path / "results" / "r.json"
+    always = [f"--base-path={tmp_path / 't'}", "--request-id=r", f"--result-path={result_path}"]
+    assert cli.main([*always, *flags]) == 64
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.out == ""
+    result = JobResult.from_json(result_path.read_text(encoding="utf-8"))
+    assert (result.outcome, result.request_id) == (Outcome.FAILED, "r")
+    assert result.error is not None
+    assert result.error.kind == "InvalidRequestError"
+    assert not (tmp_path / "t").exists()
+
+
+def test_a_result_path_that_is_a_folder_is_refused_first(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--base-path=/t", "--source-path=/s", "--result-path=/results/"]) == 64
+    assert "'/results/' is a folder, not a file" in capsys.readouterr().err
+
+
+def test_a_result_of_an_earlier_run_is_never_left_for_this_one(tmp_path: Path) -> None:
+    result_path = tmp_path / "r.json"
+    result_path.write_text("old", encoding="utf-8")
+    cli._result_document(UpsertRequest(base_path="/t", result_path=str(result_path)))
+    assert not result_path.exists()
+
+
+def test_a_result_that_cannot_be_written_fails_a_job_that_was_done(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("not a folder", encoding="utf-8")
+    document = cli._document(str(tmp_path / "file" / "r.json"))
+    done = JobResult(request_id="r", outcome=Outcome.COMPLETED)
+    assert cli._report(document, done, 0) == 74
+    captured = capsys.readouterr()
+    assert JobResult.from_json(captured.out) == done
+    assert "'r.json'" in captured.err

@@ -1,0 +1,73 @@
+"""What docs/ says of options, request and result is what the code does."""
+
+import dataclasses
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hudi_table_services.contract.job_request import SourceSpec, UpsertRequest
+from hudi_table_services.contract.job_result import (
+    HISTOGRAM_EDGES_MIB,
+    FileGroupChange,
+    FileStats,
+    JobError,
+    JobResult,
+    Outcome,
+    PartitionReport,
+    RowCounts,
+)
+from hudi_table_services.errors import HudiTableServiceError
+
+REPOSITORY = Path(__file__).parents[3]
+CONTRACT_PAGE = (REPOSITORY / "docs" / "job-contract.md").read_text(encoding="utf-8")
+
+DOCUMENTS = (
+    UpsertRequest,
+    SourceSpec,
+    JobResult,
+    RowCounts,
+    FileStats,
+    PartitionReport,
+    FileGroupChange,
+    JobError,
+)
+
+
+def test_options_page_is_current() -> None:
+    command = [sys.executable, REPOSITORY / "scripts" / "make_options_doc.py", "--check"]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+
+
+def section(heading: str) -> str:
+    found = re.search(rf"^###? .*`{heading}`.*\n((?:(?!^##).*\n)*)", CONTRACT_PAGE, flags=re.MULTILINE)
+    assert found, f"docs/job-contract.md has no section for {heading}"
+    return found[1]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_contract_page_lists_exactly_the_fields_of(document: type) -> None:
+    listed = re.findall(r"^\| `(\w+)` \|", section(document.__name__), flags=re.MULTILINE)
+    fields = [field.name for field in dataclasses.fields(document)]
+    assert sorted(set(listed) - {"contract_version"}) == sorted(fields)
+
+
+def test_contract_page_lists_every_outcome_and_size_class() -> None:
+    for outcome in Outcome:
+        assert f"`{outcome.value}`" in CONTRACT_PAGE
+    assert ", ".join(map(str, HISTOGRAM_EDGES_MIB)) in CONTRACT_PAGE
+
+
+def errors(root: type[HudiTableServiceError]) -> list[type[HudiTableServiceError]]:
+    return [root, *(error for child in root.__subclasses__() for error in errors(child))]
+
+
+@pytest.mark.parametrize("error", errors(HudiTableServiceError)[1:])
+def test_contract_page_gives_exit_code_and_retry_of(error: type[HudiTableServiceError]) -> None:
+    answer = "yes" if error.retryable else "no"
+    assert re.search(
+        rf"^\| `{error.__name__}` \| {error.exit_code} \| {answer} \|", CONTRACT_PAGE, re.MULTILINE
+    )

@@ -1,0 +1,127 @@
+"""The result document: complete, read back unchanged, and clear about what it is not."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudi_table_services.contract.job_request import UpsertRequest
+from hudi_table_services.contract.job_result import (
+    FileGroupChange,
+    FileStats,
+    JobError,
+    JobResult,
+    Outcome,
+    PartitionReport,
+    RowCounts,
+)
+from hudi_table_services.errors import CommitConflictError, HudiTableServiceError, InvalidRequestError
+
+COUNTS = st.integers(0, 2**53)
+SECONDS = st.floats(0, 1e6)
+TEXTS = st.text(max_size=8)
+FILES = st.lists(st.integers(0, 2**33), max_size=4).map(FileStats.of)
+CHANGES = st.lists(st.builds(FileGroupChange), max_size=2).map(tuple)
+PARTITIONS = st.builds(
+    PartitionReport,
+    partition_path=TEXTS,
+    padded=CHANGES,
+    opened=CHANGES,
+    rewritten=CHANGES,
+    skipped=st.lists(TEXTS, max_size=2).map(tuple),
+    record_size=TEXTS,
+    record_size_bytes=SECONDS,
+    measured_record_size_bytes=st.one_of(st.none(), SECONDS),
+    files_before=FILES,
+    files_after=FILES,
+)
+RESULTS = st.builds(
+    JobResult,
+    request_id=TEXTS,
+    outcome=st.sampled_from(Outcome),
+    operation=TEXTS,
+    table_name=TEXTS,
+    base_path=TEXTS,
+    reused=st.booleans(),
+    reason=TEXTS,
+    action=st.one_of(st.none(), TEXTS),
+    instant_time=st.one_of(st.none(), TEXTS),
+    completion_time=st.one_of(st.none(), TEXTS),
+    rows=st.builds(RowCounts, read=COUNTS, inserted=COUNTS, updated=COUNTS, deleted=COUNTS),
+    files_before=FILES,
+    files_after=FILES,
+    partitions=st.lists(PARTITIONS, max_size=2).map(tuple),
+    replaced_file_groups=COUNTS,
+    timings_s=st.dictionaries(TEXTS, SECONDS, max_size=2),
+    spark_application_id=st.one_of(st.none(), TEXTS),
+    warnings=st.lists(TEXTS, max_size=2).map(tuple),
+    error=st.one_of(st.none(), st.builds(JobError, kind=TEXTS, message=TEXTS, hint=TEXTS)),
+)
+REQUEST = UpsertRequest(base_path="/t", request_id="r", table_name="flights")
+DONE = JobResult(request_id="r", outcome=Outcome.COMPLETED)
+
+
+@given(RESULTS)
+def test_a_result_survives_its_document(result: JobResult) -> None:
+    assert JobResult.from_json(result.to_json()) == result
+
+
+def test_the_document_says_its_version_and_outcome_in_words() -> None:
+    document = json.loads(DONE.to_json())
+    assert (document["contract_version"], document["outcome"]) == (1, "completed")
+
+
+def changed(**fields: object) -> str:
+    return json.dumps({**json.loads(DONE.to_json()), **fields})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "The result is not JSON"),
+        ("[]", "The result must be a JSON object"),
+        (changed(contract_version=2), "contract_version 2; this release knows 1"),
+        (changed(outcome="finished"), "'finished' is not a valid Outcome"),
+        (changed(partitions=None), "cannot be read"),
+        (changed(rows={"lost": 1}), "lost"),
+        (changed(verdict="good"), "verdict"),
+        ('{"contract_version": 1}', "outcome"),
+    ],
+)
+def test_what_is_no_result_is_refused(text: str, message: str) -> None:
+    with pytest.raises(InvalidRequestError) as refused:
+        JobResult.from_json(text)
+    assert message in str(refused.value)
+
+
+def test_an_error_of_ours_keeps_kind_hint_and_whether_to_retry() -> None:
+    failed = JobResult.failed(REQUEST, CommitConflictError("Somebody was first.", hint="Run it again."))
+    assert failed.error == JobError(
+        kind="CommitConflictError", message="Somebody was first.", retryable=True, hint="Run it again."
+    )
+    assert (failed.outcome, failed.request_id, failed.table_name) == (Outcome.FAILED, "r", "flights")
+
+
+def test_an_error_of_others_is_unexpected() -> None:
+    assert JobResult.failed(REQUEST, KeyError("x")).error == JobError(
+        kind="unexpected", message="KeyError: 'x'", retryable=False
+    )
+
+
+def errors(root: type[HudiTableServiceError]) -> list[type[HudiTableServiceError]]:
+    return [root, *(error for child in root.__subclasses__() for error in errors(child))]
+
+
+@pytest.mark.parametrize("error", errors(HudiTableServiceError))
+def test_every_error_has_an_exit_code_that_says_failure(error: type[HudiTableServiceError]) -> None:
+    assert 64 <= error.exit_code <= 78
+    assert JobError.of(error("m")).kind == error.__name__
+
+
+def test_files_are_counted_by_size() -> None:
+    mib = 1 << 20
+    stats = FileStats.of([0, mib - 1, mib, 120 * mib, 5000 * mib])
+    assert stats.file_count == 5
+    assert stats.size_bytes == mib - 1 + 5121 * mib
+    assert stats.histogram == {"0-1 MiB": 2, "1-4 MiB": 1, "120-256 MiB": 1, "1024 MiB and more": 1}
