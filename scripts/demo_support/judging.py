@@ -4,8 +4,9 @@ from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
-from demo_support.picture import print_heading
 from hudi import HudiReadOptions, HudiTable
+
+from demo_support.picture import print_heading
 
 _META_PREFIX = "_hoodie_"
 _DAYS_PER_LINE = 8

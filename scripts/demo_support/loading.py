@@ -8,11 +8,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from pyspark.sql import SparkSession
+
 from demo_support.flights import MONTH, RECORD_KEY, REVISION, Delivery
 from hudi_table_services.contract.job_request import SourceSpec, UpsertRequest
 from hudi_table_services.contract.job_result import JobResult
 from hudi_table_services.jobs.upsert import upsert
-from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCRIPT = Path("spark_jobs") / "upsert_with_sizing.py"
