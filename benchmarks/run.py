@@ -59,25 +59,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
             result = _measure_repeatedly(bench, scenario, system)
             print(result_line(result), flush=True)
             results = [r for r in results if (r.scenario, r.system) != (scenario.name, system)] + [result]
-    found = [ratio for scenario in SCENARIOS for ratio in ratios(scenario, results)]
-    _finish(bench, options, results, found)
+            _save(options, results)
+    print(report(results, _all_ratios(results)))
+    print(f"\nWritten to {options.output}")
+    if not options.keep:
+        shutil.rmtree(bench.work, ignore_errors=True)
     return 0 if all(result.correct for result in results) else 1
 
 
-def _finish(
-    bench: Bench, options: argparse.Namespace, results: Sequence[Result], found: Sequence[Ratio]
-) -> None:
-    print(report(results, found))
+def _all_ratios(results: Sequence[Result]) -> list[Ratio]:
+    return [ratio for scenario in SCENARIOS for ratio in ratios(scenario, results)]
+
+
+def _save(options: argparse.Namespace, results: Sequence[Result]) -> None:
+    """Write what is known so far, so that a run that is stopped has not been for nothing."""
     settings = {
         "master": f"local[{options.cores}]",
         "driver_memory": options.driver_memory,
         "codec": "zstd",
         "repeat": str(options.repeat),
     }
-    write_results(options.output, options.scale, settings, results, found)
-    print(f"\nWritten to {options.output}")
-    if not options.keep:
-        shutil.rmtree(bench.work, ignore_errors=True)
+    write_results(options.output, options.scale, settings, results, _all_ratios(results))
 
 
 def _measure_repeatedly(bench: Bench, scenario: Scenario, system: System) -> Result:

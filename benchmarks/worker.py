@@ -22,7 +22,8 @@ def main(job: Job) -> None:
     spark = open_session(system, options)
     writer = open_writer(system, spark)
     _warm_up(writer, job, scenario)
-    spark.sparkContext._jvm.System.gc()
+    if (jvm := spark.sparkContext._jvm) is not None:
+        jvm.System.gc()  # the warm-up's garbage is not the scenario's memory
     Event(kind=BEGIN).send()
     seconds = tuple(_timed_write(writer, job, scenario, name) for name in scenario.inputs)
     Event(kind=END, seconds=sum(seconds), write_seconds=seconds).send()

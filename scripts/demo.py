@@ -20,7 +20,7 @@ from demo_support.reading import check_days, commit_count, data_files  # noqa: E
 
 MARKER = ".made-by-the-demo"
 MAX_DAYS = 365
-SIZES = Sizes(max_file_bytes=256 << 10, small_file_limit_bytes=192 << 10)
+SIZES = Sizes(max_file_bytes=128 << 10, small_file_limit_bytes=112 << 10)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -91,10 +91,11 @@ def _show_files(table: Path, loads: Sequence[Load]) -> None:
 def _show_next_steps(table: Path, last: Delivery) -> None:
     print(pictures.heading("What to try next"))
     place = table.relative_to(ROOT) if table.is_relative_to(ROOT) else table
+    absolute = table if place == table else f"$PWD/{place}"  # hudi-rs takes no relative path
     source = place.parent / "landing" / f"{last.name}.parquet"
     print(f"""\
   Read it without Spark:
-    .venv/bin/python -c "from hudi import HudiTable; print(HudiTable('{place}').read()[0])"
+    .venv/bin/python -c "from hudi import HudiTable; print(HudiTable('{absolute}').read()[0])"
   See what a write would do, and write nothing:
     .venv/bin/python spark_jobs/upsert_with_sizing.py --base-path {place} --source-path {source} --dry-run
   The whole year, 336,776 flights, one upsert a day:

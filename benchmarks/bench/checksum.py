@@ -39,9 +39,12 @@ class Content:
         )
 
 
+NOTHING = Content()
+
+
 def content_of_files(files: Iterable[Path], columns: tuple[str, ...]) -> Content:
     """Content of parquet files, looking at the given columns only (writers add columns of their own)."""
-    total = Content()
+    total = NOTHING
     for path in files:
         with pq.ParquetFile(path) as parquet:
             for batch in parquet.iter_batches(batch_size=1 << 17, columns=list(columns)):
@@ -70,7 +73,8 @@ def _column_words(column: pa.Array) -> Hashes:
         column = column.cast(pa.int32())
     elif not pa.types.is_integer(column.type):
         return _text_words(column.cast(pa.large_string()))
-    return column.cast(pa.int64()).to_numpy(zero_copy_only=False).view(np.uint64)
+    words: Hashes = column.cast(pa.int64()).to_numpy(zero_copy_only=False).view(np.uint64)
+    return words
 
 
 def _unscaled_words(column: pa.Array) -> Hashes:
@@ -90,7 +94,8 @@ def _text_words(column: pa.LargeStringArray) -> Hashes:
     products = data.astype(np.uint64) * _WEIGHTS[places % len(_WEIGHTS)]
     running = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(products, dtype=np.uint64)))
     starts = offsets - offsets[0]
-    return running[starts[1:]] - running[starts[:-1]] + lengths.astype(np.uint64)
+    words: Hashes = running[starts[1:]] - running[starts[:-1]] + lengths.astype(np.uint64)
+    return words
 
 
 def _mixed(words: Hashes) -> Hashes:

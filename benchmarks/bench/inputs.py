@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from bench.checksum import Content, content_of_batch
+from bench.checksum import NOTHING, Content, content_of_batch
 from bench.scenarios import (
     BATCH_COUNT,
     BATCH_ROWS,
@@ -36,7 +36,7 @@ class Input:
     """One prepared input: what it holds, and what of the base table it replaces when upserted there."""
 
     written: Content
-    replaced: Content = Content()
+    replaced: Content = NOTHING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class Inputs:
 
     def expected(self, scenario: Scenario) -> Content:
         """What the table holds after the scenario."""
-        content = self.by_name[LINEITEM].written if scenario.on_base else Content()
+        content = self.by_name[LINEITEM].written if scenario.on_base else NOTHING
         for name in scenario.inputs:
             content = content + self.by_name[name].written - self.by_name[name].replaced
         return content
@@ -102,7 +102,7 @@ def _make_inputs(folder: Path, lineitem: pa.Table) -> Inputs:
         _write(folder / name, table)
         made[name] = Input(
             written=_content(table, columns),
-            replaced=_content(replaced, columns) if replaced is not None else Content(),
+            replaced=_content(replaced, columns) if replaced is not None else NOTHING,
         )
 
     def rows(start: int, stop: int) -> pa.Table:
@@ -158,7 +158,7 @@ def _write(folder: Path, table: pa.Table) -> None:
 
 
 def _content(table: pa.Table, columns: tuple[str, ...]) -> Content:
-    total = Content()
+    total = NOTHING
     for batch in table.to_batches(max_chunksize=1 << 17):
         total += content_of_batch(batch, columns)
     return total

@@ -49,7 +49,8 @@ class Ratio:
     """One figure of ours against another system's.
 
     Attributes:
-        what: ``speed`` (theirs over ours, more is better), ``memory`` or ``storage`` (ours over theirs, less is better).
+        what: ``speed`` (theirs over ours, more is better), ``memory`` or ``storage`` (ours over theirs, less is
+            better).
         target: the value to reach; None: shown without a verdict.
     """
 

@@ -5,6 +5,9 @@ import os
 import subprocess
 import sys
 import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,7 +66,7 @@ class Loader:
     def load(self, delivery: Delivery) -> Load:
         """One upsert, in process; the first call starts Spark."""
         if self._spark is None:
-            self._spark = open_session()
+            self._spark = open_session(self._output / "spark.log")
         request = self._request(delivery, self._source(delivery))
         started = time.perf_counter()
         result = upsert(self._spark, request)
@@ -78,7 +81,9 @@ class Loader:
             [sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False
         )
         if done.returncode != 0:
-            raise ScriptFailedError(f"{SCRIPT} ended with exit code {done.returncode}:\n{done.stderr[-3000:]}")
+            raise ScriptFailedError(
+                f"{SCRIPT} ended with exit code {done.returncode}:\n{done.stderr[-3000:]}"
+            )
         result = JobResult.from_json(result_file.read_text())
         return Load(delivery=delivery, result=result, seconds=time.perf_counter() - started)
 
@@ -120,19 +125,33 @@ class Loader:
         )
 
 
-def open_session() -> SparkSession:
-    """A quiet local session on two cores."""
+def open_session(log: Path) -> SparkSession:
+    """A local session on two cores whose JVM and workers write what they have to say to ``log``."""
+    warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
     logging.getLogger("py4j").setLevel(logging.ERROR)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     paths = [str(ROOT / "spark_jobs"), *filter(None, [os.environ.get("PYTHONPATH")])]
     os.environ["PYTHONPATH"] = os.pathsep.join(paths)
-    return (
-        SparkSession.builder.master("local[2]")
-        .appName("flights demo")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.log.level", "ERROR")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.driver.memory", "2g")
-        .getOrCreate()
-    )
+    with _errors_to(log):
+        return (
+            SparkSession.builder.master("local[2]")
+            .appName("flights demo")
+            .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
+            .config("spark.sql.shuffle.partitions", "2")
+            .config("spark.driver.memory", "2g")
+            .getOrCreate()
+        )
+
+
+@contextmanager
+def _errors_to(log: Path) -> Iterator[None]:
+    """Processes started in here inherit ``log`` as their standard error."""
+    kept = os.dup(2)
+    try:
+        with log.open("w") as file:
+            os.dup2(file.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)

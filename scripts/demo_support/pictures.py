@@ -6,8 +6,8 @@ from itertools import groupby
 from demo_support.loading import Load, Sizes
 from demo_support.reading import DataFile, DayCheck
 
-WIDTH = 96
-_BAR_WIDTH = 40
+WIDTH = 100
+_BAR_WIDTH = 56
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _KIB = 1024
 
@@ -31,12 +31,12 @@ def load_line(load: Load) -> str:
         for text in (
             f"+{rows.inserted}" if rows.inserted else "",
             f"~{rows.updated}" if rows.updated else "",
-            f"{rows.older_than_stored} older" if rows.older_than_stored else "",
+            f"{rows.older_than_stored} lost to newer" if rows.older_than_stored else "",
         )
         if text
     ]
     label = f"{load.delivery.day:%a %d %b}  {load.delivery.note}"
-    return f"  {label:<26}{', '.join(changes) or 'no change':<22}{_files(load):<42}{load.seconds:5.1f} s"
+    return f"  {label:<28}{', '.join(changes) or 'no change':<26}{_files(load):<34}{load.seconds:5.1f} s"
 
 
 def _files(load: Load) -> str:
@@ -44,11 +44,10 @@ def _files(load: Load) -> str:
     for partition in load.result.partitions:
         for change in partition.padded:
             before, after = _kib(change.size_before_bytes), _kib(change.size_after_bytes or 0)
-            parts.append(f"padded {before}→{after}")
-        parts += [f"opened {_kib(change.size_after_bytes or 0)}" for change in partition.opened]
-        if partition.rewritten:
-            parts.append(f"rewrote {len(partition.rewritten)}")
-    return ", ".join(parts) + (" KiB" if parts else "")
+            parts.append(f"padded {before} → {after} KiB")
+        parts += [f"opened {_kib(change.size_after_bytes or 0)} KiB" for change in partition.opened]
+        parts += [f"rewrote {_kib(change.size_after_bytes or 0)} KiB" for change in partition.rewritten]
+    return ", ".join(parts)
 
 
 def _kib(size_bytes: int) -> str:
@@ -68,8 +67,8 @@ def calendar(checks: Sequence[DayCheck]) -> Iterator[str]:
 def file_bars(files: Sequence[DataFile], sizes: Sizes) -> Iterator[str]:
     """Files of every partition, each as a bar that is full at the maximum file size."""
     limit = round(sizes.small_file_limit_bytes / sizes.max_file_bytes * _BAR_WIDTH)
-    ruler = "0".ljust(limit) + "│ small below here".ljust(_BAR_WIDTH - limit)
-    yield f"  {ruler:<{_BAR_WIDTH + 2}} max {_kib(sizes.max_file_bytes)} KiB"
+    legend = f"small and still to be padded, below {_kib(sizes.small_file_limit_bytes)} KiB"
+    yield f"  {legend:>{limit}}│{' ' * (_BAR_WIDTH - limit - 1)}▏ max {_kib(sizes.max_file_bytes)} KiB"
     for partition, group in groupby(files, key=lambda file: file.partition_path):
         members = list(group)
         total = sum(file.row_count for file in members)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from hudi import HudiTable
 
 from demo_support.flights import DAY, RECORD_KEY
@@ -40,16 +41,8 @@ class DayCheck:
 
 def data_files(table: Path) -> list[DataFile]:
     """The table's live files, by partition, largest first."""
-    files = [
-        DataFile(
-            partition_path=file_slice.partition_path,
-            name=file_slice.base_file_name,
-            size_bytes=(table / file_slice.base_file_relative_path()).stat().st_size,
-            footer_bytes=_footer_bytes(table / file_slice.base_file_relative_path()),
-            row_count=file_slice.num_records,
-        )
-        for file_slice in HudiTable(str(table)).get_file_slices()
-    ]
+    slices = HudiTable(str(table)).get_file_slices()
+    files = [_data_file(table / one.base_file_relative_path(), one.partition_path) for one in slices]
     return sorted(files, key=lambda file: (file.partition_path, -file.size_bytes))
 
 
@@ -81,7 +74,12 @@ def _sorted(table: pa.Table) -> pa.Table:
     return table.sort_by([(name, "ascending") for name in RECORD_KEY])
 
 
-def _footer_bytes(path: Path) -> int:
-    with path.open("rb") as file:
-        file.seek(-_TAIL, 2)
-        return int.from_bytes(file.read(4), "little") + _TAIL
+def _data_file(path: Path, partition_path: str) -> DataFile:
+    footer = pq.read_metadata(path)  # hudi-rs itself only estimates the rows of a file
+    return DataFile(
+        partition_path=partition_path,
+        name=path.name,
+        size_bytes=path.stat().st_size,
+        footer_bytes=footer.serialized_size + _TAIL,
+        row_count=footer.num_rows,
+    )

@@ -16,7 +16,12 @@ from hudi_table_services.contract.command_line import CommandLine, parse_command
 from hudi_table_services.contract.hoodie_options import resolve_options
 from hudi_table_services.contract.job_request import UpsertRequest
 from hudi_table_services.contract.job_result import JobResult, Outcome
-from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError, ObjectNotFoundError
+from hudi_table_services.errors import (
+    ExecutionFailedError,
+    HudiTableServiceError,
+    InvalidRequestError,
+    ObjectNotFoundError,
+)
 from hudi_table_services.storage.factory import open_storage
 from hudi_table_services.storage.storage import Storage
 
@@ -92,18 +97,37 @@ def _run(request: UpsertRequest) -> JobResult:
     try:
         return upsert(spark, request)
     finally:
+        _stop(spark)
+
+
+def _stop(spark: "SparkSession") -> None:
+    """A session that cannot be stopped, e.g. because its JVM died, does not change what the job did."""
+    try:
         spark.stop()
+    except Exception:
+        _LOG.warning("The Spark session did not stop in good order.", exc_info=True)
 
 
 def spark_session(application_name: str) -> "SparkSession":
-    """The session that spark-submit prepared, or a local one when the script runs as plain python."""
+    """The session that spark-submit prepared, or a local one when the script runs as plain python.
+
+    Raises:
+        ExecutionFailedError: Spark did not start.
+    """
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName(application_name)
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         _share_this_python()
         builder = builder.config("spark.ui.showConsoleProgress", "false")
-    return builder.getOrCreate()
+    try:
+        return builder.getOrCreate()
+    except Exception as error:
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise ExecutionFailedError(
+            f"Spark did not start: {reason}",
+            hint="The log above says more. Spark needs Java 17, found by JAVA_HOME or on the path.",
+        ) from error
 
 
 def _share_this_python() -> None:

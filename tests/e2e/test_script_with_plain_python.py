@@ -144,3 +144,19 @@ def test_missing_source_is_said_by_message_exit_code_and_document(
     assert str(missing) in result.error.message
     assert result.error.message in ended.log
     assert not base_path.exists()
+
+
+def test_spark_that_does_not_start_is_said_by_message_exit_code_and_document(
+    folder: Path, variables: dict[str, str]
+) -> None:
+    document = folder / "results" / "no java.json"
+    flags = table_flags(folder / "tables" / "t", source_path="/s", result_path=str(document))
+    ended = run(
+        [sys.executable, SCRIPT, *flags], {**variables, "JAVA_HOME": str(folder / "no")}, folder / "run"
+    )
+    assert ended.exit_code == 70, ended.log
+    error = JobResult.from_json(document.read_text(encoding="utf-8")).error
+    assert error is not None
+    assert error.kind == "ExecutionFailedError"
+    assert error.message.startswith("Spark did not start: ")
+    assert "JAVA_HOME" in error.hint

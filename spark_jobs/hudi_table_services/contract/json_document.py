@@ -17,20 +17,30 @@ def parse_document(text: str, what: str) -> Mapping[str, object]:
         what: how messages call the document.
 
     Raises:
-        InvalidRequestError: not JSON, not an object, or of another version.
+        InvalidRequestError: not JSON, a field that comes twice, not an object, or of another version.
     """
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=_without_repetition)
     except json.JSONDecodeError as error:
         raise InvalidRequestError(f"The {what} is not JSON: {error}.") from error
     fields = dict(as_object(value, what))
     version = fields.pop("contract_version", None)
-    # JSON's true is no version, though Python takes it for 1.
-    if version != CONTRACT_VERSION or isinstance(version, bool):
+    # JSON's true and 1.0 are no version, though Python takes them for 1.
+    if version != CONTRACT_VERSION or type(version) is not int:
         raise InvalidRequestError(
             f"The {what} has contract_version {version!r}; this release knows {CONTRACT_VERSION}.",
             hint="Use provider and engine of the same release.",
         )
+    return fields
+
+
+def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """JSON leaves open which of two fields of one name counts."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidRequestError(f"A JSON object has the field {twice!r} twice.")
     return fields
 
 

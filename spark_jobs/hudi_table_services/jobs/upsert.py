@@ -271,9 +271,9 @@ class _UpsertJob:
         )
 
     def _replaced(self, snapshot: TableSnapshot, plan: FileSizingPlan) -> dict[str, tuple[str, ...]]:
-        if self._options.operation is WriteOperation.INSERT_OVERWRITE_TABLE:
-            return replaced_file_ids(snapshot, snapshot.partitions)
-        return replaced_file_ids(snapshot, [p.partition_path for p in plan.partitions])
+        everything = self._options.operation is WriteOperation.INSERT_OVERWRITE_TABLE
+        partitions = snapshot.partitions if everything else [p.partition_path for p in plan.partitions]
+        return replaced_file_ids(snapshot, partitions)
 
     def _delete_partitions(self, table: TableAccess, settings: WriteSettings) -> JobResult:
         """Replace all file groups of the partitions by nothing."""

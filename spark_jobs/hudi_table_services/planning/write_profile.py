@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
+from hudi_table_services.errors import FileGroupConflictError
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.file_sizing import BucketKind, FileSizingPlan
 from hudi_table_services.model.table_snapshot import TableSnapshot
@@ -66,9 +67,19 @@ def commit_metadata(
 
 
 def replaced_file_ids(snapshot: TableSnapshot, partition_paths: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """File groups that disappear when the given partitions are overwritten."""
-    return {
-        path: tuple(sorted(s.file_group_id.file_id for s in snapshot.slices_of(path)))
-        for path in sorted(partition_paths)
-        if snapshot.slices_of(path)
+    """File groups that disappear when the given partitions are overwritten.
+
+    Raises:
+        FileGroupConflictError: one of them is reserved by a pending plan of a table service.
+    """
+    replaced = {
+        path: snapshot.slices_of(path) for path in sorted(partition_paths) if snapshot.slices_of(path)
     }
+    for group in sorted(s.file_group_id for slices in replaced.values() for s in slices):
+        if group in snapshot.reserved_file_groups:
+            raise FileGroupConflictError(
+                f"File group {group} cannot be replaced: the pending plan {snapshot.reserved_file_groups[group]} "
+                "reserves it.",
+                hint="Execute or cancel that plan, then run the request again.",
+            )
+    return {path: tuple(sorted(s.file_group_id.file_id for s in slices)) for path, slices in replaced.items()}
