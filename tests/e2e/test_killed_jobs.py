@@ -3,7 +3,9 @@
 import sys
 from pathlib import Path
 
-from e2e.job_processes import IN_EVERY_PYTHON, SCRIPT, JobProcess, environment, run, spark_settings
+import pytest
+
+from e2e.job_processes import IN_EVERY_PYTHON, SCRIPT, Ended, JobProcess, environment, run, spark_settings
 from e2e.orders import orders, stored, table_flags, write_parquet
 from judges.table_files import data_files, file_id_of, instant_names, instant_of, latest_data_files
 
@@ -28,17 +30,58 @@ def pending_instants(base_path: Path) -> set[str]:
     return begun - {name.partition(".")[0] for name in completed}
 
 
-def test_job_killed_in_mid_write_is_repaired_by_its_own_retry(tmp_path: Path) -> None:
-    base_path = tmp_path / "table"
-    variables = environment(spark_settings(tmp_path / "conf", spark__master="local[2]"))
-    first = write_parquet(FIRST, tmp_path / "landing" / "first.parquet")
-    flags = table_flags(base_path, source_path=str(first))
-    assert run([sys.executable, SCRIPT, *flags], variables, tmp_path / "run").exit_code == 0
-    committed = data_files(base_path)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("killed")
 
-    second = write_parquet(SECOND, tmp_path / "landing" / "second.parquet")
-    retried = [sys.executable, SCRIPT, *table_flags(base_path, source_path=str(second), request_id="killed")]
-    killed = JobProcess(retried, variables, tmp_path / "run")
+
+@pytest.fixture(scope="module")
+def settings(folder: Path) -> Path:
+    return spark_settings(folder / "conf", spark__master="local[2,3]")
+
+
+@pytest.fixture(scope="module")
+def base_path(folder: Path) -> Path:
+    return folder / "table"
+
+
+@pytest.fixture(scope="module")
+def lost_file(folder: Path) -> Path:
+    """Holds the path of the file whose worker died."""
+    return folder / "lost"
+
+
+@pytest.fixture(scope="module")
+def first(folder: Path, settings: Path, base_path: Path, lost_file: Path) -> Ended:
+    """The first write of the table, in which a worker dies."""
+    variables = environment(settings, PYTHONPATH=str(IN_EVERY_PYTHON), E2E_KILL_ONE_WORKER=str(lost_file))
+    source = write_parquet(FIRST, folder / "landing" / "first.parquet")
+    flags = table_flags(base_path, source_path=str(source))
+    return run([sys.executable, SCRIPT, *flags], variables, folder / "run")
+
+
+def test_worker_that_dies_after_its_file_leaves_no_duplicate(
+    first: Ended, base_path: Path, lost_file: Path
+) -> None:
+    assert first.exit_code == 0, first.log
+    lost = base_path / lost_file.read_text(encoding="utf-8")
+    assert lost not in data_files(base_path)
+    retried = [path for path in data_files(base_path) if file_id_of(path) == file_id_of(lost)]
+    assert len(retried) == 1, "the task was not retried for the same file group"
+    assert len(data_files(base_path)) == 5
+    assert stored(base_path) == FIRST
+    assert leftovers(base_path) == []
+
+
+@pytest.mark.usefixtures("first")
+def test_job_killed_in_mid_write_is_repaired_by_its_own_retry(
+    folder: Path, settings: Path, base_path: Path
+) -> None:
+    committed = data_files(base_path)
+    source = write_parquet(SECOND, folder / "landing" / "second.parquet")
+    flags = table_flags(base_path, source_path=str(source), request_id="killed")
+    command, variables = [sys.executable, SCRIPT, *flags], environment(settings)
+    killed = JobProcess(command, variables, folder / "run")
     try:
         killed.ask_for("uncommitted files", lambda: len(data_files(base_path)) >= len(committed) + 5 or None)
     finally:
@@ -49,7 +92,7 @@ def test_job_killed_in_mid_write_is_repaired_by_its_own_retry(tmp_path: Path) ->
     assert list((base_path / ".hoodie" / ".temp").rglob("*.marker.*"))
     assert stored(base_path) == FIRST
 
-    ended = run(retried, variables, tmp_path / "run")
+    ended = run(command, variables, folder / "run")
     assert ended.exit_code == 0, ended.log
     assert not ended.result.reused
     assert stored(base_path) == AFTER_BOTH
@@ -59,20 +102,3 @@ def test_job_killed_in_mid_write_is_repaired_by_its_own_retry(tmp_path: Path) ->
     assert len(instant_names(base_path, ".commit")) == 2
     assert len(instant_names(base_path, ".rollback")) == 1
     assert pending_instants(base_path) == set()
-
-
-def test_worker_that_dies_after_its_file_leaves_no_duplicate(tmp_path: Path) -> None:
-    base_path, flag = tmp_path / "table", tmp_path / "died"
-    settings = spark_settings(tmp_path / "conf", spark__master="local[2,3]")
-    variables = environment(settings, PYTHONPATH=str(IN_EVERY_PYTHON), E2E_KILL_ONE_WORKER=str(flag))
-    source = write_parquet(FIRST, tmp_path / "landing" / "first.parquet")
-    flags = table_flags(base_path, source_path=str(source))
-    ended = run([sys.executable, SCRIPT, *flags], variables, tmp_path / "run")
-    assert ended.exit_code == 0, ended.log
-    leftover = base_path / flag.read_text(encoding="utf-8")
-    assert leftover not in data_files(base_path)
-    retried = [path for path in data_files(base_path) if file_id_of(path) == file_id_of(leftover)]
-    assert len(retried) == 1, "the task was not retried for the same file group"
-    assert len(data_files(base_path)) == 5
-    assert stored(base_path) == FIRST
-    assert leftovers(base_path) == []

@@ -89,15 +89,6 @@ def test_dry_run_reports_the_plan_and_writes_nothing(
     assert files_below(base_path) == before
 
 
-def test_dry_run_of_a_first_write_leaves_no_folder_behind(folder: Path, variables: dict[str, str]) -> None:
-    source = write_parquet(FIRST, folder / "landing" / "orders.parquet")
-    flags = table_flags(folder / "nowhere" / "yet", source_path=str(source))
-    ended = run([sys.executable, SCRIPT, *flags, "--dry-run"], variables, folder / "run")
-    assert ended.exit_code == 0, ended.log
-    assert ended.result.outcome is Outcome.PLANNED
-    assert files_below(folder / "nowhere") == {}
-
-
 def test_request_document_with_csv_and_a_query_over_it(folder: Path, variables: dict[str, str]) -> None:
     landing = folder / "landing" / "orders.csv"
     landing.parent.mkdir(exist_ok=True)
