@@ -1,6 +1,7 @@
 """A storage that dies at its n-th change, for tests that stop a job at every place."""
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, TypeVar
 
@@ -15,7 +16,7 @@ class Crash(BaseException):
 
 @dataclass
 class FaultyStorage:
-    """Counts changes and fails at one of them.
+    """Counts changes and fails at one of them. Pickled, it is the storage it wraps: Spark's workers do not fail.
 
     Attributes:
         fail_at: number of the change that fails, from 1; 0 = none.
@@ -29,6 +30,9 @@ class FaultyStorage:
     error: Callable[[], BaseException] = Crash
     changes: int = 0
     has_crashed: bool = field(default=False)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (copy, (self.inner,))
 
     @property
     def uri(self) -> str:
@@ -70,6 +74,9 @@ class FaultyStorage:
 
     def delete_folder(self, folder: str) -> None:
         self._change(self.inner.delete_folder, folder)
+
+    def delete_empty_folders(self, folder: str) -> None:
+        self._change(self.inner.delete_empty_folders, folder)
 
     def make_folder(self, folder: str) -> None:
         self._change(self.inner.make_folder, folder)

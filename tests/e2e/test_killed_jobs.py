@@ -17,9 +17,9 @@ AFTER_BOTH = sorted({row[0]: row for row in FIRST + SECOND}.values())
 
 
 def leftovers(base_path: Path) -> list[str]:
-    """Markers and heartbeats. Rows staged by a killed job stay for a day, in case it lives."""
+    """Markers, heartbeats and staged rows."""
     hoodie = base_path / ".hoodie"
-    places = (".temp", ".heartbeat")
+    places = (".temp", ".heartbeat", ".aux/staging")
     return [str(path) for place in places for path in (hoodie / place).rglob("*") if path.is_file()]
 
 

@@ -201,32 +201,3 @@ def test_base_paths_may_hold_spaces_percent_signs_and_unicode(
     table = TableUnderTest(spark, tmp_path / name)
     table.write(some_rows(range(4)))
     assert len(table.rows()) == 4
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-def test_random_steps_agree_with_a_dictionary(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    draw = random.Random(seed)
-    table = TableUnderTest(
-        spark,
-        tmp_path / "t",
-        hoodie__write__table__version=draw.choice(VERSIONS),
-        hoodie__parquet__max__file__size="4000",
-        hoodie__parquet__small__file__limit="3900",
-    )
-    model: dict[tuple[str, str], Row] = {}
-    for ts in range(1, 13):
-        numbers = draw.sample(range(200), draw.randrange(1, 80))
-        rows = [(f"k{i}", draw.choice([ts, ts - 3]), "abc"[i % 3], draw.random()) for i in numbers]
-        operation = draw.choice(["upsert", "upsert", "upsert", "delete", "insert_overwrite"])
-        table.write(rows, operation)
-        if operation == "insert_overwrite":
-            touched = {row[2] for row in rows}
-            model = {place: row for place, row in model.items() if place[0] not in touched}
-        for row in rows:
-            place = (row[2], row[0])
-            if operation == "delete":
-                model.pop(place, None)
-            elif place not in model or model[place][1] <= row[1]:
-                model[place] = row
-        if model:
-            assert table.rows() == sorted(model.values()), f"step {ts}, {operation}"

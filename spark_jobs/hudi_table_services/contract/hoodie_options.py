@@ -85,7 +85,7 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
         failed_writes_policy=_failed_writes_policy(reader, concurrency),
         lock=LockOptions.of(obeyed),
         partitions_to_delete=reader.names(f"{_WRITE}partitions.to.delete"),
-        staging_path=reader.text("hoodie.airflow.staging.path") or ".hoodie/.aux/staging",
+        staging_path=_staging_path(reader),
         extra_metadata=noted,
         hoodie_options=obeyed,
         warnings=warnings,
@@ -254,6 +254,20 @@ def _payload_mode(reader: OptionReader, key: str) -> RecordMergeMode | None:
         f"{key}={payload} cannot be followed.",
         hint="Use hoodie.record.merge.mode=EVENT_TIME_ORDERING or COMMIT_TIME_ORDERING.",
     )
+
+
+def _staging_path(reader: OptionReader) -> str:
+    """Below `.hoodie/.aux` no reader looks for rows, and what is deleted there is nobody else's."""
+    key, parent = "hoodie.airflow.staging.path", ".hoodie/.aux"
+    path = reader.text(key).strip("/") or f"{parent}/staging"
+    names = path.removeprefix(f"{parent}/").split("/")
+    taken = names[0] == ".bootstrap"
+    if not path.startswith(f"{parent}/") or taken or any(name in ("", ".", "..") for name in names):
+        raise InvalidRequestError(
+            f"{key}={reader.text(key)} is not a folder of its own below {parent}.",
+            hint=f"Leave the key out, or give {parent}/<name>.",
+        )
+    return path
 
 
 def _codec_level(reader: OptionReader, codec: str) -> int | None:

@@ -211,7 +211,7 @@ WRITE_OPTIONS: dict[str, tuple[KnownOption, ...]] = {
             "hoodie.clean.failed.writes.policy",
         ),
         honoured("hoodie.write.lock.provider", "", "the file-system lock, which is also the default"),
-        honoured("hoodie.write.lock.filesystem.path", ".hoodie", "folder of the lock"),
+        honoured("hoodie.write.lock.filesystem.path", ".hoodie", "folder of the lock, in the table"),
         honoured("hoodie.write.lock.filesystem.expire", "0", "minutes until a lock is abandoned; 0 = never"),
         honoured("hoodie.write.lock.wait_time_ms", "60000", "longest wait of one round"),
         honoured("hoodie.write.lock.num_retries", "15", "attempts of a round beyond the first"),
@@ -221,7 +221,7 @@ WRITE_OPTIONS: dict[str, tuple[KnownOption, ...]] = {
         honoured(
             "hoodie.airflow.staging.path",
             ".hoodie/.aux/staging",
-            "ours: folder for staged rows, in the table",
+            "ours: folder for staged rows, below `.hoodie/.aux`",
         ),
     ),
 }

@@ -55,6 +55,10 @@ class BaseFileSpec:
         name = self.base_file.file_name
         return f"{self.partition_path}/{name}" if self.partition_path else name
 
+    @property
+    def marker_path(self) -> str:
+        return marker_path(self.base_file.instant_time, self.path, self.marker_kind)
+
 
 class BaseFileWriter:
     """Streams rows into one base file. Leaving the `with` block normally closes it; an error leaves no footer."""
@@ -76,7 +80,7 @@ class BaseFileWriter:
         self.row_count = 0
         self.data_size_bytes = 0
         """Bytes before the footer; known after `close`."""
-        storage.write(marker_path(spec.base_file.instant_time, spec.path, spec.marker_kind), b"")
+        storage.write(spec.marker_path, b"")
 
     def __enter__(self) -> "BaseFileWriter":
         return self

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hudi_table_services.errors import ObjectExistsError
+from hudi_table_services.errors import InstantVanishedError, ObjectExistsError
 from hudi_table_services.execution.base_file_writer import (
     COMMIT_TIME,
     RECORD_KEY,
@@ -35,6 +35,7 @@ from hudi_table_services.model.data_file import BaseFile, WriteToken
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.write_stat import NEW_FILE_GROUP, WriteStat
 from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.heartbeat import has_heartbeat
 from hudi_table_services.storage.storage import Storage
 
 PARTITION_METADATA_FILE = ".hoodie_partition_metadata"
@@ -120,11 +121,31 @@ def write_file_group(job: WriteJob, task: WriteTask) -> WrittenFileGroup:
         marker_kind=MarkerKind.CREATE if task.current is None else MarkerKind.MERGE,
     )
     with BaseFileWriter(job.storage, spec, job.parquet, job.bloom) as writer:
+        _require_running_commit(job.storage, spec)
         counts = _merge(job, task, changes, writer)
         _append_inserts(job, task, 0 if changes is None else changes.num_rows, writer)
+    _require_running_commit(job.storage, spec)
     elapsed_ms = int((time.monotonic() - started) * 1000)
     stat = _stat(job, task, spec, writer, counts, elapsed_ms)
     return WrittenFileGroup(stat, counts.kept_older_incoming, writer.data_size_bytes)
+
+
+def _require_running_commit(storage: Storage, spec: BaseFileSpec) -> None:
+    """Leave nothing behind in a commit that is over: Spark lets tasks run on after a job has failed or been decided.
+
+    Asked after the marker and again after the file. Whoever ends a commit removes its heartbeat first and then the
+    files of all markers, so a file is either removed there or here.
+
+    Raises:
+        InstantVanishedError: the commit was completed or rolled back without this task.
+    """
+    instant_time = spec.base_file.instant_time
+    if has_heartbeat(storage, instant_time):
+        return
+    storage.delete(spec.path)
+    storage.delete(spec.marker_path)
+    storage.delete_empty_folders(spec.marker_path.rpartition("/")[0])
+    raise InstantVanishedError(f"The commit {instant_time} ended while {spec.path} was being written.")
 
 
 def _merge(job: WriteJob, task: WriteTask, changes: pa.Table | None, writer: BaseFileWriter) -> MergeCounts:

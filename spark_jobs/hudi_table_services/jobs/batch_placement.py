@@ -10,12 +10,15 @@ from hudi_table_services.execution.record_index import IndexLookup, RecordIndex,
 from hudi_table_services.execution.spark_tasks import default_parallelism
 from hudi_table_services.execution.stage_input import StagedInput, StagingSpec, stage_input
 from hudi_table_services.execution.task_assignment import workload_of
+from hudi_table_services.jobs.table_access import TableAccess
 from hudi_table_services.jobs.write_settings import WriteSettings, index_lookup
-from hudi_table_services.model.file_sizing import FileSizingPlan
+from hudi_table_services.model.file_sizing import CommitTotals, FileSizingPlan
 from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_options import InsertDupPolicy, WriteOptions
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.planning.file_sizing import plan_file_sizing
+from hudi_table_services.planning.hudi_parity import commit_totals
 from hudi_table_services.storage.storage import Storage
 
 if TYPE_CHECKING:
@@ -97,12 +100,27 @@ def refuse_duplicates(placed: PlacedBatch, options: WriteOptions) -> None:
         )
 
 
-def plan_batch(storage: Storage, placed: PlacedBatch, options: WriteOptions) -> FileSizingPlan:
+def plan_batch(table: TableAccess, placed: PlacedBatch, options: WriteOptions) -> FileSizingPlan:
     """Decide which file groups take the rows."""
+    storage = table.storage
     workload = workload_of(placed.routed.batches, placed.staged.bytes_per_record)
+    if options.file_sizing.parity:
+        workload = replace(workload, commit_totals=_latest_totals(table, placed.snapshot.timeline, options))
     pads = options.operation in _PADS_SMALL_FILES
     samples = sample_base_files(storage, placed.snapshot, [p.partition_path for p in workload.partitions])
     sizing_snapshot = placed.snapshot
     if options.operation in (WriteOperation.INSERT_OVERWRITE, WriteOperation.INSERT_OVERWRITE_TABLE):
         sizing_snapshot = replace(placed.snapshot, file_slices={})
     return plan_file_sizing(sizing_snapshot, workload, samples, options.file_sizing, pad_small_files=pads)
+
+
+def _latest_totals(table: TableAccess, timeline: Timeline, options: WriteOptions) -> tuple[CommitTotals, ...]:
+    """Evidence of Hudi's own estimator: bytes and rows of the latest commits (see `hudi_record_size`)."""
+    store, found, wanted = table.timeline_store, [], options.file_sizing.estimator_max_commits
+    for instant in reversed(timeline.completed_writes):
+        if wanted == 0:
+            break
+        totals = commit_totals(instant, store.commit_metadata(instant))
+        wanted -= bool(totals)
+        found.extend(totals)
+    return tuple(found)

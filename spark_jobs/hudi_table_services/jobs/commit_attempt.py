@@ -13,6 +13,7 @@ from hudi_table_services.errors import (
     CommitStateUnknownError,
     FileGroupConflictError,
     HudiTableServiceError,
+    StorageError,
     UnsupportedTableError,
 )
 from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
@@ -71,11 +72,15 @@ class CommitAttempt:
 
     def __enter__(self) -> "CommitAttempt":
         content = encode_requested_replace(None) if self._action is Action.REPLACE_COMMIT else b""
-        with self._lock:
-            requested_time = self._store.new_instant_time()
-            self._heartbeat = Heartbeat(self._table.storage, requested_time, owner=self._request_id)
-            self._heartbeat.start()
-            self._pending = self._store.request(self._action, content, requested_time)
+        try:
+            with self._lock:
+                requested_time = self._store.new_instant_time()
+                self._heartbeat = Heartbeat(self._table.storage, requested_time, owner=self._request_id)
+                self._heartbeat.start()
+                self._pending = self._store.request(self._action, content, requested_time)
+        except BaseException:
+            self._stop_heartbeat()
+            raise
         _LOG.info("Requested %s %s", self._action.value, requested_time)
         return self
 
@@ -89,8 +94,7 @@ class CommitAttempt:
             if not self._completed and not isinstance(error, CommitStateUnknownError):
                 self._roll_back()
         finally:
-            if self._heartbeat is not None:
-                self._heartbeat.stop()
+            self._stop_heartbeat()
 
     def start(self, profile: CommitMetadata) -> None:
         """Write the inflight file with the workload profile; data may be written afterwards."""
@@ -107,8 +111,7 @@ class CommitAttempt:
             UnsupportedTableError: somebody switched a metadata table on meanwhile.
         """
         assert self._pending is not None  # noqa: S101 - set on entry
-        markers = MarkerStore(self._table.storage, self.instant_time)
-        self._remove_leftovers(markers, metadata.write_stats)
+        self._remove_leftovers(metadata.write_stats)
         content = encode_commit_metadata(metadata, self._table.config.table_version)
         with self._lock:
             self._check_conflicts(metadata)
@@ -117,17 +120,32 @@ class CommitAttempt:
             completed = self._store.complete(self._pending, content)
         self._completed = True
         _LOG.info("Completed %s %s", self._action.value, completed.requested_time)
-        markers.delete()
-        if self._heartbeat is not None:
-            self._heartbeat.stop()
+        self._stop_heartbeat()
+        try:
+            self._remove_leftovers(metadata.write_stats)
+            self._markers.delete()
+        except StorageError as failure:
+            # The rows are in the table; the next job removes the rest.
+            _LOG.warning("The markers of %s stay behind: %s", self.instant_time, failure)
         return completed
 
-    def _remove_leftovers(self, markers: MarkerStore, stats: Sequence[WriteStat]) -> None:
+    @property
+    def _markers(self) -> MarkerStore:
+        return MarkerStore(self._table.storage, self.instant_time)
+
+    def _stop_heartbeat(self) -> None:
+        if self._heartbeat is None:
+            return
+        try:
+            self._heartbeat.stop()
+        except StorageError as failure:
+            # It expires; nobody asks for the heartbeat of a write that is over.
+            _LOG.warning("A heartbeat stays behind: %s", failure)
+
+    def _remove_leftovers(self, stats: Sequence[WriteStat]) -> None:
         """Files of retried and speculative tasks: marked, but not among the stats of the attempts that count."""
-        written = {stat.path for stat in stats}
-        for path in sorted(markers.data_files() - written):
-            if self._table.storage.delete(path):
-                _LOG.info("Removed leftover of a retried task: %s", path)
+        for path in self._markers.sweep(keep={stat.path for stat in stats}):
+            _LOG.info("Removed leftover of a retried task: %s", path)
 
     def _check_conflicts(self, metadata: CommitMetadata) -> None:
         config = read_table_config(self._table.storage)
@@ -164,7 +182,11 @@ class CommitAttempt:
         if self._pending is None:
             return
         try:
-            rollback_instant(self._table, self._pending)
+            if rollback_instant(self._table, self._pending) is not None:
+                # A refresh may have brought the heartbeat back, and a task may have trusted it.
+                self._stop_heartbeat()
+                self._markers.sweep()
+                self._markers.delete()
         except HudiTableServiceError as failure:
             _LOG.warning(
                 "Could not roll back %s (%s); the next job on this table does it.", self.instant_time, failure

@@ -2,14 +2,16 @@
 
 import logging
 
+from hudi_table_services.hudi_format.markers import TEMP_FOLDER
 from hudi_table_services.jobs.request_identity import belongs_to
 from hudi_table_services.jobs.rollback import finish_pending_rollbacks, rollback_instant
 from hudi_table_services.jobs.table_access import TableAccess
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_options import FailedWritesPolicy
-from hudi_table_services.storage.heartbeat import is_heartbeat_alive
+from hudi_table_services.storage.heartbeat import HEARTBEATS, delete_heartbeat, is_heartbeat_alive
 from hudi_table_services.storage.lock import TableLock
+from hudi_table_services.storage.markers import MarkerStore
 from hudi_table_services.storage.pending_plans import is_dead_write_candidate
 
 _LOG = logging.getLogger(__name__)
@@ -24,12 +26,14 @@ def clear_pending_writes(
     (Hudi's default for a single writer) takes all without a living heartbeat, LAZY those whose heartbeat expired,
     NEVER none. Pending plans of table services are never touched.
     """
-    if not table.load_timeline().pending:
-        return ()
-    with lock:
-        timeline = table.load_timeline()
-        finish_pending_rollbacks(table, timeline)
-        return _clear(table, timeline, request_id, policy)
+    cleared: tuple[Instant, ...] = ()
+    if table.load_timeline().pending:
+        with lock:
+            timeline = table.load_timeline()
+            finish_pending_rollbacks(table, timeline)
+            cleared = _clear(table, timeline, request_id, policy)
+    remove_traces_of_finished_writes(table)
+    return cleared
 
 
 def _clear(
@@ -56,3 +60,38 @@ def _clear(
         rollback_instant(table, instant)
         cleared.append(instant)
     return tuple(cleared)
+
+
+def remove_traces_of_finished_writes(table: TableAccess) -> None:
+    """Markers and heartbeats of writes that died right after they were completed or rolled back.
+
+    The folders are listed before the timeline: whatever began since is pending by then, and stays.
+    """
+    marked = table.storage.list_folder(TEMP_FOLDER).folders
+    beating = table.storage.list_folder(HEARTBEATS).files
+    if not marked and not beating:
+        return
+    timeline = table.load_timeline()
+    pending = {instant.requested_time for instant in timeline.pending}
+    for instant_time in marked:
+        if instant_time.isdigit() and instant_time not in pending:
+            _LOG.info("Removing markers of %s, which is no longer pending.", instant_time)
+            _remove_markers(table, timeline, instant_time)
+    for stored in beating:
+        # A writer starts its heartbeat a moment before it is on the timeline.
+        is_over = stored.name not in pending and not is_heartbeat_alive(
+            table.storage, stored.name, table.clock
+        )
+        if stored.name.isdigit() and is_over:
+            delete_heartbeat(table.storage, stored.name)
+
+
+def _remove_markers(table: TableAccess, timeline: Timeline, instant_time: str) -> None:
+    """With the files of retried tasks, if the completed write still tells which ones count."""
+    markers = MarkerStore(table.storage, instant_time)
+    for instant in timeline.find(instant_time):
+        if instant.is_completed and instant.action.writes_data:
+            delete_heartbeat(table.storage, instant_time)
+            metadata = table.timeline_store.commit_metadata(instant)
+            markers.sweep(keep={stat.path for stat in metadata.write_stats})
+    markers.delete()

@@ -7,7 +7,6 @@ Only the active timeline is searched: once another writer archives the commit it
 from concurrent.futures import ThreadPoolExecutor
 
 from hudi_table_services.errors import MalformedMetadataError, ObjectNotFoundError
-from hudi_table_services.hudi_format.commit_metadata import decode_commit_metadata
 from hudi_table_services.model.instant import Instant, InstantState
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata
@@ -47,8 +46,7 @@ def belongs_to(store: TimelineStore, storage: Storage, instant: Instant, request
 def _metadata(store: TimelineStore, instant: Instant) -> CommitMetadata | None:
     """Metadata of an instant; None when it has none to read: an empty file, or one archived this moment."""
     try:
-        content = store.read(instant)
-        return decode_commit_metadata(content) if content else None
+        return store.commit_metadata(instant)
     except ObjectNotFoundError:
         return None
     except MalformedMetadataError:

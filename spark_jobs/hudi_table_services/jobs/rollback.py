@@ -6,6 +6,7 @@ it. A rollback that dies leaves its plan, and the next run carries it out; every
 
 import logging
 from collections.abc import Iterable
+from contextlib import suppress
 
 from hudi_table_services.errors import MalformedFileNameError, UnsupportedTableError
 from hudi_table_services.hudi_format.table_service_plans import (
@@ -162,9 +163,18 @@ def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Ins
     completed = store.complete(rollback, encode_rollback_metadata(metadata))
     _LOG.info("Completed rollback %s of %s", completed.requested_time, metadata.commits_rolled_back)
     for undone_time in metadata.commits_rolled_back:
-        MarkerStore(table.storage, undone_time).delete()
         delete_heartbeat(table.storage, undone_time)
+        _sweep(table.storage, undone_time)
     return completed
+
+
+def _sweep(storage: Storage, instant_time: str) -> None:
+    """Once more the marked files: tasks of a job that died may have gone on until the heartbeat went."""
+    markers = MarkerStore(storage, instant_time)
+    with suppress(MalformedFileNameError):  # such a folder was undone by listing
+        for path in markers.sweep():
+            _LOG.info("Deleted %s", path)
+    markers.delete()
 
 
 def _remove_undone_instants(table: TableAccess, plan: RollbackPlan) -> None:

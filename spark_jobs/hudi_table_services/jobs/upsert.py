@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hudi_table_services.contract.hoodie_options import resolve_options
 from hudi_table_services.contract.job_request import UpsertRequest
 from hudi_table_services.contract.job_result import JobResult
-from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.errors import InvalidRequestError, StorageError
 from hudi_table_services.execution.arrow_schema import arrow_schema, schema_from_spark_json
 from hudi_table_services.execution.file_groups import (
     WriteJob,
@@ -34,7 +34,7 @@ from hudi_table_services.jobs.batch_placement import (
     stage_batch,
 )
 from hudi_table_services.jobs.commit_attempt import CommitAttempt
-from hudi_table_services.jobs.pending_writes import clear_pending_writes
+from hudi_table_services.jobs.pending_writes import clear_pending_writes, remove_traces_of_finished_writes
 from hudi_table_services.jobs.reporting import Report
 from hudi_table_services.jobs.request_identity import REQUEST_ID_KEY, find_completed
 from hudi_table_services.jobs.staging_area import StagingArea
@@ -137,16 +137,27 @@ class _UpsertJob:
             raise InvalidRequestError(
                 f"Operation {self._request.operation} needs a source.", hint="Give --source-path."
             )
-        with StagingArea(self._storage, self._options.staging_path, self._clock) as staging:
+        with self._staging_area(table) as staging:
             placed = self._place(source, staging.folder, table, settings)
             with self._watch.phase("plan"):
-                plan = plan_batch(self._storage, placed, self._options)
+                plan = plan_batch(table, placed, self._options)
             self._report.log_plan(plan)
             if self._request.dry_run:
                 return self._report.planned(placed, plan)
             if plan.is_empty:
                 return self._report.nothing_to_do(placed)
             return self._write(table, settings, placed, plan)
+
+    def _staging_area(self, table: TableAccess) -> StagingArea:
+        # A dry run must not take the rows of the very request away while that is at work.
+        owner = "" if self._request.dry_run else self._request.request_id
+        return StagingArea(
+            self._storage,
+            self._options.staging_path,
+            self._clock,
+            owner=owner,
+            is_first_write=not table.exists,
+        )
 
     def _access(self, config: TableConfig, *, exists: bool = True) -> TableAccess:
         if exists:
@@ -159,7 +170,18 @@ class _UpsertJob:
         if found is None:
             return None
         _LOG.info("Request %s was completed by %s before.", self._request.request_id, found[0].requested_time)
+        self._tidy(table)
         return self._report.reused(*found)
+
+    def _tidy(self, table: TableAccess) -> None:
+        """Clear what the attempt that committed had no time to clear."""
+        if self._request.dry_run:
+            return
+        try:
+            self._staging_area(table).remove_abandoned()
+            remove_traces_of_finished_writes(table)
+        except StorageError as failure:
+            _LOG.warning("Something stays behind: %s", failure)
 
     def _clear_dead_attempts(self, table: TableAccess) -> None:
         if not self._request.dry_run:
@@ -300,7 +322,7 @@ class _UpsertJob:
         }
 
     def _lock(self) -> TableLock:
-        return table_lock(self._storage, self._options)
+        return table_lock(self._storage, self._options, self._clock)
 
 
 def matches_any(partition_path: str, patterns: tuple[str, ...]) -> bool:

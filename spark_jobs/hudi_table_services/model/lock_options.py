@@ -17,7 +17,7 @@ class LockOptions:
 
     Attributes:
         provider: `hoodie.write.lock.provider`; only the file-system lock, which is also the default here.
-        folder: `hoodie.write.lock.filesystem.path`, relative to the base path.
+        folder: `hoodie.write.lock.filesystem.path`, relative to the base path, or absolute and below it.
         expire_minutes: `hoodie.write.lock.filesystem.expire`; age at which any writer's lock is taken for
             abandoned, 0 = never.
         wait_ms: `hoodie.write.lock.wait_time_ms`; longest duration of a round of attempts.

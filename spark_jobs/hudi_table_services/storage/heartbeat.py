@@ -13,6 +13,8 @@ from hudi_table_services.storage.storage import Storage
 
 _LOG = logging.getLogger(__name__)
 
+HEARTBEATS = ".hoodie/.heartbeat"
+
 DEFAULT_INTERVAL_MS = 60_000
 """``hoodie.client.heartbeat.interval_in_ms``"""
 
@@ -22,7 +24,7 @@ DEFAULT_TOLERABLE_MISSES = 2
 
 def heartbeat_path(instant_time: str) -> str:
     """Where the heartbeat of a write is, relative to the base path."""
-    return f".hoodie/.heartbeat/{instant_time}"
+    return f"{HEARTBEATS}/{instant_time}"
 
 
 class Heartbeat:
@@ -98,6 +100,11 @@ def is_heartbeat_alive(
     except ObjectNotFoundError:
         return False
     return int(clock.now().timestamp() * 1000) - refreshed_ms <= expires_after_ms
+
+
+def has_heartbeat(storage: Storage, instant_time: str) -> bool:
+    """Whether nobody has ended the write yet. One whose writer died keeps its heartbeat until it is rolled back."""
+    return storage.exists(heartbeat_path(instant_time))
 
 
 def delete_heartbeat(storage: Storage, instant_time: str) -> None:

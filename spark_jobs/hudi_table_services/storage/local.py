@@ -137,6 +137,19 @@ class LocalStorage:
                 with suppress(FileNotFoundError):
                     shutil.rmtree(full)
 
+    def delete_empty_folders(self, folder: str) -> None:
+        with translated("delete empty folder", folder):
+            while folder:
+                try:
+                    os.rmdir(self._full(folder))
+                except FileNotFoundError:
+                    pass
+                except OSError as error:
+                    if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+                        return
+                    raise
+                folder = folder.rpartition("/")[0]
+
     def make_folder(self, folder: str) -> None:
         with translated("make folder", folder):
             os.makedirs(self._full(folder), exist_ok=True)

@@ -9,10 +9,12 @@ import logging
 import threading
 import time
 import uuid
+from dataclasses import replace
 from types import TracebackType
 from typing import Protocol
 
 from hudi_table_services.errors import (
+    InvalidRequestError,
     LockNotAcquiredError,
     ObjectExistsError,
     ObjectNotFoundError,
@@ -29,6 +31,8 @@ _LOG = logging.getLogger(__name__)
 _THREAD_NAME = "hudi_table_services"
 _REFRESH_SECONDS = 20.0
 _OWN_LOCK_EXPIRES_MS = 120_000
+_RELEASE_PAUSES = (0.1, 1.0, 0.0)
+"""Seconds after each failed attempt to release."""
 
 
 class TableLock(Protocol):
@@ -99,12 +103,15 @@ class FileSystemLock:
         self._released.set()
         if self._refresher is not None:
             self._refresher.join()  # a refresh after the release would create the lock anew
-        try:
-            if self._is_ours():
-                self._storage.delete(self._path)
-        except StorageError as failure:
-            # What happened under the lock has happened; the lock expires.
-            _LOG.warning("The lock %s was not released: %s", self._path, failure)
+        for pause in _RELEASE_PAUSES:
+            try:
+                if self._is_ours():
+                    self._storage.delete(self._path)
+                return
+            except StorageError as failure:
+                # What happened under the lock has happened. Others, and this job too, wait until the lock expires.
+                _LOG.warning("The lock %s was not released: %s", self._path, failure)
+                time.sleep(pause)
 
     def verify(self) -> None:
         if not self._is_ours():
@@ -204,8 +211,26 @@ class FileSystemLock:
             return str(error)
 
 
-def table_lock(storage: Storage, options: WriteOptions) -> TableLock:
+def table_lock(storage: Storage, options: WriteOptions, clock: Clock | None = None) -> TableLock:
     """The lock that a request asks for: the file-system lock, or none where Hudi would lock within one JVM."""
     if options.lock.provider == IN_PROCESS_PROVIDER:
         return NoLock()
-    return FileSystemLock(storage, options.lock)
+    folder = _below_base_path(storage, options.lock.folder)
+    return FileSystemLock(storage, replace(options.lock, folder=folder), clock)
+
+
+def _below_base_path(storage: Storage, folder: str) -> str:
+    """The lock's folder relative to the base path; Hudi's writers name it absolutely.
+
+    Raises:
+        InvalidRequestError: it is elsewhere, where this writer could not reach it.
+    """
+    if not folder.startswith("/") and ":" not in folder:
+        return folder.strip("/")
+    for base in (storage.base_path, storage.uri):
+        if folder.startswith(base.rstrip("/") + "/"):
+            return folder[len(base.rstrip("/")) :].strip("/")
+    raise InvalidRequestError(
+        f"hoodie.write.lock.filesystem.path={folder} is not below the base path {storage.base_path}.",
+        hint="Let all writers of the table keep the lock in a folder of the table.",
+    )

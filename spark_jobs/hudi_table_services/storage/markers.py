@@ -1,5 +1,7 @@
 """Markers of one pending write: the only record of the data files it may have created."""
 
+from collections.abc import Collection
+
 from hudi_table_services.hudi_format.markers import (
     Marker,
     MarkerKind,
@@ -46,6 +48,21 @@ class MarkerStore:
     def data_files(self) -> frozenset[str]:
         """Paths of all marked data files, relative to the base path."""
         return frozenset(marker.data_file_path for marker in self.markers())
+
+    def sweep(self, keep: Collection[str] = ()) -> tuple[str, ...]:
+        """Delete marked data files that are not to be kept, each after its marker; returns those that were there.
+
+        Call it once more after the write's heartbeat is gone: tasks still at work then remove their own files.
+        """
+        swept = []
+        for marker in self.markers():
+            path = marker.data_file_path
+            if path in keep:
+                continue
+            self._storage.delete(marker_path(self._instant_time, path, marker.kind))
+            if self._storage.delete(path):
+                swept.append(path)
+        return tuple(swept)
 
     def delete(self) -> None:
         """Remove the markers; nothing can be rolled back by them afterwards."""

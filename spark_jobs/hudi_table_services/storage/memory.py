@@ -104,6 +104,9 @@ class MemoryStorage:
         for stored in self.list_files(folder):
             self.delete(stored.path)
 
+    def delete_empty_folders(self, folder: str) -> None:
+        checked_path(folder)
+
     def make_folder(self, folder: str) -> None:
         checked_path(folder)
 

@@ -116,6 +116,9 @@ class ObjectStoreStorage:
             for first in range(0, len(paths), _DELETE_BATCH):
                 obstore.delete(self.store, paths[first : first + _DELETE_BATCH])
 
+    def delete_empty_folders(self, folder: str) -> None:
+        checked_path(folder)
+
     def make_folder(self, folder: str) -> None:
         checked_path(folder)
 

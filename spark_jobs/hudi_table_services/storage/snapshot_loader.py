@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from hudi_table_services.errors import ObjectNotFoundError
-from hudi_table_services.hudi_format.commit_metadata import decode_commit_metadata
 from hudi_table_services.model.concurrent_change import ChangeKind, ConcurrentChange
 from hudi_table_services.model.data_file import BaseFile
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
@@ -104,7 +103,7 @@ class _SnapshotLoader:
 
     def metadata_of(self, instant: Instant) -> CommitMetadata:
         if instant not in self._metadata:
-            self._metadata[instant] = decode_commit_metadata(self._store.read(instant))
+            self._metadata[instant] = self._store.commit_metadata(instant)
         return self._metadata[instant]
 
 
@@ -173,7 +172,7 @@ def _undone(before: Timeline, after: Timeline) -> Iterable[ConcurrentChange]:
 
 def _changed_file_groups(store: TimelineStore, instant: Instant) -> frozenset[FileGroupId]:
     """File groups a completed write wrote or replaced."""
-    metadata = decode_commit_metadata(store.read(instant))
+    metadata = store.commit_metadata(instant)
     written = {FileGroupId(stat.partition_path, stat.file_id) for stat in metadata.write_stats}
     replaced = metadata.partition_to_replace_file_ids or {}
     return frozenset(written | {FileGroupId(path, i) for path, ids in replaced.items() for i in ids})

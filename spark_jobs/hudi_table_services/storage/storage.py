@@ -86,6 +86,9 @@ class Storage(Protocol):
     def delete_folder(self, folder: str) -> None:
         """Delete a folder with everything in it; a missing one is fine."""
 
+    def delete_empty_folders(self, folder: str) -> None:
+        """Delete the folder if it is empty, then its parents below the base path that are; never a file."""
+
     def make_folder(self, folder: str) -> None:
         """Create an empty folder where the storage has folders at all."""
 

@@ -10,16 +10,19 @@ from hudi_table_services.errors import (
     InstantExistsError,
     InstantVanishedError,
     MalformedFileNameError,
+    MalformedMetadataError,
     ObjectExistsError,
     ObjectNotFoundError,
     StorageError,
     StoragePermissionError,
     TimelineInvariantError,
 )
+from hudi_table_services.hudi_format.commit_metadata import decode_commit_metadata
 from hudi_table_services.model.instant import Action, Instant, InstantState, looks_like_instant
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TimelineLayout
 from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.storage.clock import Clock, instant_time
 from hudi_table_services.storage.paths import join_path
 from hudi_table_services.storage.storage import Storage, StoredObject
@@ -62,6 +65,23 @@ class TimelineStore:
     def read_requested(self, instant: Instant) -> bytes:
         """Content of the requested file, where plans are, whatever state the instant is in now."""
         return self.read(self._in_state(instant, InstantState.REQUESTED))
+
+    def commit_metadata(self, instant: Instant) -> CommitMetadata:
+        """What a completed write says of itself, or an inflight one of its plan.
+
+        Raises:
+            ObjectNotFoundError: there is no such file any more.
+            MalformedMetadataError: names the file.
+        """
+        content = self.read(instant)
+        try:
+            return decode_commit_metadata(content)
+        except MalformedMetadataError as error:
+            raise MalformedMetadataError(
+                f"{self.path_of(instant)}: {error.message}",
+                hint="A writer died while writing it. Restore the file from a copy, or undo the instant with Hudi's "
+                "command line; nothing is written to the table before that.",
+            ) from error
 
     def new_instant_time(self) -> str:
         """A time later than every requested and completion time of the timeline, and than any given out before."""

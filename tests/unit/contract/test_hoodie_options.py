@@ -75,7 +75,7 @@ def test_without_options_the_defaults_of_the_model_hold() -> None:
         ("hoodie.metadata.enable", "false", "metadata_enable", False),
         ("hoodie.cleaner.policy.failed.writes", "LAZY", "failed_writes_policy", FailedWritesPolicy.LAZY),
         ("hoodie.clean.failed.writes.policy", "NEVER", "failed_writes_policy", FailedWritesPolicy.NEVER),
-        ("hoodie.airflow.staging.path", "tmp/x", "staging_path", "tmp/x"),
+        ("hoodie.airflow.staging.path", ".hoodie/.aux/x/", "staging_path", ".hoodie/.aux/x"),
         ("_source", "landing", "extra_metadata", {"_source": "landing"}),
     ],
 )  # fmt: skip
@@ -376,3 +376,11 @@ def test_a_key_is_known_misspelt_or_of_a_prefix(key: str) -> None:
     if option is None and not key.startswith("_"):
         with pytest.raises(InvalidRequestError, match="Unknown option"):
             resolve({key: "1"})
+
+
+@pytest.mark.parametrize(
+    "path", ["tmp/x", ".hoodie", ".hoodie/.aux", ".hoodie/.aux/../x", "/tmp/x", ".hoodie/.aux/.bootstrap/x"]
+)
+def test_rows_are_staged_where_nobody_else_keeps_anything(path: str) -> None:
+    with pytest.raises(InvalidRequestError, match=r"below \.hoodie/\.aux"):
+        resolve({"hoodie.airflow.staging.path": path})

@@ -113,6 +113,15 @@ class StorageContract:
         storage.make_folder("a/b")
         assert list(storage.list_files()) == []
 
+    def test_empty_folders_go_and_full_ones_stay(self, storage: Storage) -> None:
+        storage.create("a/full", b"1")
+        storage.make_folder("a/b/c")
+        storage.delete_empty_folders("a/b/c")
+        storage.delete_empty_folders("a/b/c")
+        assert storage.list_folder("a").folders == ()
+        storage.delete_empty_folders("a")
+        assert [f.path for f in storage.list_files()] == ["a/full"]
+
     def test_times_are_near_now(self, storage: Storage) -> None:
         storage.create("first", b"")
         storage.create("second", b"")

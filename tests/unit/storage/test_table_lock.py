@@ -4,6 +4,7 @@ import json
 import threading
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -14,7 +15,8 @@ from hudi_table_services.model.lock_options import IN_PROCESS_PROVIDER, LockOpti
 from hudi_table_services.model.write_options import WriteOptions
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.storage.clock import SystemClock
-from hudi_table_services.storage.lock import FileSystemLock, NoLock, table_lock
+from hudi_table_services.storage.local import LocalStorage
+from hudi_table_services.storage.lock import FileSystemLock, NoLock, TableLock, table_lock
 from hudi_table_services.storage.memory import MemoryStorage
 from hudi_table_services.storage.storage import Storage
 
@@ -163,3 +165,23 @@ def test_a_request_gets_the_file_system_lock_unless_it_asks_for_none(storage: St
 def test_no_lock_locks_nothing() -> None:
     with NoLock() as lock:
         lock.verify()
+
+
+def lock_in(storage: Storage, folder: str) -> TableLock:
+    options = WriteOptions(operation=WriteOperation.UPSERT, lock=LockOptions(folder=folder))
+    return table_lock(storage, options)
+
+
+def test_hudi_names_the_folder_of_the_lock_absolutely(storage: Storage, tmp_path: Path) -> None:
+    local = LocalStorage(str(tmp_path))
+    places = [(storage, storage.uri), (local, str(tmp_path)), (local, local.uri)]
+    for place, base in places:
+        for folder in (".hoodie/locks", f"{base}/.hoodie/locks/"):
+            with lock_in(place, folder):
+                assert place.exists(".hoodie/locks/lock")
+
+
+@pytest.mark.parametrize("folder", ["/elsewhere", "s3://bucket/locks"])
+def test_a_lock_outside_of_the_table_is_refused(storage: Storage, folder: str) -> None:
+    with pytest.raises(InvalidRequestError, match=folder):
+        lock_in(storage, folder)

@@ -1,0 +1,92 @@
+"""Two jobs on one table at once: rows of both, or a conflict by name and nothing lost."""
+
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from writing import Row, TableUnderTest
+
+from hudi_table_services.contract.job_result import JobResult
+from hudi_table_services.errors import FileGroupConflictError
+from hudi_table_services.storage.local import LocalStorage
+
+OPTIMISTIC = {
+    "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
+    "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider",
+}
+OLD: list[Row] = [("a", 1, "x", 1.0), ("b", 1, "y", 1.0)]
+
+
+class HeldUp:
+    """A first writer that has written its files and waits before it commits."""
+
+    def __init__(self, table: TableUnderTest, rows: list[Row], request_id: str) -> None:
+        self.has_written, self.may_commit = threading.Event(), threading.Event()
+        storage = _storage_that_waits(table.base_path, self.has_written, self.may_commit)
+        self._pool = ThreadPoolExecutor(1)
+        self.result: Future[JobResult] = self._pool.submit(
+            table.write, rows, options=OPTIMISTIC, request_id=request_id, storage=storage
+        )
+
+    def __enter__(self) -> "HeldUp":
+        assert self.has_written.wait(60), self.result.exception(0)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.may_commit.set()
+        self._pool.shutdown()
+
+
+def _storage_that_waits(
+    base_path: Path, has_written: threading.Event, may_commit: threading.Event
+) -> LocalStorage:
+    class Waiting(LocalStorage):
+        def create(self, path: str, data: bytes) -> None:
+            # The second lock is the one under which the commit is checked and completed.
+            is_lock = path == ".hoodie/lock"
+            if is_lock and any((base_path / ".hoodie" / ".temp").rglob("*.marker.*")):
+                has_written.set()
+                may_commit.wait(60)
+            super().create(path, data)
+
+        def __reduce__(self) -> tuple[object, ...]:
+            return (LocalStorage, (self.root,))
+
+    return Waiting(str(base_path))
+
+
+@pytest.fixture(params=["6", "9"])
+def table(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -> TableUnderTest:
+    table = TableUnderTest(spark, tmp_path / "t", hoodie__write__table__version=request.param)
+    table.write(OLD)
+    return table
+
+
+def test_writers_of_different_file_groups_both_commit(table: TableUnderTest) -> None:
+    with HeldUp(table, [("a", 2, "x", 2.0)], "first") as first:
+        table.write([("b", 2, "y", 2.0)], options=OPTIMISTIC, request_id="second")
+    assert first.result.result().rows.updated == 1
+    assert table.rows() == [("a", 2, "x", 2.0), ("b", 2, "y", 2.0)]
+    assert table.leftovers() == set()
+
+
+def test_of_writers_of_one_file_group_the_later_one_is_told_and_may_try_again(table: TableUnderTest) -> None:
+    with HeldUp(table, [("a", 2, "x", 2.0), ("new", 2, "x", 2.0)], "first") as first:
+        table.write([("a", 3, "x", 3.0)], options=OPTIMISTIC, request_id="second")
+    with pytest.raises(FileGroupConflictError, match="x"):
+        first.result.result()
+    assert table.rows() == [("a", 3, "x", 3.0), ("b", 1, "y", 1.0)]
+    assert table.leftovers() == set()
+    again = table.write([("a", 2, "x", 2.0), ("new", 2, "x", 2.0)], options=OPTIMISTIC, request_id="first")
+    assert (again.rows.inserted, again.rows.older_than_stored) == (1, 1)
+    assert table.rows() == [("a", 3, "x", 3.0), ("b", 1, "y", 1.0), ("new", 2, "x", 2.0)]
+
+
+def test_a_living_writer_is_not_rolled_back(table: TableUnderTest) -> None:
+    with HeldUp(table, [("a", 2, "x", 2.0)], "first") as first:
+        pending = {name for name in table.files() if "inflight" in name}
+        table.write([("b", 2, "y", 2.0)], options=OPTIMISTIC, request_id="second")
+        assert pending <= table.files()
+    assert first.result.exception() is None
