@@ -70,6 +70,7 @@ class WriteTask:
         current: slice to merge with; None: a new file group.
         inserts: staged rows appended, in order.
         changes: routed batches of this file group.
+        expected_bytes: size that the plan expects the file to have.
     """
 
     number: int
@@ -78,6 +79,7 @@ class WriteTask:
     current: FileSlice | None
     inserts: tuple[StagedRows, ...] = ()
     changes: tuple[StagedBatch, ...] = ()
+    expected_bytes: int = 0
 
     @property
     def insert_count(self) -> int:

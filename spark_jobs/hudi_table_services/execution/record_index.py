@@ -10,6 +10,7 @@ from hudi_table_services.execution.spark_tasks import run_tasks
 from hudi_table_services.execution.stage_input import StagedInput
 from hudi_table_services.execution.staging import StagedBatch
 from hudi_table_services.execution.tagging import BaseFileRef, TagTask, find_tags
+from hudi_table_services.execution.task_groups import BYTES_OF_A_FILE
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.storage.storage import Storage
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MAX_KEYS_PER_TASK = 6_000_000
+_BYTES_OF_A_KEY = 16
+_BYTES_OF_FILE_KEYS = 4 << 20
 """Keys of one partition (or of the batch, for a global index) that one task holds in memory."""
 
 
@@ -84,11 +87,13 @@ class RecordIndex:
             slices: live file slices that may hold keys of the batch.
         """
         targets = _targets(slices) if self._lookup.searches_files else ()
+        tasks = self._tag_tasks(staged, targets)
         tagged = run_tasks(
             self._spark,
-            self._tag_tasks(staged, targets),
+            tasks,
             find_tags,
             description=f"Look up {staged.row_count} keys in {len(targets)} base files",
+            weights=[_weight(task) for task in tasks],
         )
         by_file: dict[str, list[StagedBatch]] = defaultdict(list)
         for result in tagged:
@@ -170,6 +175,12 @@ class RecordIndex:
             dropped_existing_count=sum(r.dropped_existing_count for r in routed),
             older_count=sum(r.older_count for r in routed),
         )
+
+
+def _weight(task: TagTask) -> int:
+    """Keys read on both sides; those of a base file at a guess."""
+    key_count = sum(batch.row_count for batch in task.batches)
+    return key_count * _BYTES_OF_A_KEY + len(task.base_files) * _BYTES_OF_FILE_KEYS + BYTES_OF_A_FILE
 
 
 def _targets(slices: Iterable[FileSlice]) -> tuple[BaseFileRef, ...]:

@@ -1,6 +1,6 @@
-"""Run a list of tasks on Spark, exactly one task in each Spark partition.
+"""Run a list of tasks on Spark, each group of them in a Spark partition of its own.
 
-`spark.range(n)` over n partitions holds exactly one id each, so a task reaches its executor without a shuffle,
+`spark.range(n)` over n partitions holds exactly one id each, so a group reaches its executor without a shuffle,
 under classic Spark and Spark Connect alike. Task descriptions travel in the pickled function, results come
 back as one binary cell. Spark retries a task whose error is worth a retry; an error that cannot go away
 (`retryable` false) is handed back as a value so that the driver raises the original instead of Spark's wrapping.
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 
 from hudi_table_services.errors import ExecutionFailedError, HudiTableServiceError
+from hudi_table_services.execution.task_groups import group_tasks
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -30,13 +31,16 @@ def run_tasks(
     work: Callable[[TaskT], ResultT],
     *,
     description: str,
+    weights: Sequence[int] | None = None,
 ) -> list[ResultT]:
     """Apply `work` to every task on the executors and return the results in task order.
 
     Args:
-        tasks: picklable descriptions, one Spark task each. None at all starts no Spark job.
+        tasks: picklable descriptions. None at all starts no Spark job.
         work: picklable, runs on an executor with one Arrow thread.
         description: shown as job description in the Spark UI.
+        weights: cost of each task in bytes (see `task_groups`), to put small ones together; None: each is a Spark
+            task.
 
     Raises:
         HudiTableServiceError: what `work` raised, when a retry cannot help.
@@ -44,16 +48,21 @@ def run_tasks(
     """
     if not tasks:
         return []
-    task_list = list(tasks)
+    groups = tuple((i,) for i in range(len(tasks)))
+    if weights is not None:
+        groups = group_tasks(weights, default_parallelism(spark))
+    grouped = [[(index, tasks[index]) for index in group] for group in groups]
 
     def run_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for index in batch.column(0).to_pylist():
-                yield _guarded(lambda index=index: (index, work(task_list[index])))
+            for number in batch.column(0).to_pylist():
+                yield _guarded(lambda number=number: [(index, work(task)) for index, task in grouped[number]])
 
-    frame = spark.range(0, len(task_list), 1, len(task_list)).mapInArrow(run_partition, _SPARK_RESULT_SCHEMA)
-    by_index: dict[int, ResultT] = dict(collect_results(spark, frame, description))
-    return [by_index[index] for index in range(len(task_list))]
+    frame = spark.range(0, len(grouped), 1, len(grouped)).mapInArrow(run_partition, _SPARK_RESULT_SCHEMA)
+    by_index: dict[int, ResultT] = {}
+    for results in collect_results(spark, frame, description):
+        by_index.update(results)
+    return [by_index[index] for index in range(len(tasks))]
 
 
 def map_batches(

@@ -25,7 +25,6 @@ FLUSH_BYTES = 48 << 20
 """Arrow bytes gathered in a worker before they are split by partition and written."""
 
 MAX_BATCH_ROWS = 32_768
-_SAMPLE_ROWS = 50_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +37,7 @@ class StagingSpec:
         schema: writer schema without meta columns.
         key_generator: how record keys and partition paths are made.
         parquet: encoding settings, for the sample of the record size.
-        sample_record_size: measure encoded bytes per row on the first rows of each worker.
+        sample_rows: rows of each worker on which the encoded bytes per row are measured; 0 = not measured.
     """
 
     storage: Storage
@@ -46,7 +45,7 @@ class StagingSpec:
     schema: StructType
     key_generator: KeyGeneratorConfig
     parquet: ParquetFormat
-    sample_record_size: bool = False
+    sample_rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +149,13 @@ class _Stager:
         keys = self._keys.record_keys(table)
         partition_paths = self._keys.partition_paths(table)
         table = table.append_column(pa.field(KEY_COLUMN, pa.string()), keys)
-        if self._spec.sample_record_size and not self._samples:
+        if self._spec.sample_rows and not self._samples:
             self._sample(table)
         for partition_path, part in split_by_value(table, partition_paths):
             self._write(part, partition_path)
 
     def _sample(self, table: pa.Table) -> None:
-        head = table.slice(0, _SAMPLE_ROWS)
+        head = table.slice(0, self._spec.sample_rows)
         size = encoded_bytes_per_row(head, self._spec.parquet) * head.num_rows
         self._samples.append(RecordSizeSample(head.num_rows, size))
 

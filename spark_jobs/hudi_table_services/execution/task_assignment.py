@@ -59,7 +59,7 @@ def assign_tasks(
         for bucket in sizing.buckets:
             tasks.append(_task(bucket, rank, inserts[sizing.partition_path], changes, slices, new_file_id))
             rank += bucket.insert_count
-    order = sorted(range(len(tasks)), key=lambda i: (-plan.buckets[i].expected_size_bytes, i))
+    order = sorted(range(len(tasks)), key=lambda i: (-tasks[i].expected_bytes, i))
     return [replace(tasks[position], number=number) for number, position in enumerate(order)]
 
 
@@ -92,6 +92,7 @@ def _task(
             file_id=new_file_id(),
             current=None,
             inserts=runs,
+            expected_bytes=bucket.expected_size_bytes,
         )
     group = FileGroupId(bucket.partition_path, bucket.file_id)
     return WriteTask(
@@ -101,4 +102,5 @@ def _task(
         current=slices[group],
         inserts=runs,
         changes=tuple(changes.get(group, ())),
+        expected_bytes=bucket.expected_size_bytes,
     )

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _LOG = logging.getLogger(__name__)
+_SAMPLE_ROWS_OF_NEW_TABLE = 50_000
+_SAMPLE_ROWS = 2_000
 _PADS_SMALL_FILES = (WriteOperation.UPSERT, WriteOperation.INSERT)
 
 
@@ -46,15 +48,19 @@ class PlacedBatch:
         return self.staged.row_count
 
 
-def stage_batch(source: "DataFrame", storage: Storage, folder: str, settings: WriteSettings) -> StagedInput:
+def stage_batch(
+    source: "DataFrame", storage: Storage, folder: str, settings: WriteSettings, *, is_first_write: bool
+) -> StagedInput:
     """Evaluate the input once. Raises InvalidDataError for rows that break a rule; nothing was committed."""
+    # Where there are base files they tell the record size better than the batch does.
+    sample_rows = _SAMPLE_ROWS_OF_NEW_TABLE if is_first_write else _SAMPLE_ROWS
     spec = StagingSpec(
         storage=storage,
         folder=folder,
         schema=settings.staged_schema,
         key_generator=settings.key_generator,
         parquet=settings.parquet,
-        sample_record_size=settings.operation is not WriteOperation.DELETE,
+        sample_rows=0 if settings.operation is WriteOperation.DELETE else sample_rows,
     )
     staged = stage_input(source, spec)
     _LOG.info("Staged %d rows of %d partitions", staged.row_count, len(staged.partition_paths))

@@ -24,6 +24,7 @@ from hudi_table_services.execution.record_index import RecordIndex
 from hudi_table_services.execution.source import read_source
 from hudi_table_services.execution.spark_tasks import run_tasks
 from hudi_table_services.execution.task_assignment import assign_tasks
+from hudi_table_services.execution.task_groups import BYTES_OF_A_FILE
 from hudi_table_services.hudi_format.avro_schema import to_avro_json
 from hudi_table_services.jobs.batch_placement import (
     PlacedBatch,
@@ -231,7 +232,7 @@ class _UpsertJob:
         self, source: "DataFrame", folder: str, table: TableAccess, settings: WriteSettings
     ) -> PlacedBatch:
         with self._watch.phase("stage rows"):
-            staged = stage_batch(source, self._storage, folder, settings)
+            staged = stage_batch(source, self._storage, folder, settings, is_first_write=not table.exists)
         lookup = lookup_for(self._spark, self._options, settings)
         with self._watch.phase("find rows"):
             everywhere = lookup.is_global and lookup.searches_files
@@ -290,6 +291,7 @@ class _UpsertJob:
             tasks,
             lambda task: write_file_group(job, task),
             description=f"Write {len(tasks)} file groups of {config.table_name} at {instant_time}",
+            weights=[task.expected_bytes + BYTES_OF_A_FILE for task in tasks],
         )
 
     def _replaced(self, snapshot: TableSnapshot, plan: FileSizingPlan) -> dict[str, tuple[str, ...]]:
