@@ -70,6 +70,7 @@ class SmallTable:
         *groups: FileGroupId,
         replaces: Mapping[str, tuple[str, ...]] | None = None,
         schema: str | None = SCHEMA,
+        extra: Mapping[str, str] | None = None,
     ) -> Instant:
         """Write a base file for each of the file groups and complete."""
         pending = self.begin(Action.COMMIT if replaces is None else Action.REPLACE_COMMIT)
@@ -84,7 +85,7 @@ class SmallTable:
         metadata = CommitMetadata(
             operation_type=WriteOperation.UPSERT,
             partition_to_write_stats=stats,
-            extra_metadata={"schema": schema} if schema else {},
+            extra_metadata={**({"schema": schema} if schema else {}), **(extra or {})},
             partition_to_replace_file_ids=replaces,
         )
         return self.timeline_store.complete(pending, encode_commit_metadata(metadata, self.version))

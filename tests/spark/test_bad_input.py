@@ -102,10 +102,38 @@ def test_options_that_cannot_be_obeyed(table: TableUnderTest, options: Mapping[s
         ("hoodie.table.version=6", "hoodie.table.version=7", UnsupportedTableError, "7"),
         ("hoodie.table.version=6", "hoodie.table.version=99", UnsupportedTableError, "99"),
         ("=COPY_ON_WRITE", "=MERGE_ON_READ", UnsupportedTableError, "merge-on-read"),
+        (
+            "=COPY_ON_WRITE",
+            "=COPY_ON_WRITE\nhoodie.table.partial.update.mode=IGNORE_DEFAULTS",
+            UnsupportedTableError,
+            "partial updates",
+        ),
+        (
+            "=COPY_ON_WRITE",
+            "=COPY_ON_WRITE\nhoodie.record.merge.property.hoodie.payload.delete.field=op",
+            UnsupportedTableError,
+            "rules of its own",
+        ),
+        (
+            "=COPY_ON_WRITE",
+            "=COPY_ON_WRITE\nhoodie.timeline.path=elsewhere",
+            UnsupportedTableError,
+            "elsewhere",
+        ),
         ("hoodie.table.name=t", "hoodie.table.name=u", CorruptTableError, "checksum"),
         ("hoodie.table.name=t", "hoodie.table.nam=t", CorruptTableError, "names no table"),
     ],
-    ids=["version 5", "version 7", "version 99", "merge-on-read", "checksum", "cut short"],
+    ids=[
+        "version 5",
+        "version 7",
+        "version 99",
+        "merge-on-read",
+        "partial updates",
+        "merge properties",
+        "timeline path",
+        "checksum",
+        "cut short",
+    ],
 )
 def test_tables_that_cannot_be_written(
     table: TableUnderTest, old: str, new: str, error: type[HudiTableServiceError], says: str
@@ -115,6 +143,14 @@ def test_tables_that_cannot_be_written(
     with pytest.raises(error, match=says):
         table.write(ROWS)
     assert contents(table) == before
+
+
+def test_an_ordering_field_inside_another_column(spark: SparkSession, tmp_path: Path) -> None:
+    table = TableUnderTest(spark, tmp_path / "t")
+    nested = [("a", "x", (1,))]
+    with pytest.raises(UnsupportedTableError, match="m.ts"):
+        table.write(nested, schema="k string, p string, m struct<ts:bigint>", ordering_field="m.ts")
+    assert table.files() == set()
 
 
 def test_a_table_of_another_name(table: TableUnderTest, spark: SparkSession) -> None:

@@ -7,6 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 from writing import Row, TableUnderTest
 
+from hudi_table_services.contract.job_request import UpsertRequest
 from hudi_table_services.contract.job_result import Outcome
 from hudi_table_services.errors import (
     InvalidDataError,
@@ -14,6 +15,7 @@ from hudi_table_services.errors import (
     TimelineInvariantError,
     UnsupportedTableError,
 )
+from hudi_table_services.jobs.upsert import upsert
 
 VERSIONS = ["6", "8", "9"]
 
@@ -96,6 +98,42 @@ def test_delete_partition_takes_patterns(table: TableUnderTest) -> None:
     result = table.write([], "delete_partition", options=option)
     assert (result.outcome, result.replaced_file_groups) == (Outcome.COMPLETED, 2)
     assert table.rows() == [("c", 1, "y", 1.0)]
+
+
+def test_delete_partition_needs_no_rows(spark: SparkSession, table: TableUnderTest) -> None:
+    table.write([("a", 1, "x", 1.0), ("b", 1, "y", 1.0)])
+    request = UpsertRequest(
+        base_path=str(table.base_path),
+        operation="delete_partition",
+        options={"hoodie.datasource.write.partitions.to.delete": "x"},
+    )
+    assert upsert(spark, request).replaced_file_groups == 1
+    assert table.rows() == [("b", 1, "y", 1.0)]
+
+
+def test_an_overwrite_of_the_table_by_no_rows_empties_it(table: TableUnderTest) -> None:
+    table.write(some_rows(range(6)))
+    assert table.write([], "insert_overwrite").outcome is Outcome.NOTHING_TO_DO
+    assert len(table.rows()) == 6
+    result = table.write([], "insert_overwrite_table")
+    assert (result.outcome, result.replaced_file_groups) == (Outcome.COMPLETED, 2)
+    assert table.rows() == []
+    table.write(some_rows(range(2)))
+    assert table.rows() == some_rows(range(2))
+
+
+def test_a_global_index_adds_no_second_row_where_a_key_lies_in_two_partitions(v6: TableUnderTest) -> None:
+    v6.write([("a", 1, "x", 1.0), ("a", 1, "y", 1.0)])
+    result = v6.write([("a", 2, "y", 2.0)], options={"hoodie.index.type": "GLOBAL_SIMPLE"})
+    assert v6.rows() == [("a", 2, "y", 2.0)]
+    assert (result.rows.updated, result.rows.deleted, result.rows.inserted) == (1, 1, 0)
+
+
+def test_deletes_do_not_count_as_growth(v6: TableUnderTest) -> None:
+    v6.write(some_rows(range(200)))
+    planned = v6.write(some_rows(range(100), ts=2), "delete", dry_run=True)
+    for change in (c for p in planned.partitions for c in p.rewritten):
+        assert change.expected_size_bytes <= change.size_before_bytes
 
 
 @pytest.mark.parametrize("index", ["GLOBAL_SIMPLE", "GLOBAL_BLOOM"])

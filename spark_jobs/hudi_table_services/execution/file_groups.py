@@ -30,15 +30,16 @@ from hudi_table_services.execution.staging import (
     StagedRows,
 )
 from hudi_table_services.hudi_format.markers import MarkerKind
-from hudi_table_services.hudi_format.partition_metadata import encode_partition_metadata
+from hudi_table_services.hudi_format.partition_metadata import (
+    PARTITION_METAFILE,
+    encode_partition_metadata,
+)
 from hudi_table_services.model.data_file import BaseFile, WriteToken
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.write_stat import NEW_FILE_GROUP, WriteStat
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.heartbeat import has_heartbeat
 from hudi_table_services.storage.storage import Storage
-
-PARTITION_METADATA_FILE = ".hoodie_partition_metadata"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +209,7 @@ def _base_row_count(storage: Storage, current: FileSlice | None) -> int:
 
 def _ensure_partition_metadata(job: WriteJob, partition_path: str) -> None:
     """Without this file real Hudi reads the partition as empty."""
-    path = f"{partition_path}/{PARTITION_METADATA_FILE}" if partition_path else PARTITION_METADATA_FILE
+    path = f"{partition_path}/{PARTITION_METAFILE}" if partition_path else PARTITION_METAFILE
     if job.storage.exists(path):
         return
     depth = len(partition_path.split("/")) if partition_path else 0

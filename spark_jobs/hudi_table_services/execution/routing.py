@@ -164,6 +164,7 @@ class _Router:
         if self._rules.drops_existing:
             self._dropped += len(np.unique(verdicts.rows))
             return moved
+        at_home = self._rows_at_home(staged, rows, verdicts)
         for target, hits in _by_target(verdicts):
             file = self._task.targets[target]
             kinds = np.where(deleted[hits.rows], Change.DELETE, Change.UPDATE).astype(np.int8)
@@ -175,11 +176,21 @@ class _Router:
                     *(a[~hits.loses] for a in (hits.rows, hits.targets, hits.base_rows, hits.loses))
                 )
                 kinds = np.full(len(hits.rows), Change.DELETE_ALWAYS, dtype=np.int8)
-                moved[hits.rows] = ~deleted[hits.rows]
+                moved[hits.rows] = ~deleted[hits.rows] & ~at_home[hits.rows]
             if len(hits.rows):
                 picked = rows.take(pa.array(hits.rows))
                 self._write(picked, hits.base_rows, kinds, file.partition_path, file.file_id)
         return moved
+
+    def _rows_at_home(self, staged: StagedBatch, rows: pa.RecordBatch, verdicts: _Verdicts) -> np.ndarray:
+        """Rows whose key the table holds in their own partition too: they update it there, and must not come twice."""
+        is_home = np.array(
+            [t.partition_path == staged.partition_path for t in self._task.targets], dtype=bool
+        )
+        at_home = np.zeros(rows.num_rows, dtype=bool)
+        if is_home.any():
+            at_home[verdicts.rows[is_home[verdicts.targets]]] = True
+        return at_home
 
     def _write(
         self,
@@ -194,7 +205,8 @@ class _Router:
             path = f"{self._task.folder}/routed-{uuid.uuid4().hex}.arrow"
             self._writer = StagedFileWriter(self._task.storage, path, schema)
         batch = pa.record_batch([*rows.columns, pa.array(base_rows), pa.array(kinds)], schema=schema)
-        self._writer.write(batch, partition_path, file_id)
+        delete_count = int((kinds != Change.UPDATE).sum())
+        self._writer.write(batch, partition_path, file_id, delete_count)
 
 
 def _by_target(verdicts: _Verdicts) -> Iterator[tuple[int, _Verdicts]]:

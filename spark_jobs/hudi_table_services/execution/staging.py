@@ -36,6 +36,7 @@ class StagedBatch:
         partition_path: table partition of every row.
         file_id: file group whose rows these are; None: rows that open or pad file groups (inserts).
         size_bytes: uncompressed Arrow bytes.
+        delete_count: changes among them that only take a row away.
     """
 
     path: str
@@ -45,6 +46,7 @@ class StagedBatch:
     partition_path: str
     file_id: str | None = None
     size_bytes: int = 0
+    delete_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,9 @@ class StagedFileWriter:
         self._row_count = 0
         self.batches: list[StagedBatch] = []
 
-    def write(self, batch: pa.RecordBatch, partition_path: str, file_id: str | None = None) -> None:
+    def write(
+        self, batch: pa.RecordBatch, partition_path: str, file_id: str | None = None, delete_count: int = 0
+    ) -> None:
         self._writer.write_batch(batch)
         self.batches.append(
             StagedBatch(
@@ -78,6 +82,7 @@ class StagedFileWriter:
                 partition_path=partition_path,
                 file_id=file_id,
                 size_bytes=batch.nbytes,
+                delete_count=delete_count,
             )
         )
         self._row_count += batch.num_rows

@@ -154,14 +154,22 @@ class _Incoming:
     def load(cls, task: TagTask) -> "_Incoming":
         columns = [KEY_COLUMN, *task.ordering_fields]
         reader = StagedReader(task.storage, columns)
-        parts = [pa.Table.from_batches([reader.read(batch)]) for batch in task.batches]
+        parts: list[pa.Table] = []
+        found: list[np.ndarray] = []
+        first_row = 0
+        for batch in task.batches:
+            part = reader.read(batch)
+            if task.bucket_count > 1:
+                # Batch by batch, so that no more than one bucket's keys are ever held.
+                buckets = key_buckets(part.column(KEY_COLUMN), task.bucket_count)
+                mine = np.flatnonzero(buckets == task.bucket)
+                part = part.take(pa.array(mine))
+                found.append(mine + first_row)
+            parts.append(pa.Table.from_batches([part]))
+            first_row += batch.row_count
         reader.close()
         table = pa.concat_tables(parts).combine_chunks()
-        positions = None
-        if task.bucket_count > 1:
-            buckets = key_buckets(_one_chunk(table[KEY_COLUMN]), task.bucket_count)
-            positions = np.flatnonzero(buckets == task.bucket)
-            table = table.take(pa.array(positions)).combine_chunks()
+        positions = np.concatenate(found) if found else None
         keys = _one_chunk(table[KEY_COLUMN])
         encoded = pc.dictionary_encode(keys)
         codes = encoded.indices.to_numpy(zero_copy_only=False)

@@ -21,19 +21,23 @@ from hudi_table_services.model.table_snapshot import TableSnapshot
 def workload_of(batches: Iterable[StagedBatch], batch_record_size: float | None) -> Workload:
     """Count the routed rows: inserts by partition, changes by file group."""
     inserts: dict[str, int] = defaultdict(int)
-    changes: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    changes: dict[str, dict[str, list[StagedBatch]]] = defaultdict(lambda: defaultdict(list))
     for batch in batches:
         if batch.file_id is None:
             inserts[batch.partition_path] += batch.row_count
         else:
-            changes[batch.partition_path][batch.file_id] += batch.row_count
+            changes[batch.partition_path][batch.file_id].append(batch)
     partitions = tuple(
         PartitionWorkload(
             partition_path=path,
             insert_count=inserts[path],
             updates=tuple(
-                UpdateWorkload(file_id=file_id, update_count=count)
-                for file_id, count in sorted(changes[path].items())
+                UpdateWorkload(
+                    file_id=file_id,
+                    update_count=sum(b.row_count for b in of_file),
+                    delete_count=sum(b.delete_count for b in of_file),
+                )
+                for file_id, of_file in sorted(changes[path].items())
             ),
         )
         for path in sorted({*inserts, *changes})

@@ -10,25 +10,31 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 
 from hudi_table_services.errors import (
+    CommitConflictError,
     CommitStateUnknownError,
     FileGroupConflictError,
     HudiTableServiceError,
     StorageError,
     UnsupportedTableError,
 )
+from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
 from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
 from hudi_table_services.jobs.rollback import rollback_instant
 from hudi_table_services.jobs.table_access import TableAccess, must_disable_metadata_table
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.schema import StructType
 from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import NEW_FILE_GROUP, CommitMetadata, WriteStat
 from hudi_table_services.planning.conflict_detection import find_conflict
+from hudi_table_services.planning.table_changes import refuse_changed_schema
 from hudi_table_services.storage.heartbeat import Heartbeat
 from hudi_table_services.storage.lock import TableLock
 from hudi_table_services.storage.markers import MarkerStore
-from hudi_table_services.storage.snapshot_loader import load_commit_changes
+from hudi_table_services.storage.request_identity import find_completed
+from hudi_table_services.storage.snapshot_loader import load_commit_changes, load_snapshot
 from hudi_table_services.storage.table_store import (
     disable_metadata_table,
     read_table_config,
@@ -156,12 +162,24 @@ class CommitAttempt:
                 hint="Run the request again; set hoodie.write.auto.upgrade=false in Hudi 1.x writers to keep it.",
             )
         timeline = self._store.load()
+        self._refuse_second_write(timeline)
+        refuse_changed_schema(*map(_schema_of, (self._snapshot, load_snapshot(self._table.storage, ()))))
         ours = {self._pending.requested_time} if self._pending else set()
         changes = load_commit_changes(self._store, self._snapshot.timeline, timeline, ignore=ours)
         conflict = find_conflict(changes, changed_file_groups(metadata))
         if conflict is not None:
             raise FileGroupConflictError(
                 conflict.message, hint="Nothing was committed; run the request again."
+            )
+
+    def _refuse_second_write(self, timeline: Timeline) -> None:
+        """Another attempt of this request, taken for dead, may have completed since we looked."""
+        since = timeline.since(self._snapshot.timeline)
+        found = find_completed(self._store, since, self._request_id)
+        if found is not None:
+            raise CommitConflictError(
+                f"Another attempt of request {self._request_id} completed {found[0].requested_time} during this one.",
+                hint="Nothing was committed a second time; running the request again returns that commit.",
             )
 
     def _switch_off_metadata_table(self) -> None:
@@ -182,8 +200,9 @@ class CommitAttempt:
         if self._pending is None:
             return
         try:
-            if rollback_instant(self._table, self._pending) is not None:
-                # A refresh may have brought the heartbeat back, and a task may have trusted it.
+            rollback_instant(self._table, self._pending)
+            if not any(i.is_completed for i in self._store.load().find(self.instant_time)):
+                # Another writer may have rolled this attempt back while its tasks went on writing.
                 self._stop_heartbeat()
                 self._markers.sweep()
                 self._markers.delete()
@@ -202,3 +221,7 @@ def changed_file_groups(metadata: CommitMetadata) -> frozenset[FileGroupId]:
     }
     replaced: Mapping[str, tuple[str, ...]] = metadata.partition_to_replace_file_ids or {}
     return frozenset(rewritten | {FileGroupId(p, f) for p, ids in replaced.items() for f in ids})
+
+
+def _schema_of(snapshot: TableSnapshot) -> StructType | None:
+    return from_avro_json(snapshot.schema_json) if snapshot.schema_json else None

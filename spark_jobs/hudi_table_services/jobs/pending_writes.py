@@ -3,16 +3,17 @@
 import logging
 
 from hudi_table_services.hudi_format.markers import TEMP_FOLDER
-from hudi_table_services.jobs.request_identity import belongs_to
+from hudi_table_services.hudi_format.table_service_plans import decode_rollback_metadata
 from hudi_table_services.jobs.rollback import finish_pending_rollbacks, rollback_instant
 from hudi_table_services.jobs.table_access import TableAccess
-from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_options import FailedWritesPolicy
 from hudi_table_services.storage.heartbeat import HEARTBEATS, delete_heartbeat, is_heartbeat_alive
 from hudi_table_services.storage.lock import TableLock
 from hudi_table_services.storage.markers import MarkerStore
 from hudi_table_services.storage.pending_plans import is_dead_write_candidate
+from hudi_table_services.storage.request_identity import belongs_to
 
 _LOG = logging.getLogger(__name__)
 
@@ -75,7 +76,6 @@ def remove_traces_of_finished_writes(table: TableAccess) -> None:
     pending = {instant.requested_time for instant in timeline.pending}
     for instant_time in marked:
         if instant_time.isdigit() and instant_time not in pending:
-            _LOG.info("Removing markers of %s, which is no longer pending.", instant_time)
             _remove_markers(table, timeline, instant_time)
     for stored in beating:
         # A writer starts its heartbeat a moment before it is on the timeline.
@@ -87,11 +87,30 @@ def remove_traces_of_finished_writes(table: TableAccess) -> None:
 
 
 def _remove_markers(table: TableAccess, timeline: Timeline, instant_time: str) -> None:
-    """With the files of retried tasks, if the completed write still tells which ones count."""
+    """With the marked files that do not count, as far as the timeline still tells which ones do.
+
+    A completed write names its files; those of one that was rolled back all go. Of any other, an archived one
+    perhaps, nothing is touched.
+    """
     markers = MarkerStore(table.storage, instant_time)
-    for instant in timeline.find(instant_time):
-        if instant.is_completed and instant.action.writes_data:
-            delete_heartbeat(table.storage, instant_time)
-            metadata = table.timeline_store.commit_metadata(instant)
-            markers.sweep(keep={stat.path for stat in metadata.write_stats})
+    completed = [i for i in timeline.find(instant_time) if i.is_completed and i.action.writes_data]
+    if completed:
+        keep = {stat.path for stat in table.timeline_store.commit_metadata(completed[0]).write_stats}
+    elif _was_rolled_back(table, timeline, instant_time):
+        keep = set()
+    else:
+        return
+    _LOG.info("Removing markers of %s, which is no longer pending.", instant_time)
+    delete_heartbeat(table.storage, instant_time)
+    for path in markers.sweep(keep):
+        _LOG.info("Deleted %s", path)
     markers.delete()
+
+
+def _was_rolled_back(table: TableAccess, timeline: Timeline, instant_time: str) -> bool:
+    for rollback in timeline.completed:
+        if rollback.action is Action.ROLLBACK and rollback.requested_time > instant_time:
+            undone = decode_rollback_metadata(table.timeline_store.read(rollback)).commits_rolled_back
+            if instant_time in undone:
+                return True
+    return False

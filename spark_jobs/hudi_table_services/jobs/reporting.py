@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from hudi_table_services.contract.completed_request import result_of_completed
 from hudi_table_services.contract.job_request import UpsertRequest
 from hudi_table_services.contract.job_result import (
     FileGroupChange,
@@ -105,18 +106,12 @@ class Report:
         return result
 
     def reused(self, instant: Instant, metadata: CommitMetadata) -> JobResult:
-        """Result of a request that an earlier attempt completed: counts from the commit's own metadata."""
-        stats = metadata.write_stats
+        """Result of a request that an earlier attempt completed."""
         return replace(
-            self._result(Outcome.COMPLETED, instant),
-            reused=True,
-            reason="an earlier attempt of this request completed it; nothing was written now",
-            rows=RowCounts(
-                inserted=sum(s.num_inserts for s in stats),
-                updated=sum(s.num_update_writes for s in stats),
-                deleted=sum(s.num_deletes for s in stats),
-            ),
-            replaced_file_groups=_replaced_count(metadata.partition_to_replace_file_ids),
+            result_of_completed(self._request, instant, metadata),
+            timings_s=dict(self._watch.seconds),
+            spark_application_id=application_id(self._spark),
+            warnings=self._options.warnings,
         )
 
     def partitions_deleted(

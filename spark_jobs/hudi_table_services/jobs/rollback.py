@@ -54,7 +54,6 @@ def rollback_instant(table: TableAccess, instant: Instant) -> Instant | None:
         plan = _stored_plan(table, rollback)
         if plan is not None and _undoes(plan, pending):
             return _carry_out(table, rollback, plan)
-    _keep_metadata_table_right(table, pending)
     plan = _plan(table, pending)
     rollback = store.request(Action.ROLLBACK, encode_rollback_plan(plan))
     _LOG.info("Requested rollback %s of %s", rollback.requested_time, pending.requested_time)
@@ -150,6 +149,8 @@ def _instant_in_name(name: str) -> str | None:
 
 def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Instant:
     store, started = table.timeline_store, table.clock.now()
+    if plan.instant_to_rollback is not None:
+        _keep_metadata_table_right(table, plan.instant_to_rollback.requested_time)
     doomed = files_to_delete(plan)
     if rollback.state is InstantState.REQUESTED:
         rollback = store.start(rollback)
@@ -189,25 +190,25 @@ def _remove_undone_instants(table: TableAccess, plan: RollbackPlan) -> None:
             store.remove(instant)
 
 
-def _keep_metadata_table_right(table: TableAccess, instant: Instant) -> None:
+def _keep_metadata_table_right(table: TableAccess, instant_time: str) -> None:
     """A metadata table that heard of the instant would list its files for good once the rollback completes.
 
     It is switched off if this job may do so: the table had it at the start, and was let through nevertheless.
     """
     config = read_table_config(table.storage)
     listed = config.metadata_partitions + config.inflight_metadata_partitions
-    if not listed or not _metadata_table_knows(table, instant):
+    if not listed or not _metadata_table_knows(table, instant_time):
         return
     if not (table.config.metadata_partitions or table.config.inflight_metadata_partitions):
         raise UnsupportedTableError(
-            f"The metadata table holds {instant.requested_time}, which is to be rolled back.",
+            f"The metadata table holds {instant_time}, which is to be rolled back.",
             hint="Run the request again with hoodie.metadata.enable=false to switch the metadata table off.",
         )
     disable_metadata_table(table.storage, config, table.clock)
-    _LOG.warning("Switched off the metadata table, which knows the dead write %s.", instant.requested_time)
+    _LOG.warning("Switched off the metadata table, which knows the dead write %s.", instant_time)
 
 
-def _metadata_table_knows(table: TableAccess, instant: Instant) -> bool:
+def _metadata_table_knows(table: TableAccess, instant_time: str) -> bool:
     folder = f"{METADATA_TABLE}/{table.config.table_version.layout.timeline_folder}"
     files = table.storage.list_folder(folder).files
-    return any(stored.name.startswith(instant.requested_time) for stored in files)
+    return any(stored.name.startswith(instant_time) for stored in files)

@@ -1,6 +1,6 @@
 """Open the table a job works on, and refuse by name what this release would corrupt."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hudi_table_services.errors import InvalidRequestError, UnsupportedTableError
 from hudi_table_services.model.table_config import TableConfig
@@ -9,6 +9,10 @@ from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.storage import Storage
 from hudi_table_services.storage.timeline_store import TimelineStore
+
+_PARTIAL_UPDATES = "hoodie.table.partial.update.mode"
+_MERGE_PROPERTIES = "hoodie.record.merge.property."
+_TIMELINE_PATH = "hoodie.timeline.path"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,9 +35,6 @@ class TableAccess:
 
     def load_timeline(self) -> Timeline:
         return self.timeline_store.load() if self.exists else Timeline()
-
-    def created(self) -> "TableAccess":
-        return replace(self, exists=True)
 
 
 def check_writable(config: TableConfig, table_name: str, *, metadata_enable: bool | None) -> None:
@@ -78,6 +79,15 @@ def _refused_features(config: TableConfig) -> dict[str, bool]:
         "drops partition columns from its files": config.drops_partition_columns,
         "was bootstrapped from other files": bool(config.get("hoodie.bootstrap.base.path")),
         "logs changes for CDC": config.get("hoodie.table.cdc.enabled") == "true",
+        f"merges partial updates ({_PARTIAL_UPDATES}={config.get(_PARTIAL_UPDATES)})": config.get(
+            _PARTIAL_UPDATES
+        )
+        not in (None, "", "NONE"),
+        f"merges by rules of its own ({_MERGE_PROPERTIES}*)": any(
+            key.startswith(_MERGE_PROPERTIES) for key in config.properties
+        ),
+        f"keeps its timeline at {config.get(_TIMELINE_PATH)}": config.get(_TIMELINE_PATH)
+        not in (None, "", "timeline"),
     }
 
 

@@ -25,7 +25,7 @@ from hudi_table_services.execution.source import read_source
 from hudi_table_services.execution.spark_tasks import run_tasks
 from hudi_table_services.execution.task_assignment import assign_tasks
 from hudi_table_services.execution.task_groups import BYTES_OF_A_FILE
-from hudi_table_services.hudi_format.avro_schema import to_avro_json
+from hudi_table_services.hudi_format.avro_schema import from_avro_json, to_avro_json
 from hudi_table_services.jobs.batch_placement import (
     PlacedBatch,
     lookup_for,
@@ -37,7 +37,6 @@ from hudi_table_services.jobs.batch_placement import (
 from hudi_table_services.jobs.commit_attempt import CommitAttempt
 from hudi_table_services.jobs.pending_writes import clear_pending_writes, remove_traces_of_finished_writes
 from hudi_table_services.jobs.reporting import Report
-from hudi_table_services.jobs.request_identity import REQUEST_ID_KEY, find_completed
 from hudi_table_services.jobs.staging_area import StagingArea
 from hudi_table_services.jobs.stopwatch import Stopwatch
 from hudi_table_services.jobs.table_access import TableAccess, check_writable
@@ -57,6 +56,7 @@ from hudi_table_services.planning.key_generator import (
     depends_on_existing_key,
     key_generator_config,
 )
+from hudi_table_services.planning.table_changes import partition_matches, refuse_changed_schema
 from hudi_table_services.planning.table_creation import NewTable, new_table_properties
 from hudi_table_services.planning.write_profile import (
     commit_metadata,
@@ -66,6 +66,7 @@ from hudi_table_services.planning.write_profile import (
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.factory import open_storage
 from hudi_table_services.storage.lock import TableLock, table_lock
+from hudi_table_services.storage.request_identity import REQUEST_ID_KEY, find_completed
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.storage import Storage
 from hudi_table_services.storage.table_store import create_table, find_table_config
@@ -119,6 +120,7 @@ class _UpsertJob:
         self._storage = storage
         self._clock = clock
         self._watch = Stopwatch()
+        self._schema_json: str | None = None
         self._report = Report(spark, request, options, self._watch)
 
     def run(self, source: "DataFrame | None") -> JobResult:
@@ -126,9 +128,8 @@ class _UpsertJob:
             config = find_table_config(self._storage)
             if config is not None:
                 table = self._access(config)
-                if (done := self._own_commit(table)) is not None:
+                if (done := self._finish_own_commit(table)) is not None:
                     return done
-                self._clear_dead_attempts(table)
             settings = self._settings(config, source)
         if config is None:
             table = self._access(self._new_config(settings), exists=False)
@@ -145,7 +146,7 @@ class _UpsertJob:
             self._report.log_plan(plan)
             if self._request.dry_run:
                 return self._report.planned(placed, plan)
-            if plan.is_empty:
+            if plan.is_empty and not self._empties_table(placed):
                 return self._report.nothing_to_do(placed)
             return self._write(table, settings, placed, plan)
 
@@ -165,9 +166,20 @@ class _UpsertJob:
             check_writable(config, self._request.table_name, metadata_enable=self._options.metadata_enable)
         return TableAccess(storage=self._storage, clock=self._clock, config=config, exists=exists)
 
-    def _own_commit(self, table: TableAccess) -> JobResult | None:
-        """Result of the commit an earlier attempt of this request completed; None: there is none."""
-        found = find_completed(table.timeline_store, table.load_timeline(), self._request.request_id)
+    def _finish_own_commit(self, table: TableAccess) -> JobResult | None:
+        """Result of the commit that an earlier attempt of this request completed; None: there is none.
+
+        An attempt that still runs may complete while we look, so the timeline is asked again once it can not any more.
+        """
+        before = table.load_timeline()
+        done = self._own_commit(table, before)
+        if done is not None:
+            return done
+        self._clear_dead_attempts(table)
+        return self._own_commit(table, table.load_timeline().since(before))
+
+    def _own_commit(self, table: TableAccess, timeline: Timeline) -> JobResult | None:
+        found = find_completed(table.timeline_store, timeline, self._request.request_id)
         if found is None:
             return None
         _LOG.info("Request %s was completed by %s before.", self._request.request_id, found[0].requested_time)
@@ -191,6 +203,7 @@ class _UpsertJob:
 
     def _settings(self, config: TableConfig | None, source: "DataFrame | None") -> WriteSettings:
         schema_json = load_snapshot(self._storage, ()).schema_json if config is not None else None
+        self._schema_json = schema_json
         batch_schema = schema_from_spark_json(source.schema.jsonValue()) if source is not None else _NO_ROWS
         key_generator = self._key_generator(config)
         return derive_settings(self._options, config, schema_json, key_generator, batch_schema)
@@ -238,6 +251,7 @@ class _UpsertJob:
             everywhere = lookup.is_global and lookup.searches_files
             whole_table = everywhere or self._options.operation is WriteOperation.INSERT_OVERWRITE_TABLE
             snapshot = self._snapshot(table, None if whole_table else staged.partition_paths)
+            refuse_changed_schema(_parsed(self._schema_json), _parsed(snapshot.schema_json))
             index = RecordIndex(self._spark, self._storage, folder, lookup)
             placed = place_rows(index, staged, snapshot, lookup)
         refuse_duplicates(placed, self._options)
@@ -248,12 +262,19 @@ class _UpsertJob:
             return TableSnapshot(config=table.config, timeline=Timeline())
         return load_snapshot(self._storage, partitions)
 
+    def _empties_table(self, placed: PlacedBatch) -> bool:
+        """An overwrite of the table by no rows leaves no rows; one of partitions that no row names leaves them all."""
+        is_overwrite = self._options.operation is WriteOperation.INSERT_OVERWRITE_TABLE
+        return is_overwrite and bool(placed.snapshot.all_slices)
+
     def _write(
         self, table: TableAccess, settings: WriteSettings, placed: PlacedBatch, plan: FileSizingPlan
     ) -> JobResult:
         if not table.exists:
             create_table(self._storage, table.config.properties, self._clock)
             table = replace(table, exists=True)
+            created = replace(placed.snapshot, schema_json=table.config.create_schema_json)
+            placed = replace(placed, snapshot=created)
         replaces = self._options.operation in _REPLACES
         action = Action.REPLACE_COMMIT if replaces else Action.COMMIT
         extra = self._extra_metadata(table.config, settings)
@@ -302,7 +323,8 @@ class _UpsertJob:
     def _delete_partitions(self, table: TableAccess, settings: WriteSettings) -> JobResult:
         """Replace all file groups of the partitions by nothing."""
         snapshot = load_snapshot(self._storage)
-        partitions = [p for p in snapshot.partitions if matches_any(p, self._options.partitions_to_delete)]
+        patterns = self._options.partitions_to_delete
+        partitions = [p for p in snapshot.partitions if partition_matches(p, patterns)]
         replaced = replaced_file_ids(snapshot, partitions)
         if not replaced or self._request.dry_run:
             return self._report.partitions_deleted(snapshot, replaced, None)
@@ -327,8 +349,5 @@ class _UpsertJob:
         return table_lock(self._storage, self._options, self._clock)
 
 
-def matches_any(partition_path: str, patterns: tuple[str, ...]) -> bool:
-    """Whether a partition is named; ``*`` stands for any text, as in Hudi's delete_partition."""
-    from fnmatch import fnmatchcase
-
-    return any(fnmatchcase(partition_path, pattern.replace("[", "[[]")) for pattern in patterns)
+def _parsed(schema_json: str | None) -> StructType | None:
+    return from_avro_json(schema_json) if schema_json else None

@@ -67,7 +67,9 @@ def derive_settings(
     table = from_avro_json(table_schema_json) if table_schema_json else None
     ordering_fields, merge_mode = _merging(options, config)
     deletes = options.operation is WriteOperation.DELETE
-    _require_columns(batch, key_generator, () if deletes else ordering_fields)
+    _refuse_nested_ordering(ordering_fields)
+    if options.operation is not WriteOperation.DELETE_PARTITION:
+        _require_columns(batch, key_generator, () if deletes else ordering_fields)
     writer_schema = _writer_schema(options, config, table, batch)
     combine_fields = tuple(f for f in ordering_fields if f in batch.names)
     by_event_time = merge_mode is RecordMergeMode.EVENT_TIME_ORDERING and not deletes
@@ -143,6 +145,15 @@ def _merging(options: WriteOptions, config: TableConfig | None) -> tuple[tuple[s
             hint="Give --ordering-field (hoodie.datasource.write.precombine.field).",
         )
     return ordering, mode
+
+
+def _refuse_nested_ordering(ordering_fields: tuple[str, ...]) -> None:
+    for name in ordering_fields:
+        if "." in name:
+            raise UnsupportedTableError(
+                f"The ordering field {name!r} is inside another column, which this release does not compare.",
+                hint="Order by a column of its own, or write the table with Hudi.",
+            )
 
 
 def _require_columns(

@@ -16,7 +16,7 @@ class LockOptions:
     """Settings of the table lock.
 
     Attributes:
-        provider: `hoodie.write.lock.provider`; only the file-system lock, which is also the default here.
+        provider: `hoodie.write.lock.provider`; the file-system lock is taken for Hudi's in-process lock too.
         folder: `hoodie.write.lock.filesystem.path`, relative to the base path, or absolute and below it.
         expire_minutes: `hoodie.write.lock.filesystem.expire`; age at which any writer's lock is taken for
             abandoned, 0 = never.

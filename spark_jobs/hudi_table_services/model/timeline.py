@@ -43,19 +43,10 @@ class Timeline:
         """Hudi's "commits timeline": completed commit, deltacommit and replacecommit instants."""
         return tuple(i for i in self.completed if i.action.writes_data)
 
-    @property
-    def latest_completed_write(self) -> Instant | None:
-        """The completed write that became visible last; None: nothing was ever written."""
-        return max(self.completed_writes, key=lambda i: i.visible_from, default=None)
-
-    @property
-    def first_requested_time(self) -> str | None:
-        """Instants before it were archived, and archived write instants are complete."""
-        return self.instants[0].requested_time if self.instants else None
-
-    def contains(self, instant: Instant) -> bool:
-        """Whether the instant is present in exactly this state."""
-        return instant in self.instants
+    def since(self, before: "Timeline") -> "Timeline":
+        """Instants, or states of instants, that were not there before."""
+        known = set(before.instants)
+        return Timeline(tuple(i for i in self.instants if i not in known))
 
     def find(self, requested_time: str) -> tuple[Instant, ...]:
         return tuple(i for i in self.instants if i.requested_time == requested_time)

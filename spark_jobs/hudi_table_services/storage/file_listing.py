@@ -3,11 +3,9 @@
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
+from hudi_table_services.hudi_format.partition_metadata import PARTITION_METAFILE
 from hudi_table_services.storage.paths import join_path
 from hudi_table_services.storage.storage import FolderListing, Storage, StoredObject
-
-PARTITION_METADATA_FILE = ".hoodie_partition_metadata"
-"""Hudi takes a folder for a partition by this file; some tables give it the base files' extension."""
 
 _THREADS = 8
 
@@ -36,4 +34,4 @@ def list_partitions(
 
 
 def _is_partition(listing: FolderListing) -> bool:
-    return any(stored.name.startswith(PARTITION_METADATA_FILE) for stored in listing.files)
+    return any(stored.name.startswith(PARTITION_METAFILE) for stored in listing.files)

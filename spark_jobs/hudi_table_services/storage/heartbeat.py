@@ -43,6 +43,7 @@ class Heartbeat:
         self._content = owner.encode()
         self._interval_seconds = interval_ms / 1000
         self._stopping = threading.Event()
+        self._is_removed = False
         self._thread = threading.Thread(target=self._refresh, name=f"heartbeat-{instant_time}", daemon=True)
 
     def start(self) -> None:
@@ -52,12 +53,12 @@ class Heartbeat:
 
     def stop(self) -> None:
         """Remove the heartbeat. Stopping twice, or before the start, is fine."""
-        if self._stopping.is_set():
-            return
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
-        self._storage.delete(self._path)
+        if not self._is_removed:
+            self._storage.delete(self._path)
+            self._is_removed = True
 
     def __enter__(self) -> "Heartbeat":
         self.start()
@@ -74,6 +75,9 @@ class Heartbeat:
     def _refresh(self) -> None:
         while not self._stopping.wait(self._interval_seconds):
             try:
+                if not self._storage.exists(self._path):
+                    _LOG.warning("Another writer ended this write: the heartbeat %s is gone.", self._path)
+                    return
                 self._storage.write(self._path, self._content)
             except StorageError as error:
                 _LOG.warning("The heartbeat %s was not refreshed: %s", self._path, error)

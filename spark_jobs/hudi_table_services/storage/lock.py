@@ -20,7 +20,7 @@ from hudi_table_services.errors import (
     ObjectNotFoundError,
     StorageError,
 )
-from hudi_table_services.model.lock_options import IN_PROCESS_PROVIDER, LockOptions
+from hudi_table_services.model.lock_options import LockOptions
 from hudi_table_services.model.write_options import WriteOptions
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.paths import join_path
@@ -49,24 +49,6 @@ class TableLock(Protocol):
 
     def verify(self) -> None:
         """Raises LockNotAcquiredError if another writer took the lock away. Ask right before committing."""
-
-
-class NoLock:
-    """For a table with a single writer."""
-
-    def __enter__(self) -> "NoLock":
-        return self
-
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        return
-
-    def verify(self) -> None:
-        return
 
 
 class FileSystemLock:
@@ -212,9 +194,7 @@ class FileSystemLock:
 
 
 def table_lock(storage: Storage, options: WriteOptions, clock: Clock | None = None) -> TableLock:
-    """The lock that a request asks for: the file-system lock, or none where Hudi would lock within one JVM."""
-    if options.lock.provider == IN_PROCESS_PROVIDER:
-        return NoLock()
+    """The file-system lock, also where a request names Hudi's lock within one JVM: that would not hold here."""
     folder = _below_base_path(storage, options.lock.folder)
     return FileSystemLock(storage, replace(options.lock, folder=folder), clock)
 

@@ -50,16 +50,16 @@ class MarkerStore:
         return frozenset(marker.data_file_path for marker in self.markers())
 
     def sweep(self, keep: Collection[str] = ()) -> tuple[str, ...]:
-        """Delete marked data files that are not to be kept, each after its marker; returns those that were there.
+        """Delete marked data files that are not to be kept; returns those that were there. The markers stay.
 
-        Call it once more after the write's heartbeat is gone: tasks still at work then remove their own files.
+        Call it once more after the write's heartbeat is gone: tasks that end later remove their own files, and a
+        rollback can still go by the markers if it comes to that.
         """
         swept = []
         for marker in self.markers():
             path = marker.data_file_path
             if path in keep:
                 continue
-            self._storage.delete(marker_path(self._instant_time, path, marker.kind))
             if self._storage.delete(path):
                 swept.append(path)
         return tuple(swept)

@@ -30,7 +30,7 @@ def test_of_several_states_of_an_instant_the_most_advanced_counts(states: list[I
     for kept in timeline:
         ranks = [state.state.rank for state in states if state.identity == kept.identity]
         assert kept.state.rank == max(ranks)
-        assert timeline.contains(kept)
+        assert kept in states
 
 
 @given(st.lists(STATES, max_size=20))
@@ -40,7 +40,6 @@ def test_instants_are_in_order_of_request_and_either_pending_or_completed(states
     assert times == sorted(times)
     assert {*timeline.pending, *timeline.completed} == set(timeline)
     assert not {*timeline.pending} & {*timeline.completed}
-    assert timeline.first_requested_time == min(times, default=None)
 
 
 def test_a_finished_compaction_is_the_commit_of_its_plan() -> None:
@@ -49,18 +48,18 @@ def test_a_finished_compaction_is_the_commit_of_its_plan() -> None:
     assert Timeline.of([planned, finished]).instants == (finished,)
 
 
-def test_the_latest_write_is_the_one_that_completed_last() -> None:
-    long_running = instant(0, Action.COMMIT, completed=4)
-    short = instant(1, Action.DELTA_COMMIT, completed=2)
-    clean = instant(3, Action.CLEAN, completed=4)
-    timeline = Timeline.of([long_running, short, clean])
-    assert timeline.latest_completed_write == long_running
-    assert timeline.completed_writes == (long_running, short)
+def test_writes_are_told_from_other_actions() -> None:
+    commit, delta = instant(0, Action.COMMIT, completed=4), instant(1, Action.DELTA_COMMIT, completed=2)
+    timeline = Timeline.of([commit, delta, instant(3, Action.CLEAN, completed=4)])
+    assert timeline.completed_writes == (commit, delta)
+    assert Timeline().completed_writes == ()
 
 
-def test_an_empty_timeline_has_no_latest_write() -> None:
-    assert Timeline().latest_completed_write is None
-    assert Timeline().first_requested_time is None
+@given(st.lists(STATES, max_size=20), st.lists(STATES, max_size=20))
+def test_what_is_new_since_an_earlier_look(before: list[Instant], later: list[Instant]) -> None:
+    first, second = Timeline.of(before), Timeline.of([*before, *later])
+    assert {*second.since(first), *first} >= {*second}
+    assert not {*second.since(first)} & {*first}
 
 
 def test_instants_are_found_by_their_time() -> None:

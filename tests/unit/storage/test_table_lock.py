@@ -16,7 +16,7 @@ from hudi_table_services.model.write_options import WriteOptions
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.local import LocalStorage
-from hudi_table_services.storage.lock import FileSystemLock, NoLock, TableLock, table_lock
+from hudi_table_services.storage.lock import FileSystemLock, TableLock, table_lock
 from hudi_table_services.storage.memory import MemoryStorage
 from hudi_table_services.storage.storage import Storage
 
@@ -155,16 +155,11 @@ def test_options_out_of_bounds_are_named(key: str, value: str) -> None:
         LockOptions.of({f"hoodie.write.lock.{key}": value})
 
 
-def test_a_request_gets_the_file_system_lock_unless_it_asks_for_none(storage: Storage) -> None:
+def test_a_request_gets_the_file_system_lock_also_for_hudis_lock_within_one_jvm(storage: Storage) -> None:
     options = WriteOptions(operation=WriteOperation.UPSERT)
     assert isinstance(table_lock(storage, options), FileSystemLock)
     in_process = replace(options, lock=LockOptions(provider=IN_PROCESS_PROVIDER))
-    assert isinstance(table_lock(storage, in_process), NoLock)
-
-
-def test_no_lock_locks_nothing() -> None:
-    with NoLock() as lock:
-        lock.verify()
+    assert isinstance(table_lock(storage, in_process), FileSystemLock)
 
 
 def lock_in(storage: Storage, folder: str) -> TableLock:

@@ -1,0 +1,32 @@
+"""The result of a request that an earlier attempt completed, told by the commit it left."""
+
+from collections.abc import Mapping
+
+from hudi_table_services.contract.job_request import UpsertRequest
+from hudi_table_services.contract.job_result import JobResult, Outcome, RowCounts
+from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.write_stat import CommitMetadata
+
+
+def result_of_completed(request: UpsertRequest, instant: Instant, metadata: CommitMetadata) -> JobResult:
+    """Counts from the commit's own metadata; how files looked before it is not known any more."""
+    stats = metadata.write_stats
+    replaced: Mapping[str, tuple[str, ...]] = metadata.partition_to_replace_file_ids or {}
+    return JobResult(
+        request_id=request.request_id,
+        outcome=Outcome.COMPLETED,
+        operation=metadata.operation_type.value.lower(),
+        table_name=request.table_name,
+        base_path=request.base_path,
+        reused=True,
+        reason="an earlier attempt of this request completed it; nothing was written now",
+        action=instant.action.value,
+        instant_time=instant.requested_time,
+        completion_time=instant.completion_time,
+        rows=RowCounts(
+            inserted=sum(stat.num_inserts for stat in stats),
+            updated=sum(stat.num_update_writes for stat in stats),
+            deleted=sum(stat.num_deletes for stat in stats),
+        ),
+        replaced_file_groups=sum(len(file_ids) for file_ids in replaced.values()),
+    )
