@@ -1,8 +1,8 @@
 # Each target does its own set-up, on a machine that has git, make and Python 3.11; a second run finds it done.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install check format lock demo bench archive clean
-.PHONY: test test-unit test-spark test-spark35 test-conformance test-e2e
+.PHONY: help install check format lock demo demo-airflow airflow bench archive clean
+.PHONY: test test-unit test-spark test-spark35 test-airflow test-airflow-stack test-conformance test-e2e
 
 PYTEST_ARGS ?=
 PYTEST       = -m pytest $(PYTEST_ARGS)
@@ -11,7 +11,7 @@ WITH_JAVA    = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-install: .venv/.ready .venv-judges/.ready ## Make both environments: .venv (Spark 4.3), .venv-judges (Spark 3.5, Delta)
+install: .venv/.ready .venv-judges/.ready ## Make both environments: .venv (Airflow 3.3, Spark 4.2), .venv-judges (Spark 3.5, Delta)
 	@$(WITH_JAVA) echo "Ready: .venv, .venv-judges, Java in $$JAVA_HOME"
 
 .venv/.ready: locks/spark.txt pyproject.toml
@@ -30,16 +30,22 @@ format: .venv/.ready ## Format the sources and mend what ruff can mend
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
 
-test: test-unit test-spark test-spark35 test-e2e test-conformance ## Run every group of tests
+test: test-unit test-spark test-spark35 test-airflow test-e2e test-conformance ## Run every group of tests
 
 test-unit: .venv/.ready ## Tests without Spark, under 30 s
 	.venv/bin/python $(PYTEST) tests/unit
 
-test-spark: .venv/.ready ## Tests of the execution layer and the jobs on Spark 4.3
+test-spark: .venv/.ready ## Tests of the execution layer and the jobs on Spark 4.2
 	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/spark
 
 test-spark35: .venv-judges/.ready ## The same tests on Spark 3.5, but for crashes of the driver, where Spark plays no part
 	$(WITH_JAVA) .venv-judges/bin/python $(PYTEST) tests/spark --ignore tests/spark/test_job_crashes.py
+
+test-airflow: .venv/.ready ## The provider in Airflow, with real Spark under the operator
+	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/airflow --ignore tests/airflow/stack
+
+test-airflow-stack: .venv/.ready ## The provider in Airflow's four processes: backfills, kills, restarts (not part of test)
+	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/airflow/stack
 
 test-e2e: .venv/.ready ## Whole jobs as their users run them: spark-submit, a standalone master, kill -9
 	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/e2e
@@ -49,6 +55,12 @@ test-conformance: .venv/.ready .venv-judges/.ready ## Real Hudi 1.2.0 and 0.15.0
 
 demo: .venv/.ready ## A month of real flights, one upsert a day, into well-sized files
 	@$(WITH_JAVA) .venv/bin/python scripts/demo.py
+
+demo-airflow: .venv/.ready ## Two weeks of them as a backfill in a real Airflow (6 minutes)
+	@$(WITH_JAVA) .venv/bin/python scripts/demo_airflow.py
+
+airflow: .venv/.ready ## The demo's Airflow with its UI, until Ctrl-C
+	@$(WITH_JAVA) .venv/bin/python scripts/run_airflow.py
 
 bench: .venv-judges/.ready ## Side by side with Hudi 1.2.0, Delta and plain Parquet (half an hour)
 	$(WITH_JAVA) .venv-judges/bin/python benchmarks/run.py

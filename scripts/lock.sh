@@ -14,5 +14,5 @@ lock() {
     --no-emit-index-url --custom-compile-command "make lock" --output-file "locks/$name.txt" --extra engine --group dev "$@"
 }
 
-lock spark --group spark "$@"
+lock spark --extra airflow --group spark "$@"
 lock judges --group judges --group bench "$@"

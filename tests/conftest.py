@@ -17,6 +17,7 @@ TESTS = Path(__file__).parent
 GROUPS = {
     "unit": "no Spark, no network, no sleep",
     "spark": "the engine on a local Spark session",
+    "airflow": "the provider in a real Airflow; tests/airflow/stack with its four processes",
     "e2e": "whole jobs in processes of their own",
     "conformance": "other implementations of Hudi judge our tables",
 }

@@ -73,7 +73,7 @@ def deliveries(flights: pa.Table, day_count: int) -> list[Delivery]:
     arriving: list[Delivery] = []
     for number in range(day_count):
         day = FIRST_DAY + timedelta(days=number)
-        arriving.append(Delivery(name=f"{day}", day=day, rows=_rows_of(flights, day)))
+        arriving.append(Delivery(name=f"{day}", day=day, rows=rows_of(flights, day, day)))
         if number % 12 == 9:
             arriving.append(_correction(flights, day - timedelta(days=6)))
     if day_count > 20:
@@ -92,13 +92,29 @@ def final_rows(arriving: list[Delivery]) -> pa.Table:
     return pa.concat_tables(latest.values())
 
 
-def _rows_of(flights: pa.Table, day: date) -> pa.Table:
-    return flights.filter(pc.equal(flights[DAY], pa.scalar(day, pa.date32()))).combine_chunks()
+def rows_of(flights: pa.Table, first: date, last: date) -> pa.Table:
+    """Flights of these days, both included."""
+    days = flights[DAY]
+    wanted = pc.and_(
+        pc.greater_equal(days, pa.scalar(first, pa.date32())),
+        pc.less_equal(days, pa.scalar(last, pa.date32())),
+    )
+    return flights.filter(wanted).combine_chunks()
+
+
+def na_as_null(flights: pa.Table) -> pa.Table:
+    """The file's NA in text columns as null, as a reader with ``nullValue=NA`` takes it."""
+    for number, field in enumerate(flights.schema):
+        if pa.types.is_string(field.type):
+            values = flights.column(number)
+            known = pc.if_else(pc.equal(values, "NA"), pa.scalar(None, pa.string()), values)
+            flights = flights.set_column(number, field.name, known)
+    return flights
 
 
 def _correction(flights: pa.Table, day: date) -> Delivery:
     """The whole day again: every fifth flight arrived later than first told, and has revision 1."""
-    rows = _rows_of(flights, day)
+    rows = rows_of(flights, day, day)
     chosen = pa.array([number % _EVERY == 0 for number in range(rows.num_rows)])
     later = pc.if_else(chosen, pc.add(rows["arr_delay"], CORRECTED_MINUTES), rows["arr_delay"])
     revision = pc.if_else(chosen, pa.scalar(1, pa.int32()), rows[REVISION])
@@ -108,7 +124,7 @@ def _correction(flights: pa.Table, day: date) -> Delivery:
 
 
 def _resent(flights: pa.Table, day: date) -> Delivery:
-    return Delivery(name=f"{day}-resent", day=day, rows=_rows_of(flights, day), note="old file again")
+    return Delivery(name=f"{day}-resent", day=day, rows=rows_of(flights, day, day), note="old file again")
 
 
 def _highest_revision(rows: pa.Table) -> int:

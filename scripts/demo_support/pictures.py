@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from demo_support.backfill import Day
 from demo_support.loading import Load, Sizes
 from demo_support.reading import DataFile, DayCheck
+from hudi_table_services.contract.job_result import JobResult
 
 WIDTH = 100
 _BAR_WIDTH = 56
@@ -25,7 +27,16 @@ def bar(value: float, full: float, width: int = _BAR_WIDTH) -> str:
 
 def load_line(load: Load) -> str:
     """What one commit did: rows, files padded, files opened."""
-    rows = load.result.rows
+    return _commit_line(f"{load.delivery.day:%a %d %b}  {load.delivery.note}", load.result, load.seconds)
+
+
+def day_line(day: Day) -> str:
+    """The same of one run of the DAG."""
+    return _commit_line(f"{day.day:%a %d %b}", day.result, day.seconds)
+
+
+def _commit_line(label: str, result: JobResult, seconds: float) -> str:
+    rows = result.rows
     changes = [
         text
         for text in (
@@ -35,13 +46,12 @@ def load_line(load: Load) -> str:
         )
         if text
     ]
-    label = f"{load.delivery.day:%a %d %b}  {load.delivery.note}"
-    return f"  {label:<28}{', '.join(changes) or 'no change':<26}{_files(load):<34}{load.seconds:5.1f} s"
+    return f"  {label:<28}{', '.join(changes) or 'no change':<26}{_files(result):<34}{seconds:5.1f} s"
 
 
-def _files(load: Load) -> str:
+def _files(result: JobResult) -> str:
     parts = []
-    for partition in load.result.partitions:
+    for partition in result.partitions:
         for change in partition.padded:
             before, after = _kib(change.size_before_bytes), _kib(change.size_after_bytes or 0)
             parts.append(f"padded {before} → {after} KiB")
@@ -78,14 +88,14 @@ def file_bars(files: Sequence[DataFile], sizes: Sizes) -> Iterator[str]:
             yield f"  {filled}▏{_kib(file.size_bytes):>5} KiB {file.row_count:>7,} rows  {file.name[:8]}"
 
 
-def record_size_lines(loads: Sequence[Load], files: Sequence[DataFile]) -> Iterator[str]:
+def record_size_lines(results: Sequence[JobResult], files: Sequence[DataFile]) -> Iterator[str]:
     """Per partition: the first and the last estimate, and the true bytes per row of the files as they are."""
     yield f"  {'partition':<12}{'first estimate':>16}{'last estimate':>16}{'truth':>12}{'last is off by':>18}"
     for partition in sorted({file.partition_path for file in files}):
         estimates = [
             report.record_size_bytes
-            for load in loads
-            for report in load.result.partitions
+            for result in results
+            for report in result.partitions
             if report.partition_path == partition and (report.padded or report.opened)
         ]
         members = [file for file in files if file.partition_path == partition]
@@ -95,7 +105,7 @@ def record_size_lines(loads: Sequence[Load], files: Sequence[DataFile]) -> Itera
             yield f"  {partition:<12}{estimates[0]:>14.1f} B{estimates[-1]:>14.1f} B{truth:>10.1f} B{off:>17.1%}"
 
 
-def last_estimate_source(loads: Sequence[Load]) -> str:
+def last_estimate_source(results: Sequence[JobResult]) -> str:
     """Where the last estimate came from, in the engine's words."""
-    texts = [report.record_size for load in loads for report in load.result.partitions if report.record_size]
+    texts = [report.record_size for result in results for report in result.partitions if report.record_size]
     return texts[-1] if texts else "no estimate was needed"

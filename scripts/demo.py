@@ -4,7 +4,6 @@ Exit code 1 when the table does not hold exactly what the source says.
 """
 
 import argparse
-import shutil
 import sys
 import time
 from collections.abc import Sequence
@@ -15,10 +14,10 @@ sys.path.insert(0, str(ROOT / "spark_jobs"))
 
 from demo_support import pictures  # noqa: E402 - the engine is found only after the line above
 from demo_support.flights import Delivery, deliveries, final_rows, load_flights  # noqa: E402
+from demo_support.folders import fresh_folder  # noqa: E402
 from demo_support.loading import Load, Loader, ScriptFailedError, Sizes  # noqa: E402
 from demo_support.reading import check_days, commit_count, data_files  # noqa: E402
 
-MARKER = ".made-by-the-demo"
 MAX_DAYS = 365
 SIZES = Sizes(max_file_bytes=128 << 10, small_file_limit_bytes=112 << 10)
 
@@ -27,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Load, check, show. Returns the exit code."""
     options = _parser().parse_args(arguments)
     started = time.perf_counter()
-    output = _fresh_folder(options.output)
+    output = fresh_folder(options.output)
     arriving = deliveries(load_flights(), options.days)
     loader = Loader(output, SIZES)
     try:
@@ -84,8 +83,8 @@ def _show_files(table: Path, loads: Sequence[Load]) -> None:
     print(pictures.heading("Files by partition; a full bar is the maximum file size"))
     print("\n".join(pictures.file_bars(files, SIZES)))
     print(pictures.heading("Bytes per row: what the planner reckoned with, against the files"))
-    print("\n".join(pictures.record_size_lines(loads, files)))
-    print(f"  the last estimate: {pictures.last_estimate_source(loads)}")
+    print("\n".join(pictures.record_size_lines([load.result for load in loads], files)))
+    print(f"  the last estimate: {pictures.last_estimate_source([load.result for load in loads])}")
 
 
 def _show_next_steps(table: Path, last: Delivery) -> None:
@@ -103,18 +102,6 @@ def _show_next_steps(table: Path, last: Delivery) -> None:
   Every flag of the job:            .venv/bin/python spark_jobs/upsert_with_sizing.py --help
   The tests, real Hudi among them:  make test
   Side by side with Hudi 1.2.0:     make bench""")
-
-
-def _fresh_folder(output: Path) -> Path:
-    """Empty the output folder, but only one that an earlier demo made."""
-    output = output.resolve()
-    if output.exists() and any(output.iterdir()):
-        if not (output / MARKER).exists():
-            sys.exit(f"{output} holds files that the demo did not make; name another folder with --output.")
-        shutil.rmtree(output)
-    output.mkdir(parents=True, exist_ok=True)
-    (output / MARKER).touch()
-    return output
 
 
 def _day_count(text: str) -> int:

@@ -1,0 +1,110 @@
+"""Where a table is and how to reach it, from arguments and connections; errors name what is missing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from airflow.providers.common.compat.sdk import AirflowNotFoundException, BaseHook, Connection
+
+from airflow_hudi_provider.exceptions import HudiTaskRefusedError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableLocation:
+    """Result of `locate_table`.
+
+    Attributes:
+        base_path: URI or absolute path of the table.
+        storage_options: credentials and endpoint of its object store; never shown.
+        spark_conn_id, result_base_path: what the connection says; empty: nothing.
+    """
+
+    base_path: str
+    storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    spark_conn_id: str = ""
+    result_base_path: str = ""
+
+
+def locate_table(
+    base_path: str | None, hudi_conn_id: str | None, storage_conn_id: str | None
+) -> TableLocation:
+    """Arguments before connection. A relative base path is a folder below the connection's.
+
+    Raises:
+        HudiTaskRefusedError: a connection does not exist or has another type, or there is no base path.
+    """
+    hudi = None if hudi_conn_id is None else find_connection(hudi_conn_id, "hudi_conn_id", ("hudi",))
+    extra = {} if hudi is None else hudi.extra_dejson
+    storage_id = storage_conn_id or extra.get("storage_conn_id") or ""
+    return TableLocation(
+        base_path=_base_path(base_path, hudi),
+        storage_options=storage_options(storage_id) if storage_id else {},
+        spark_conn_id=extra.get("spark_conn_id") or "",
+        result_base_path=extra.get("result_base_path") or "",
+    )
+
+
+def find_connection(conn_id: str, argument: str, types: tuple[str, ...] = ()) -> Connection:
+    """The connection. Airflow's own Spark hook takes a missing one for YARN, its S3 hook for the real cloud.
+
+    Raises:
+        HudiTaskRefusedError: there is none, or it is of none of the types.
+    """
+    try:
+        connection = BaseHook.get_connection(conn_id)
+    except AirflowNotFoundException:
+        raise HudiTaskRefusedError(
+            f"There is no connection {conn_id!r} ({argument}). Create it under Admin → Connections, or by the "
+            f"environment variable AIRFLOW_CONN_{conn_id.upper()}."
+        ) from None
+    if types and connection.conn_type not in types:
+        raise HudiTaskRefusedError(
+            f"Connection {conn_id!r} ({argument}) is of type {connection.conn_type!r}, not {' or '.join(types)}."
+        )
+    return connection
+
+
+def _base_path(argument: str | None, hudi: Connection | None) -> str:
+    if argument is not None and not argument.strip():
+        raise HudiTaskRefusedError("base_path is empty once its template is rendered.")
+    root = (hudi.host or "").rstrip("/") if hudi is not None else ""
+    path = (argument or "").strip()
+    if path.startswith("/") or ":/" in path:
+        return path
+    if root and path:
+        return f"{root}/{path}"
+    if root:
+        return root
+    if path:
+        raise HudiTaskRefusedError(
+            f"base_path={path!r} is relative. Give a URI or an absolute path, or hudi_conn_id with a base path."
+        )
+    raise HudiTaskRefusedError(
+        "There is no base path: give the argument base_path, or hudi_conn_id of a connection that has one."
+    )
+
+
+_AWS_EXTRAS = {
+    "region_name": "aws_region",
+    "endpoint_url": "aws_endpoint",
+    "aws_session_token": "aws_session_token",
+}
+
+
+def storage_options(conn_id: str) -> dict[str, str]:
+    """Settings of the object store from a connection.
+
+    Connections of type ``aws`` are translated; of others the extra holds the settings under obstore's names.
+    """
+    connection = find_connection(conn_id, "storage_conn_id")
+    extra = connection.extra_dejson
+    if connection.conn_type != "aws":
+        return {key: str(value) for key, value in extra.items() if value not in (None, "")}
+    options = {
+        "aws_access_key_id": connection.login or extra.get("aws_access_key_id"),
+        "aws_secret_access_key": connection.password or extra.get("aws_secret_access_key"),
+        **{name: extra.get(key) for key, name in _AWS_EXTRAS.items()},
+    }
+    found = {name: str(value) for name, value in options.items() if value}
+    if found.get("aws_endpoint", "").startswith("http:"):
+        found["allow_http"] = "true"
+    return found

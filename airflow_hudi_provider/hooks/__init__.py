@@ -1,0 +1,1 @@
+"""Access to Hudi tables without Spark."""

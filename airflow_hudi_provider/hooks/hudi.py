@@ -1,0 +1,147 @@
+"""Look at a Hudi table from a worker, the triggerer or a callback, without Spark."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import BaseHook
+
+from airflow_hudi_provider.connection import TableLocation, locate_table
+from airflow_hudi_provider.instant_query import InstantQuery, QueryAnswer, look, parse_moment
+from hudi_table_services.errors import TableNotFoundError
+
+if TYPE_CHECKING:
+    from hudi_table_services.model.instant import Instant
+    from hudi_table_services.model.table_config import TableConfig
+    from hudi_table_services.model.table_snapshot import TableSnapshot
+    from hudi_table_services.model.timeline import Timeline
+    from hudi_table_services.model.write_stat import CommitMetadata
+    from hudi_table_services.storage.storage import Storage
+    from hudi_table_services.storage.timeline_store import TimelineStore
+
+
+class HudiHook(BaseHook):
+    """One Hudi table: its properties, timeline, file slices.
+
+    Every method reads storage anew. What cannot be read raises `hudi_table_services.errors`.
+
+    :param base_path: URI or absolute path of the table; relative: below the connection's base path.
+    :param hudi_conn_id: connection of type ``hudi``; None: ``base_path`` says it all.
+    :param storage_conn_id: connection with credentials of the object store; None: the one that the connection names.
+    """
+
+    conn_name_attr = "hudi_conn_id"
+    default_conn_name = "hudi_default"
+    conn_type = "hudi"
+    hook_name = "Apache Hudi"
+
+    def __init__(
+        self,
+        base_path: str | None = None,
+        *,
+        hudi_conn_id: str | None = None,
+        storage_conn_id: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._arguments = (base_path, hudi_conn_id, storage_conn_id)
+
+    @cached_property
+    def location(self) -> TableLocation:
+        """Where the table is. Raises HudiTaskRefusedError if arguments and connection do not say it."""
+        return locate_table(*self._arguments)
+
+    @cached_property
+    def storage(self) -> "Storage":
+        """The table's storage. Raises InvalidRequestError for a scheme that is not supported."""
+        from hudi_table_services.storage.factory import open_storage
+
+        return open_storage(self.location.base_path, self.location.storage_options)
+
+    def get_conn(self) -> "Storage":
+        return self.storage
+
+    def find_table_config(self) -> "TableConfig | None":
+        """Properties of the table; None: there is nothing at the base path yet."""
+        from hudi_table_services.storage.table_store import find_table_config
+
+        return find_table_config(self.storage)
+
+    def table_config(self) -> "TableConfig":
+        """Properties of the table. Raises TableNotFoundError."""
+        config = self.find_table_config()
+        if config is None:
+            raise TableNotFoundError(
+                f"There is no Hudi table at {self.location.base_path}.", hint="Check the base path."
+            )
+        return config
+
+    def timeline(self) -> "Timeline":
+        """All instants of the active timeline. Raises TableNotFoundError."""
+        return self._timeline_store().load()
+
+    def snapshot(self, *partitions: str) -> "TableSnapshot":
+        """Live file slices with the timeline; of these partitions only where some are named."""
+        from hudi_table_services.storage.snapshot_loader import load_snapshot
+
+        return load_snapshot(self.storage, partitions or None)
+
+    def instants(self, query: InstantQuery) -> QueryAnswer:
+        """Completed instants that fit. Raises TableNotFoundError."""
+        return look(self._timeline_store(), query)
+
+    def instant_time_of(self, moment: str) -> str:
+        """An ISO date and time as the instant time of this table's zone; an instant time stays as it is."""
+        from hudi_table_services.storage.clock import instant_text
+
+        parsed = parse_moment(moment)
+        return parsed if isinstance(parsed, str) else instant_text(parsed, self.table_config())
+
+    def find_request(self, request_id: str) -> "tuple[Instant, CommitMetadata] | None":
+        """The completed write of a request; None: there is no table, or no such write on its active timeline."""
+        from hudi_table_services.storage.request_identity import find_completed
+
+        if self.find_table_config() is None:
+            return None
+        store = self._timeline_store()
+        return find_completed(store, store.load(), request_id)
+
+    def pending_of_request(self, request_id: str) -> "tuple[Instant, ...]":
+        """Writes that this request began and did not complete."""
+        from hudi_table_services.storage.request_identity import belongs_to
+
+        if self.find_table_config() is None:
+            return ()
+        store = self._timeline_store()
+        pending = [i for i in store.load().pending if i.action.writes_data]
+        return tuple(i for i in pending if belongs_to(store, self.storage, i, request_id))
+
+    def table_picture(self) -> str:
+        """The live files by partition as bars, and the latest instants: plain text for a task log."""
+        from airflow_hudi_provider.table_picture import draw_table
+
+        return draw_table(self.snapshot())
+
+    def test_connection(self) -> tuple[bool, str]:
+        try:
+            config = self.find_table_config()
+        except Exception as error:
+            return False, str(error)
+        if config is None:
+            return True, f"{self.location.base_path} can be read; there is no table yet."
+        return True, f"Table {config.table_name}, version {int(config.table_version)}."
+
+    def _timeline_store(self) -> "TimelineStore":
+        from hudi_table_services.storage.clock import SystemClock
+        from hudi_table_services.storage.timeline_store import TimelineStore
+
+        return TimelineStore(self.storage, self.table_config(), SystemClock())
+
+    @classmethod
+    def get_ui_field_behaviour(cls) -> Mapping[str, Any]:
+        """For Airflow 3.1, which does not read the form from the provider information."""
+        return {
+            "hidden_fields": ["port", "login", "password", "schema"],
+            "relabeling": {"host": "Base path"},
+            "placeholders": {"host": "s3://lake/flights, or the folder of several tables"},
+        }

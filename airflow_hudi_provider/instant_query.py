@@ -1,0 +1,180 @@
+"""Which completed instants a task waits for, and what it tells of them. No Airflow in here."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+from hudi_table_services.errors import InvalidRequestError, ObjectNotFoundError
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
+
+if TYPE_CHECKING:
+    from hudi_table_services.storage.timeline_store import TimelineStore
+
+DESCRIBED_INSTANTS = 50
+"""The latest ones are told in detail, so that an XCom stays small however long a table was not looked at."""
+
+DESCRIBED_PARTITIONS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstantQuery:
+    """What an instant must be like to count.
+
+    Attributes:
+        after: instant time; those visible later count. Empty: all of the active timeline.
+        actions: Hudi's names (``commit``, ``replacecommit``, ``clean``, …); empty: those that write rows.
+        operations: operation types of writes (``upsert``, ``cluster``, …); empty: any.
+        partitions: partition paths of which a write must have touched at least one; empty: any.
+        min_count: as many must have completed.
+
+    Raises:
+        InvalidRequestError: an action or operation that Hudi does not have, or a count below 1.
+    """
+
+    after: str = ""
+    actions: tuple[str, ...] = ()
+    operations: tuple[str, ...] = ()
+    partitions: tuple[str, ...] = ()
+    min_count: int = 1
+
+    def __post_init__(self) -> None:
+        _require_known("action", self.actions, [action.value for action in Action])
+        _require_known(
+            "operation", self.operations, [operation.value.lower() for operation in WriteOperation]
+        )
+        if self.min_count < 1:
+            raise InvalidRequestError(f"min_count is {self.min_count}, it must be at least 1.")
+
+    @property
+    def needs_metadata(self) -> bool:
+        return bool(self.operations or self.partitions)
+
+    def takes_action(self, instant: Instant) -> bool:
+        """Whether a completed instant's action and time fit."""
+        wanted = instant.action.value in self.actions if self.actions else instant.action.writes_data
+        return wanted and instant.visible_from > self.after
+
+    def takes_metadata(self, metadata: CommitMetadata | None) -> bool:
+        """Whether a write's operation and partitions fit."""
+        if metadata is None:
+            return not self.needs_metadata
+        if self.operations and metadata.operation_type.value.lower() not in self.operations:
+            return False
+        return not self.partitions or bool(touched_partitions(metadata) & set(self.partitions))
+
+
+def _require_known(what: str, given: Sequence[str], known: Sequence[str]) -> None:
+    for name in given:
+        if name not in known:
+            raise InvalidRequestError(f"There is no {what} {name!r}.", hint=f"Known: {', '.join(known)}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenInstant:
+    """A completed instant, as XComs tell it.
+
+    Attributes:
+        partitions: touched by a write, at most `DESCRIBED_PARTITIONS` of them.
+    """
+
+    requested_time: str
+    completion_time: str | None
+    action: str
+    operation: str | None = None
+    partitions: tuple[str, ...] = ()
+    rows_written: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryAnswer:
+    """What a look at the timeline gave.
+
+    Attributes:
+        count: instants that fit.
+        until: the latest time at which one of them became visible; the next query's ``after``. Empty: none fits.
+        instants: the latest of them, oldest first.
+    """
+
+    count: int
+    after: str
+    until: str
+    instants: tuple[SeenInstant, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        document = asdict(self)
+        return {
+            **document,
+            "instants": [{**i, "partitions": list(i["partitions"])} for i in document["instants"]],
+        }
+
+
+def touched_partitions(metadata: CommitMetadata) -> set[str]:
+    """Partitions that a write added to, rewrote or replaced."""
+    return {*metadata.partition_to_write_stats, *(metadata.partition_to_replace_file_ids or {})}
+
+
+def look(store: "TimelineStore", query: InstantQuery) -> QueryAnswer:
+    """Completed instants that fit, in order of becoming visible.
+
+    Raises:
+        CorruptTableError: a completed instant has zero bytes or cannot be read; it is named.
+    """
+    fitting = [i for i in store.load().completed if query.takes_action(i)]
+    fitting.sort(key=lambda i: (i.visible_from, i.requested_time))
+    if query.needs_metadata:
+        fitting = [i for i in fitting if query.takes_metadata(_metadata(store, i))]
+    return QueryAnswer(
+        count=len(fitting),
+        after=query.after,
+        until=fitting[-1].visible_from if fitting else "",
+        instants=tuple(_seen(store, instant) for instant in fitting[-DESCRIBED_INSTANTS:]),
+    )
+
+
+def _metadata(store: "TimelineStore", instant: Instant) -> CommitMetadata | None:
+    """Of a write; None for other actions, and for one archived this moment."""
+    if not instant.action.writes_data:
+        return None
+    try:
+        return store.commit_metadata(instant)
+    except ObjectNotFoundError:
+        return None
+
+
+def _seen(store: "TimelineStore", instant: Instant) -> SeenInstant:
+    metadata = _metadata(store, instant)
+    plain = SeenInstant(
+        requested_time=instant.requested_time,
+        completion_time=instant.completion_time,
+        action=instant.action.value,
+    )
+    if metadata is None:
+        return plain
+    return SeenInstant(
+        requested_time=plain.requested_time,
+        completion_time=plain.completion_time,
+        action=plain.action,
+        operation=metadata.operation_type.value.lower(),
+        partitions=tuple(sorted(touched_partitions(metadata)))[:DESCRIBED_PARTITIONS],
+        rows_written=sum(s.num_inserts + s.num_update_writes for s in metadata.write_stats),
+    )
+
+
+def parse_moment(text: str) -> datetime | str:
+    """An instant time (digits) as it is, or an ISO date and time as an aware datetime.
+
+    Raises:
+        InvalidRequestError: it is neither.
+    """
+    text = text.strip()
+    if text.isdigit() and 14 <= len(text) <= 20:
+        return text
+    try:
+        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        raise InvalidRequestError(
+            f"after={text!r} is neither an instant time (20130101120000000) nor an ISO date and time."
+        ) from None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc)

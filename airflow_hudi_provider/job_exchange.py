@@ -1,0 +1,80 @@
+"""Where a task puts its request and finds the job's result."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from urllib.parse import quote
+
+from hudi_table_services.contract.job_request import UpsertRequest
+from hudi_table_services.contract.job_result import JobResult
+from hudi_table_services.errors import HudiTableServiceError, ObjectNotFoundError
+
+
+class JobExchange:
+    """Request and result documents of one submission; a context manager that removes what it put on the worker.
+
+    Args:
+        folder_uri: folder that worker and driver both reach, needed where the driver runs on a cluster. Its names stay
+            the same over retries, since a retry may take up a driver that is still running.
+            Empty: a private folder of this worker.
+        place: dag, run, task and map index.
+        storage_options: of the folder's storage.
+    """
+
+    def __init__(self, folder_uri: str, place: tuple[str, ...], storage_options: Mapping[str, str]) -> None:
+        self._temporary = None if folder_uri else Path(tempfile.mkdtemp(prefix="airflow-hudi-"))
+        names = "/".join(quote(name, safe="") for name in place)
+        self._root = str(self._temporary) if self._temporary else f"{folder_uri.rstrip('/')}/{names}"
+        self._storage_options = storage_options if folder_uri else {}
+        self.problem = ""
+        """Why there is no result, once `read_result` gave none."""
+
+    def __enter__(self) -> "JobExchange":
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+
+    @property
+    def request_uri(self) -> str:
+        return f"{self._root}/request.json"
+
+    @property
+    def result_uri(self) -> str:
+        return f"{self._root}/result.json"
+
+    def put_request(self, request: UpsertRequest) -> None:
+        """Write the document; it may hold credentials, and on the worker nobody else can read it."""
+        self._storage().write("request.json", request.to_json().encode())
+        if self._temporary is not None:
+            os.chmod(self._temporary / "request.json", 0o600)
+
+    def read_result(self, request_id: str) -> JobResult | None:
+        """The result of this request; None, with `problem` set, if there is none that can be trusted."""
+        try:
+            result = JobResult.from_json(self._storage().read("result.json").decode())
+        except ObjectNotFoundError:
+            self.problem = f"The job wrote no result document ({self.result_uri})."
+        except (HudiTableServiceError, UnicodeDecodeError) as error:
+            self.problem = f"The result document {self.result_uri} cannot be read: {error}"
+        else:
+            if result.request_id == request_id:
+                return result
+            self.problem = (
+                f"The result document {self.result_uri} is of another request, {result.request_id}."
+            )
+        return None
+
+    def _storage(self):  # type: ignore[no-untyped-def]
+        from hudi_table_services.storage.factory import open_storage
+
+        return open_storage(self._root, self._storage_options)

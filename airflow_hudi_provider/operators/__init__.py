@@ -1,0 +1,1 @@
+"""Tasks that submit a table service to Spark."""

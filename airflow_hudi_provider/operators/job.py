@@ -1,0 +1,330 @@
+"""Submit a job to Spark and let the table's timeline judge it: what all table services have in common."""
+
+import json
+import time
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.providers.common.compat.sdk import AirflowSkipException
+
+from airflow_hudi_provider.connection import TableLocation, find_connection, locate_table
+from airflow_hudi_provider.engine_files import engine_archive, script_path
+from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
+from airflow_hudi_provider.hooks.hudi import HudiHook
+from airflow_hudi_provider.job_exchange import JobExchange
+from airflow_hudi_provider.processes import end_processes
+from airflow_hudi_provider.spark_environment import (
+    prepare_environment,
+    refuse_standalone_cluster_mode,
+    spark_master,
+)
+from airflow_hudi_provider.task_log import SparkLogSorter, log_result
+from hudi_table_services.contract.completed_request import result_of_completed
+from hudi_table_services.contract.job_request import UpsertRequest
+from hudi_table_services.contract.job_result import JobResult, Outcome
+from hudi_table_services.errors import HudiTableServiceError
+
+if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import Context
+
+OnRerun = Literal["reuse", "write_again"]
+OnEmpty = Literal["succeed", "skip", "fail"]
+
+_DEFAULT_SPARK_CONN_ID = "spark_default"
+_XCOM_PARTITIONS = 50
+_KILL_GRACE_SECONDS = 3.0
+
+
+class HudiJobOperator(SparkSubmitOperator):
+    """Base of the operators; see `UpsertWithSizingOperator` for the parameters."""
+
+    script: ClassVar[str]
+    """Name of the job script."""
+
+    template_fields: Sequence[str] = (
+        *SparkSubmitOperator.template_fields,
+        "base_path",
+        "hudi_conn_id",
+        "storage_conn_id",
+        "spark_conn_id",
+        "result_base_path",
+        "hudi_options",
+    )
+    template_fields_renderers: ClassVar[dict[str, str]] = {"conf": "json", "hudi_options": "json"}
+    ui_color = "#c8e6f0"
+
+    def __init__(
+        self,
+        *,
+        base_path: str | None = None,
+        hudi_conn_id: str | None = None,
+        storage_conn_id: str | None = None,
+        spark_conn_id: str | None = None,
+        result_base_path: str | None = None,
+        hudi_options: Mapping[str, Any] | None = None,
+        on_rerun: OnRerun = "reuse",
+        dry_run: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        kwargs.setdefault("name", f"hudi {kwargs.get('task_id', '')}")
+        super().__init__(**kwargs)
+        if base_path is None and hudi_conn_id is None:
+            raise ValueError(f"{self.task_id}: give base_path or hudi_conn_id.")
+        if on_rerun not in ("reuse", "write_again"):
+            raise ValueError(f"{self.task_id}: on_rerun={on_rerun!r} must be 'reuse' or 'write_again'.")
+        self.base_path = base_path
+        self.hudi_conn_id = hudi_conn_id
+        self.storage_conn_id = storage_conn_id
+        self.spark_conn_id = spark_conn_id
+        self.result_base_path = result_base_path
+        self.hudi_options = hudi_options
+        self.on_rerun = on_rerun
+        self.dry_run_only = dry_run
+        self._table: HudiHook | None = None
+        self._request_id = ""
+
+    @abstractmethod
+    def build_request(self, location: TableLocation, request_id: str, result_uri: str) -> UpsertRequest:
+        """The job's request from the rendered arguments. Raises InvalidRequestError."""
+
+    @abstractmethod
+    def when_empty(self) -> OnEmpty:
+        """What a job that had nothing to do means for the task."""
+
+    def execute(self, context: "Context") -> dict[str, Any]:
+        """Look whether the request is done, submit it if not, and judge by the timeline."""
+        self._refuse_empty_interval(context)
+        location = locate_table(self.base_path, self.hudi_conn_id, self.storage_conn_id)
+        self._table = HudiHook(location.base_path, storage_conn_id=self._storage_conn_id())
+        self._request_id = self._identity(context)
+        self.log.info("Request %s on %s", self._request_id, location.base_path)
+        try:
+            result = self._look_before() or self._submit(context, location)
+        except HudiTableServiceError as error:
+            raise _task_error(error.kind, str(error), error.retryable) from error
+        log_result(self.log, result)
+        return self._finish(context, result)
+
+    def _storage_conn_id(self) -> str | None:
+        if self.storage_conn_id or self.hudi_conn_id is None:
+            return self.storage_conn_id
+        return find_connection(self.hudi_conn_id, "hudi_conn_id").extra_dejson.get("storage_conn_id")
+
+    def _identity(self, context: "Context") -> str:
+        """The same for every try of this task in this run, so that no try writes what another one wrote.
+
+        ``write_again``: each clearing of the task begins a new identity; retries by Airflow itself do not.
+        """
+        ti = context["ti"]
+        place = "/".join(self._place(context))
+        generation = max(0, (ti.max_tries or 0) - (self.retries or 0))
+        return f"{place}#{generation}" if self.on_rerun == "write_again" and generation else place
+
+    @staticmethod
+    def _place(context: "Context") -> tuple[str, ...]:
+        ti = context["ti"]
+        map_index = getattr(ti, "map_index", -1)
+        return (ti.dag_id, ti.run_id, ti.task_id, *(() if map_index in (None, -1) else (str(map_index),)))
+
+    def _refuse_empty_interval(self, context: "Context") -> None:
+        start, end = context.get("data_interval_start"), context.get("data_interval_end")
+        if self._uses_interval and start is not None and start == end:
+            raise HudiTaskRefusedError(
+                f"The data interval of this run is empty: it begins and ends at {start}. Templates with "
+                "data_interval_start and data_interval_end need a schedule with intervals, such as "
+                "schedule=CronDataIntervalTimetable('0 0 * * *', timezone='UTC') instead of a cron text."
+            )
+
+    @property
+    def _uses_interval(self) -> bool:
+        return False
+
+    def _look_before(self) -> JobResult | None:
+        """Result of an earlier try that committed and could not say so."""
+        if self.dry_run_only:
+            return None
+        return self._committed(self._planned_request())
+
+    def _planned_request(self) -> UpsertRequest:
+        assert self._table is not None  # noqa: S101 - set by execute
+        return self.build_request(self._table.location, self._request_id, "")
+
+    def _committed(self, request: UpsertRequest) -> JobResult | None:
+        assert self._table is not None  # noqa: S101 - set by execute
+        found = self._table.find_request(request.request_id)
+        return None if found is None else result_of_completed(request, *found)
+
+    def _submit(self, context: "Context", location: TableLocation) -> JobResult:
+        folder = self._prepare_spark(location)
+        with JobExchange(folder, self._place(context), location.storage_options) as exchange:
+            request = self.build_request(location, self._request_id, exchange.result_uri)
+            exchange.put_request(request)
+            self.application = str(script_path(self.script))
+            self.application_args = ["--request", exchange.request_uri]
+            self.py_files = ",".join(filter(None, [self.py_files, str(engine_archive())]))
+            failure = self._run_spark(context)
+            result = exchange.read_result(request.request_id)
+            if result is None:
+                self.log.warning("%s", exchange.problem)
+            return self._judge(request, result, failure, exchange.problem)
+
+    def _prepare_spark(self, location: TableLocation) -> str:
+        """Check what can be checked before submitting; returns the folder for documents, empty in client mode."""
+        conn_id = self.spark_conn_id or location.spark_conn_id or _DEFAULT_SPARK_CONN_ID
+        connection = find_connection(conn_id, "spark_conn_id")
+        self._conn_id = conn_id
+        master = spark_master(connection)
+        deploy_mode = self._deploy_mode or connection.extra_dejson.get("deploy-mode") or "client"
+        refuse_standalone_cluster_mode(master, deploy_mode)
+        variables = {key: str(value) for key, value in (self.env_vars or {}).items()}
+        found = prepare_environment(master, self._spark_binary, variables, self.conf or {})
+        if found.binary is not None:
+            self._spark_binary = found.binary
+        if found.variables:
+            self.env_vars = {**found.variables, **variables}
+        if deploy_mode != "cluster":
+            return ""
+        folder = self.result_base_path or location.result_base_path
+        if not folder:
+            raise HudiTaskRefusedError(
+                "deploy_mode=cluster needs result_base_path, a folder that worker and cluster both reach: give the "
+                "argument, or set it in the connection of type hudi."
+            )
+        return folder
+
+    def _run_spark(self, context: "Context") -> Exception | None:
+        """Run spark-submit to its end; its failure is returned, since the timeline decides."""
+        try:
+            super().execute(context)
+        except Exception as error:
+            return error
+        finally:
+            if self._sorter is not None:
+                self._sorter.close()
+            pipe = getattr(self._submit_process(), "stdout", None)
+            if pipe is not None:
+                pipe.close()
+        self._forget_external_id(context)
+        return None
+
+    _sorter: SparkLogSorter | None = None
+
+    def _get_hook(self) -> SparkSubmitHook:
+        hook = super()._get_hook()
+        self._sorter = SparkLogSorter(hook.log)
+        hook._log = self._sorter
+        return hook
+
+    def _forget_external_id(self, context: "Context") -> None:
+        """Without this a cleared task of a cluster-mode job takes the old driver's success for its own."""
+        store = context.get("task_state_store")
+        if store is not None:
+            store.delete(self.external_id_key)
+
+    def _judge(
+        self, request: UpsertRequest, result: JobResult | None, failure: Exception | None, problem: str
+    ) -> JobResult:
+        committed = None if request.dry_run else self._committed(request)
+        failed = failure is not None or result is None or result.outcome is Outcome.FAILED
+        if not failed and result is not None:
+            if result.outcome is Outcome.COMPLETED and committed is None:
+                raise HudiTaskError(
+                    f"Spark succeeded and the job says that it completed {result.instant_time}, but no completed "
+                    f"instant of the timeline carries request {request.request_id}. "
+                    "Nothing can be said about the rows; look at .hoodie before running again."
+                )
+            return result
+        if committed is not None:
+            self.log.warning(
+                "The commit %s is on the timeline, so the task succeeds, although %s",
+                committed.instant_time,
+                failure or problem or "the job says that it failed.",
+            )
+            return result if result is not None and result.outcome is Outcome.COMPLETED else committed
+        if result is not None and result.error is not None:
+            error = result.error
+            raise _task_error(error.kind, f"{error.message} {error.hint}".strip(), error.retryable)
+        if failure is not None:
+            raise HudiTaskError(f"{failure} {problem} Nothing was committed.") from failure
+        raise HudiTaskError(
+            f"spark-submit ended with success, but nothing was committed. {problem} The job may have been stopped "
+            "before it began; see Spark's lines above."
+        )
+
+    def _finish(self, context: "Context", result: JobResult) -> dict[str, Any]:
+        document = xcom_of(result)
+        events = context.get("outlet_events")
+        for outlet in self.outlets if events is not None else ():
+            events[outlet].extra = {"hudi": event_of(result)}
+        if result.outcome is Outcome.NOTHING_TO_DO and self.when_empty() != "succeed":
+            reason = f"Nothing to do: {result.reason}"
+            raise (
+                AirflowSkipException(reason) if self.when_empty() == "skip" else HudiTaskRefusedError(reason)
+            )
+        return document
+
+    def on_kill(self) -> None:
+        """End spark-submit and all its children, and say what the timeline holds. Airflow allows five seconds."""
+        deadline = time.monotonic() + _KILL_GRACE_SECONDS
+        process = self._submit_process()
+        if process is not None:
+            end_processes(process.pid, deadline)
+        if self._hook is not None:
+            super().on_kill()
+        self._tell_what_is_left()
+
+    def _submit_process(self) -> Any:
+        """The Popen of spark-submit, which Airflow's hook keeps to itself; None: there is none."""
+        return getattr(self._hook, "_submit_sp", None)
+
+    def _tell_what_is_left(self) -> None:
+        if self._table is None:
+            return
+        try:
+            committed = self._table.find_request(self._request_id)
+            pending = self._table.pending_of_request(self._request_id)
+        except Exception as error:
+            self.log.warning("The timeline was not read after the kill: %s", error)
+            return
+        if committed is not None:
+            self.log.warning(
+                "Killed after %s was completed: the rows are in the table.", committed[0].requested_time
+            )
+        elif pending:
+            times = ", ".join(instant.requested_time for instant in pending)
+            self.log.warning(
+                "Killed while %s was pending: readers see the table as it was. Clear the task to do it again; the next "
+                "write rolls the pending one back.",
+                times,
+            )
+        else:
+            self.log.warning("Killed before anything was begun: the table is as it was.")
+
+
+def _task_error(kind: str, text: str, retryable: bool) -> Exception:
+    message = f"{kind}: {text}"
+    return HudiTaskError(message) if retryable else HudiTaskRefusedError(message)
+
+
+def xcom_of(result: JobResult) -> dict[str, Any]:
+    """The result document as plain JSON values, with the first partitions only: XComs are rows of a database."""
+    document: dict[str, Any] = json.loads(result.to_json())
+    document["partition_count"] = len(result.partitions)
+    document["partitions"] = document["partitions"][:_XCOM_PARTITIONS]
+    return document
+
+
+def event_of(result: JobResult) -> dict[str, Any]:
+    """What an asset event tells: enough to read exactly what this task wrote."""
+    return {
+        "outcome": result.outcome.value,
+        "reused": result.reused,
+        "instant_time": result.instant_time,
+        "completion_time": result.completion_time,
+        "operation": result.operation,
+        "rows": json.loads(result.to_json())["rows"],
+        "partitions": [partition.partition_path for partition in result.partitions[:_XCOM_PARTITIONS]],
+    }

@@ -1,0 +1,202 @@
+"""Write rows into a Hudi table and keep its files at their right size."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from airflow_hudi_provider.connection import TableLocation
+from airflow_hudi_provider.operators.job import HudiJobOperator, OnEmpty
+from hudi_table_services.contract.hoodie_options import resolve_options
+from hudi_table_services.contract.job_request import SourceSpec, UpsertRequest
+from hudi_table_services.contract.known_options import find_option
+from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError
+
+_INTERVAL_TEMPLATE = re.compile(r"\{[{%][^}]*\bdata_interval_(start|end)\b")
+
+
+class UpsertWithSizingOperator(HudiJobOperator):
+    """Upsert, insert or delete the rows of a source in a copy-on-write Hudi table, on Spark.
+
+    The job fills small files before it opens new ones, so that files reach ``max_file_size``. The same task in the same
+    run never writes twice, however often it is retried or cleared. Returns the result document.
+
+    .. seealso:: docs/airflow.md
+
+    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
+    :param hudi_conn_id: connection of type ``hudi``: base path, Spark and storage connection. (templated)
+    :param table_name: needed to create the table; else checked against its name. (templated)
+    :param operation: ``upsert``, ``insert``, ``bulk_insert``, ``delete``, ``insert_overwrite``,
+        ``insert_overwrite_table`` or ``delete_partition``. (templated)
+    :param source_path: file, folder or glob that Spark reads. (templated)
+    :param source_format: data source of Spark. (templated)
+    :param source_options: options of Spark's reader. (templated)
+    :param source_sql: query over the source, whose view is called ``source``. (templated)
+    :param record_key: columns that identify a record. (templated)
+    :param partition_by: partition columns; none: not partitioned. (templated)
+    :param ordering_field: of two versions of a record the one with the larger value wins. (templated)
+    :param max_file_size: bytes that a base file should reach; ``hoodie.parquet.max.file.size``.
+    :param small_file_limit: files below it are filled, 0 = none; ``hoodie.parquet.small.file.limit``.
+    :param hudi_options: any other ``hoodie.*`` key, with Hudi's meaning; unknown ones are refused when the DAG is
+        read. (templated)
+    :param on_empty: what a source without rows to write means: ``succeed``, ``skip`` or ``fail``.
+    :param on_rerun: what clearing the task means: ``reuse`` the commit it made, or ``write_again``.
+    :param dry_run: plan, report and write nothing.
+    :param spark_conn_id: Spark connection, as ``SparkSubmitOperator`` takes it; left out: the hudi connection's, or
+        ``spark_default``. (templated)
+    :param storage_conn_id: connection with credentials of the object store. (templated)
+    :param result_base_path: folder for request and result, needed with ``deploy_mode="cluster"``. (templated)
+    :param kwargs: everything else that ``SparkSubmitOperator`` takes (``conf``, ``executor_memory``, …).
+    """
+
+    script: ClassVar[str] = "upsert_with_sizing.py"
+    template_fields: Sequence[str] = (
+        *HudiJobOperator.template_fields,
+        "table_name",
+        "operation",
+        "source_path",
+        "source_format",
+        "source_options",
+        "source_sql",
+        "record_key",
+        "partition_by",
+        "ordering_field",
+    )
+    template_fields_renderers: ClassVar[dict[str, str]] = {
+        **HudiJobOperator.template_fields_renderers,
+        "source_sql": "sql",
+        "source_options": "json",
+    }
+
+    def __init__(
+        self,
+        *,
+        table_name: str = "",
+        operation: str = "upsert",
+        source_path: str | None = None,
+        source_format: str = "parquet",
+        source_options: Mapping[str, Any] | None = None,
+        source_sql: str | None = None,
+        record_key: str | Sequence[str] = (),
+        partition_by: str | Sequence[str] = (),
+        ordering_field: str = "",
+        max_file_size: int | None = None,
+        small_file_limit: int | None = None,
+        on_empty: OnEmpty = "succeed",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        if on_empty not in ("succeed", "skip", "fail"):
+            raise ValueError(f"{self.task_id}: on_empty={on_empty!r} must be 'succeed', 'skip' or 'fail'.")
+        self.table_name = table_name
+        self.operation = operation
+        self.source_path = source_path
+        self.source_format = source_format
+        self.source_options = source_options
+        self.source_sql = source_sql
+        self.record_key = record_key
+        self.partition_by = partition_by
+        self.ordering_field = ordering_field
+        self.max_file_size = max_file_size
+        self.small_file_limit = small_file_limit
+        self.on_empty = on_empty
+        self._has_interval_template = any(
+            _INTERVAL_TEMPLATE.search(str(getattr(self, name, ""))) for name in self.template_fields
+        )
+        self._check_when_the_dag_is_read()
+
+    @property
+    def _uses_interval(self) -> bool:
+        return self._has_interval_template
+
+    def when_empty(self) -> OnEmpty:
+        return self.on_empty
+
+    def build_request(self, location: TableLocation, request_id: str, result_uri: str) -> UpsertRequest:
+        self._refuse_emptied_templates()
+        request = UpsertRequest(
+            base_path=location.base_path,
+            request_id=request_id,
+            table_name=self.table_name,
+            operation=self.operation,
+            source=self._source(),
+            record_key=_names(self.record_key),
+            partition_by=_names(self.partition_by),
+            ordering_field=self.ordering_field,
+            options=self._options(),
+            storage_options=dict(location.storage_options),
+            result_path=result_uri,
+            dry_run=self.dry_run_only,
+        )
+        resolve_options(request)
+        return request
+
+    def _source(self) -> SourceSpec | None:
+        if self.operation == "delete_partition":
+            return None
+        if not self.source_path and not self.source_options:
+            raise InvalidRequestError(
+                f"Operation {self.operation} needs a source.", hint="Give source_path, or source_options."
+            )
+        options = {key: _text(value) for key, value in (self.source_options or {}).items()}
+        return SourceSpec(
+            path=self.source_path or "", format=self.source_format, options=options, sql=self.source_sql
+        )
+
+    def _options(self) -> dict[str, str]:
+        sizes = {
+            "hoodie.parquet.max.file.size": self.max_file_size,
+            "hoodie.parquet.small.file.limit": self.small_file_limit,
+        }
+        options = {key: _text(value) for key, value in (self.hudi_options or {}).items()}
+        for key, value in sizes.items():
+            if value is not None and options.setdefault(key, _text(value)) != _text(value):
+                raise InvalidRequestError(
+                    f"The task says {key}={value}, and its hudi_options {options[key]}."
+                )
+        return options
+
+    def _refuse_emptied_templates(self) -> None:
+        """A template that renders to nothing is a mistake, not a wish for the default."""
+        for name in ("source_path", "source_sql"):
+            value = getattr(self, name)
+            if value is not None and not str(value).strip():
+                raise InvalidRequestError(f"{name} is empty once its template is rendered.")
+        for name in ("record_key", "partition_by"):
+            given = getattr(self, name)
+            if given and not all(_names(given)):
+                raise InvalidRequestError(f"{name} holds an empty column name once its template is rendered.")
+
+    def _check_when_the_dag_is_read(self) -> None:
+        """Refuse what no rendering can mend: unknown keys, and values and contradictions without a template.
+
+        Raises:
+            ValueError: with the task's id in front.
+        """
+        try:
+            for key in self.hudi_options or {}:
+                if find_option(key) is None and not key.startswith("_"):
+                    resolve_options(UpsertRequest(base_path="/", options={key: ""}))
+            if self._is_free_of_templates():
+                location = TableLocation(base_path="/")
+                replace(self.build_request(location, "parse", ""), request_id="parse")
+        except HudiTableServiceError as error:
+            raise ValueError(f"{self.task_id}: {error}") from error
+
+    def _is_free_of_templates(self) -> bool:
+        values = (getattr(self, name, None) for name in self.template_fields)
+        return not any("{{" in str(value) or "{%" in str(value) for value in values)
+
+
+def _names(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Columns, from a sequence or from text with commas."""
+    return (
+        tuple(name.strip() for name in (given.split(",") if isinstance(given, str) else given))
+        if given
+        else ()
+    )
+
+
+def _text(value: Any) -> str:
+    """``True`` is ``true`` to Hudi."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

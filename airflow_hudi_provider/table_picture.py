@@ -1,0 +1,66 @@
+"""A table as text: files by partition with their sizes as bars, and the latest instants."""
+
+from collections.abc import Iterable, Sequence
+
+from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.table_snapshot import TableSnapshot
+
+BAR_CELLS = 24
+SHOWN_PARTITIONS = 40
+SHOWN_FILES = 8
+SHOWN_INSTANTS = 10
+_BLOCKS = " ▏▎▍▌▋▊▉█"
+
+
+def draw_table(snapshot: TableSnapshot) -> str:
+    """Partitions in order, the largest files first; a full bar is the largest file of the table."""
+    config = snapshot.config
+    sizes = {
+        path: sorted((s.size_bytes for s in snapshot.slices_of(path)), reverse=True)
+        for path in snapshot.partitions
+    }
+    count, total = sum(map(len, sizes.values())), sum(map(sum, sizes.values()))
+    lines = [
+        f"{config.table_name}: {count} files, {human_bytes(total)} in {len(sizes)} partitions "
+        f"(table version {int(config.table_version)})"
+    ]
+    largest = max((size for of_partition in sizes.values() for size in of_partition), default=0)
+    for path in sorted(sizes)[-SHOWN_PARTITIONS:]:
+        lines.extend(_partition_lines(path, sizes[path], largest))
+    if len(sizes) > SHOWN_PARTITIONS:
+        lines.append(f"  … and {len(sizes) - SHOWN_PARTITIONS} partitions before these")
+    lines.extend(instant_lines(snapshot.timeline.instants[-SHOWN_INSTANTS:]))
+    return "\n".join(lines)
+
+
+def _partition_lines(path: str, sizes: Sequence[int], largest: int) -> Iterable[str]:
+    yield f"  {path or '(not partitioned)'}: {len(sizes)} files, {human_bytes(sum(sizes))}"
+    for size in sizes[:SHOWN_FILES]:
+        yield f"    {bar(size, largest)} {human_bytes(size)}"
+    if len(sizes) > SHOWN_FILES:
+        yield f"    … and {len(sizes) - SHOWN_FILES} smaller ones"
+
+
+def instant_lines(instants: Sequence[Instant]) -> Iterable[str]:
+    """One line each; pending ones stand out."""
+    for instant in instants:
+        state = "" if instant.is_completed else f"  {instant.state.value.upper()}"
+        yield f"  {instant.requested_time}  {instant.action.value}{state}"
+
+
+def bar(value: float, full: float, cells: int = BAR_CELLS) -> str:
+    """A bar of fixed width, exact to an eighth of a cell."""
+    eighths = round(8 * cells * min(1.0, value / full)) if full else 0
+    whole, rest = divmod(eighths, 8)
+    return ("█" * whole + (_BLOCKS[rest] if rest else "")).ljust(cells, "·")
+
+
+def human_bytes(size: float) -> str:
+    """``1,536 B``, ``1.5 KiB``, ``12.0 MiB``."""
+    if size < 1024:
+        return f"{size:,.0f} B"
+    for unit in ("KiB", "MiB", "GiB"):
+        size /= 1024
+        if size < 1024:
+            return f"{size:,.1f} {unit}"
+    return f"{size / 1024:,.1f} TiB"

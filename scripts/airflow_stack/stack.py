@@ -1,0 +1,196 @@
+"""Start and stop the four processes of an Airflow."""
+
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+from airflow_stack.api import AirflowApi, ApiError
+
+COMPONENTS = ("api-server", "scheduler", "dag-processor", "triggerer")
+USER = "admin"
+_HEALTHY_WITHIN_S = 120.0
+_STOP_WITHIN_S = 10.0
+
+
+class StackError(Exception):
+    """Airflow did not start; the message ends with the log of the process that failed."""
+
+
+class AirflowStack:
+    """A context manager: inside of it Airflow runs, and after it none of its processes is left.
+
+    Args:
+        home: folder of its own, for database, logs and settings; made if it is missing.
+        dags_folder: read by the DAG processor.
+        variables: further environment variables of all processes, such as connections.
+        parallelism: tasks that run at once.
+    """
+
+    def __init__(
+        self, home: Path, dags_folder: Path, variables: Mapping[str, str] | None = None, parallelism: int = 4
+    ) -> None:
+        self.home = home.resolve()
+        self.password = secrets.token_urlsafe(9)
+        self.port, *log_ports = free_ports(8080, 8793, 8794)
+        self.variables = {
+            **{k: v for k, v in os.environ.items() if not k.startswith(("AIRFLOW", "SPARK_", "PYSPARK_"))},
+            **_settings(self.home, dags_folder.resolve(), self.port, log_ports, parallelism),
+            **(variables or {}),
+        }
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.api = AirflowApi(self.url)
+
+    @property
+    def url(self) -> str:
+        return f"http://localhost:{self.port}"
+
+    def __enter__(self) -> "AirflowStack":
+        self.home.mkdir(parents=True, exist_ok=True)
+        (self.home / "simple_auth_manager_passwords.json.generated").write_text(
+            json.dumps({USER: self.password})
+        )
+        try:
+            self._migrate()
+            for component in COMPONENTS:
+                self.start(component)
+            self._wait_until_healthy()
+            self.api.log_in(USER, self.password)
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def start(self, component: str) -> None:
+        """Start one of `COMPONENTS`; its output goes to ``<home>/<component>.log``."""
+        with (self.home / f"{component}.log").open("ab") as log:
+            self.processes[component] = subprocess.Popen(
+                [sys.executable, "-m", "airflow", component],
+                cwd=self.home,
+                env=self.variables,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def stop(self, *components: str, kill: bool = False) -> None:
+        """End these components, by default all, with every process they started."""
+        wanted = components or tuple(self.processes)
+        stopping = {name: self.processes.pop(name) for name in wanted if name in self.processes}
+        first = signal.SIGKILL if kill else signal.SIGINT
+        for process in stopping.values():
+            _signal_session(process.pid, first)
+        deadline = time.monotonic() + _STOP_WITHIN_S
+        for process in stopping.values():
+            while process.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.05)
+            _signal_session(process.pid, signal.SIGKILL)
+            process.wait()
+
+    def log_of(self, component: str) -> str:
+        return (self.home / f"{component}.log").read_text(errors="replace")
+
+    def _migrate(self) -> None:
+        done = subprocess.run(
+            [sys.executable, "-m", "airflow", "db", "migrate"],
+            cwd=self.home,
+            env=self.variables,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise StackError(f"airflow db migrate failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+
+    def _wait_until_healthy(self) -> None:
+        deadline = time.monotonic() + _HEALTHY_WITHIN_S
+        while time.monotonic() < deadline:
+            for name, process in self.processes.items():
+                if process.poll() is not None:
+                    raise StackError(f"airflow {name} ended:\n{self.log_of(name)[-3000:]}")
+            try:
+                health = self.api.get("/api/v2/monitor/health")
+            except (ApiError, OSError):
+                time.sleep(0.5)
+                continue
+            if all(
+                health[part]["status"] == "healthy" for part in ("scheduler", "triggerer", "dag_processor")
+            ):
+                return
+            time.sleep(0.5)
+        raise StackError(f"Airflow was not healthy after {_HEALTHY_WITHIN_S:.0f} s; see {self.home}/*.log")
+
+
+def free_ports(*wanted: int) -> list[int]:
+    """These ports, or the next ones above that nobody listens on."""
+    found: list[int] = []
+    for port in wanted:
+        while port in found or not _is_free(port):
+            port += 1
+        found.append(port)
+    return found
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def _settings(home: Path, dags: Path, port: int, log_ports: list[int], parallelism: int) -> dict[str, str]:
+    url = f"http://localhost:{port}"
+    bin_folder = str(Path(sys.executable).parent)
+    return {
+        "PATH": f"{bin_folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+        "AIRFLOW_HOME": str(home),
+        "AIRFLOW__API__BASE_URL": url,
+        "AIRFLOW__API__HOST": "127.0.0.1",
+        "AIRFLOW__API__PORT": str(port),
+        "AIRFLOW__API__SECRET_KEY": secrets.token_hex(16),
+        "AIRFLOW__API_AUTH__JWT_SECRET": secrets.token_hex(32),
+        "AIRFLOW__CORE__DAGS_FOLDER": str(dags),
+        "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{url}/execution/",
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__CORE__PARALLELISM": str(parallelism),
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{USER}:admin",
+        "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "60",
+        "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "60",
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home}/airflow.db",
+        "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(log_ports[1]),
+        "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(log_ports[0]),
+        "AIRFLOW__SCHEDULER__SCHEDULER_HEARTBEAT_SEC": "1",
+        "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "20",
+        "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
+        "AIRFLOW__WORKERS__MIN_HEARTBEAT_INTERVAL": "1",
+        "PYTHONWARNINGS": "ignore",
+    }
+
+
+def _signal_session(session: int, number: signal.Signals) -> None:
+    """Signal every process of a session that we started: Airflow's workers are in process groups of their own."""
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = status.read_text(errors="replace").rpartition(")")[2].split()
+            if fields[3] == str(session) and fields[0] not in "ZX":
+                os.kill(int(status.parent.name), number)
+        except (FileNotFoundError, ProcessLookupError):
+            continue

@@ -1,0 +1,113 @@
+"""A backfill of the example DAG in an Airflow of the demo's own, followed run by run."""
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from airflow_stack.stack import AirflowStack, StackError
+
+from hudi_table_services.contract.job_result import JobResult
+
+DAG_ID = "flights_daily"
+ROOT = Path(__file__).resolve().parent.parent.parent
+EXAMPLES = ROOT / "dags_examples"
+_LONGEST_S = 900
+# Short jobs are over before the best compiler of the JVM has earned its cost.
+_SPARK_DEFAULTS = """\
+spark.driver.bindAddress 127.0.0.1
+spark.driver.host 127.0.0.1
+spark.driver.extraJavaOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
+spark.driver.memory 1g
+spark.sql.shuffle.partitions 2
+spark.ui.enabled false
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Day:
+    """One run of the DAG."""
+
+    day: date
+    run_id: str
+    result: JobResult
+    seconds: float
+
+
+def demo_stack(folder: Path, dags_folder: Path = EXAMPLES) -> AirflowStack:
+    """An Airflow whose home, tables and Spark settings are in the folder."""
+    settings = folder / "spark-conf"
+    settings.mkdir(parents=True, exist_ok=True)
+    (settings / "spark-defaults.conf").write_text(_SPARK_DEFAULTS)
+    variables = {
+        "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps({"conn_type": "spark", "host": "local[2]"}),
+        "HUDI_EXAMPLES_FOLDER": str(folder),
+        "SPARK_CONF_DIR": str(settings),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    return AirflowStack(folder / "airflow", dags_folder, variables)
+
+
+def follow_backfill(stack: AirflowStack, first: date, last: date) -> Iterator[Day]:
+    """Start the backfill and yield its runs as they succeed.
+
+    Raises:
+        StackError: a run failed; the message ends with its log.
+    """
+    stack.api.wait_for_dag(DAG_ID)
+    backfill_id = stack.api.backfill(DAG_ID, f"{first}", f"{last}", max_active_runs=3)
+    told: set[str] = set()
+    deadline = time.monotonic() + _LONGEST_S
+    while time.monotonic() < deadline:
+        is_done = stack.api.is_backfill_done(backfill_id)
+        for run in stack.api.runs(DAG_ID):
+            if run["state"] == "failed":
+                raise StackError(f"Run {run['dag_run_id']} failed:\n{_failed_log(stack, run['dag_run_id'])}")
+            if run["state"] == "success" and run["dag_run_id"] not in told:
+                told.add(run["dag_run_id"])
+                yield _day(stack, run)
+        if is_done:
+            return
+        time.sleep(0.5)
+    raise StackError(f"The backfill was not done after {_LONGEST_S} s.")
+
+
+def reprocess_day(stack: AirflowStack, day: date) -> Day:
+    """Backfill one day again although it succeeded."""
+    before = {run["dag_run_id"]: run["end_date"] for run in stack.api.runs(DAG_ID)}
+    backfill_id = stack.api.backfill(DAG_ID, f"{day}", f"{day}", reprocess_behavior="completed")
+    deadline = time.monotonic() + _LONGEST_S
+    while time.monotonic() < deadline:
+        run = next(r for r in stack.api.runs(DAG_ID) if r["logical_date"].startswith(f"{day}"))
+        is_new = run["state"] == "success" and run["end_date"] != before[run["dag_run_id"]]
+        if is_new and stack.api.is_backfill_done(backfill_id):
+            return _day(stack, run)
+        time.sleep(0.5)
+    raise StackError(f"{day} was not reprocessed after {_LONGEST_S} s.")
+
+
+def result_of(xcom: dict[str, Any]) -> JobResult:
+    """The result document in an XCom, which tells the number of partitions besides."""
+    document = {key: value for key, value in xcom.items() if key != "partition_count"}
+    return JobResult.from_json(json.dumps(document))
+
+
+def _day(stack: AirflowStack, run: dict[str, Any]) -> Day:
+    run_id = run["dag_run_id"]
+    task = stack.api.task_instances(DAG_ID, run_id)["load_day"]
+    return Day(
+        day=date.fromisoformat(run["logical_date"][:10]),
+        run_id=run_id,
+        result=result_of(stack.api.xcom(DAG_ID, run_id, "load_day")),
+        seconds=float(task["duration"] or 0),
+    )
+
+
+def _failed_log(stack: AirflowStack, run_id: str) -> str:
+    for name, task in stack.api.task_instances(DAG_ID, run_id).items():
+        if task["state"] == "failed":
+            return stack.api.log(DAG_ID, run_id, name, task["try_number"])[-3000:]
+    return ""

@@ -1,0 +1,19 @@
+"""The folder that a demo fills."""
+
+import shutil
+import sys
+from pathlib import Path
+
+MARKER = ".made-by-the-demo"
+
+
+def fresh_folder(output: Path) -> Path:
+    """Empty the output folder, but only one that an earlier demo made."""
+    output = output.resolve()
+    if output.exists() and any(output.iterdir()):
+        if not (output / MARKER).exists():
+            sys.exit(f"{output} holds files that the demo did not make; name another folder with --output.")
+        shutil.rmtree(output)
+    output.mkdir(parents=True, exist_ok=True)
+    (output / MARKER).touch()
+    return output

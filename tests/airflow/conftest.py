@@ -1,0 +1,71 @@
+"""A real Airflow in a temporary home: settings are read when it is first imported, so they are set here."""
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from airflow.sdk import DAG
+
+HOME = Path(tempfile.mkdtemp(prefix="airflow-home-"))
+(HOME / "dags").mkdir()
+os.environ.update(
+    {
+        "AIRFLOW_HOME": str(HOME),
+        "AIRFLOW__CORE__UNIT_TEST_MODE": "True",
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__CORE__DAGS_FOLDER": str(HOME / "dags"),
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{HOME}/airflow.db",
+        "AIRFLOW__WORKERS__MIN_HEARTBEAT_INTERVAL": "1",
+    }
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Airflow warns of much of its own, and its Spark hook leaves the pipe of spark-submit to the garbage collector."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.filterwarnings("default"))
+
+
+@pytest.fixture(scope="session")
+def airflow_db() -> None:
+    """Airflow's tables in a fresh SQLite file."""
+    from airflow.utils.db import resetdb
+
+    resetdb()
+
+
+@pytest.fixture
+def run_dag(airflow_db: None) -> Callable[..., Any]:
+    """Run a DAG object with ``dag.test``: real operators, real state, one process."""
+
+    def run(dag: "DAG", **arguments: Any) -> Any:
+        from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db
+        from airflow.models.dagbundle import DagBundleModel
+        from airflow.utils.session import create_session
+
+        with create_session() as session:
+            if not session.get(DagBundleModel, "testing"):
+                session.add(DagBundleModel(name="testing"))
+        bag = DagBag(dag_folder=os.devnull)
+        bag.bag_dag(dag)
+        sync_bag_to_db(bag, "testing", None)
+        return dag.test(**arguments)
+
+    return run
+
+
+@pytest.fixture
+def connections(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Define a connection for one test."""
+    import json
+
+    def define(conn_id: str, **fields: Any) -> None:
+        monkeypatch.setenv(f"AIRFLOW_CONN_{conn_id.upper()}", json.dumps(fields))
+
+    return define

@@ -1,0 +1,25 @@
+"""Airflow's four processes, shared by the tests of this folder; each test has a DAG and a table of its own."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[3]
+sys.path.insert(0, str(REPOSITORY / "scripts"))
+
+from airflow_stack.stack import AirflowStack  # noqa: E402
+from demo_support.backfill import demo_stack  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the stack, landing files and tables are."""
+    return tmp_path_factory.mktemp("stack")
+
+
+@pytest.fixture(scope="session")
+def stack(folder: Path) -> Iterator[AirflowStack]:
+    with demo_stack(folder, Path(__file__).parent / "dags") as running:
+        yield running

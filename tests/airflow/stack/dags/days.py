@@ -1,0 +1,62 @@
+"""DAGs of the tests: each loads ten rows a day into a table of its own."""
+
+import os
+from datetime import datetime, timedelta
+
+from airflow.sdk import DAG, CronDataIntervalTimetable
+
+from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
+from airflow_hudi_provider.sensors.instant import HudiInstantSensor
+
+FOLDER = os.environ["HUDI_EXAMPLES_FOLDER"]
+OPTIMISTIC = {
+    "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
+    "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider",
+}
+# A row says when it was written, so that a day which is written twice shows.
+ROWS = """
+SELECT CONCAT('{{ data_interval_start | ds }}', '-', id) AS k, '{{ data_interval_start | ds }}' AS day, id,
+       current_timestamp() AS written_at
+FROM source
+"""
+
+
+def load(table: str, sql: str = ROWS) -> UpsertWithSizingOperator:
+    return UpsertWithSizingOperator(
+        task_id="load",
+        base_path=f"{FOLDER}/{table}",
+        table_name=table,
+        source_path=f"{FOLDER}/ten.parquet",
+        source_sql=sql,
+        record_key="k",
+        partition_by="day",
+        hudi_options=OPTIMISTIC,
+    )
+
+
+def days(dag_id: str) -> DAG:
+    return DAG(
+        dag_id,
+        schedule=CronDataIntervalTimetable("0 0 * * *", timezone="UTC"),
+        start_date=datetime(2013, 1, 1),
+        end_date=datetime(2013, 1, 31),
+        catchup=False,
+        default_args={"retries": 3, "retry_delay": timedelta(seconds=1)},
+    )
+
+
+with days("forwards"):
+    load("forwards")
+with days("parallel"):
+    load("parallel")
+with days("one_of_two"):
+    load("shared")
+with days("two_of_two"):
+    load("shared")
+with days("slow"):
+    # Ten rows that take their time: somebody can end the task while it runs.
+    load("slow", f"{ROWS} WHERE reflect('java.lang.Thread', 'sleep', 2000L) IS NOT NULL")
+with DAG("watch", schedule=None):
+    HudiInstantSensor(
+        task_id="wait", base_path=f"{FOLDER}/watched", deferrable=True, poke_interval=1, timeout=300
+    )

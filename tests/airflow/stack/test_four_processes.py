@@ -1,0 +1,189 @@
+"""Backfills, clearing, kills and restarts in a real Airflow; hudi-rs says what the tables hold."""
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from airflow_stack.api import AirflowApi, wait_until
+from airflow_stack.stack import AirflowStack
+
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.storage.local import LocalStorage
+from judges.hudi_rs import read_snapshot
+from small_tables import SmallTable
+
+LONG = 240.0
+
+
+@pytest.fixture(scope="module", autouse=True)
+def landing(folder: Path) -> None:
+    pq.write_table(pa.table({"id": list(range(10))}), folder / "ten.parquet")
+
+
+@pytest.fixture
+def api(stack: AirflowStack) -> AirflowApi:
+    return stack.api
+
+
+def rows(table: Path) -> dict[tuple[str, int], Any]:
+    """Day and number of every row → when it was written. A row that is there twice fails."""
+    found = [((r["day"], r["id"]), r["written_at"]) for r in read_snapshot(table).to_pylist()]
+    assert len(found) == len(dict(found)), "a row is there twice"
+    return dict(found)
+
+
+def of_days(*days: int) -> set[tuple[str, int]]:
+    return {(f"2013-01-{day:02d}", number) for day in days for number in range(10)}
+
+
+def backfill(api: AirflowApi, dag_id: str, first: int, last: int, **settings: Any) -> None:
+    backfill_id = api.backfill(dag_id, f"2013-01-{first:02d}", f"2013-01-{last:02d}", **settings)
+
+    def is_done() -> bool:
+        failed = [run["dag_run_id"] for run in api.runs(dag_id) if run["state"] == "failed"]
+        assert not failed, api.log(dag_id, failed[0], "load", 4)[-3000:]
+        return api.is_backfill_done(backfill_id)
+
+    wait_until(is_done, LONG, lambda: f"the backfill of {dag_id} is not done: {api.runs(dag_id)}")
+
+
+def run_of(api: AirflowApi, dag_id: str, day: int) -> dict[str, Any]:
+    return next(r for r in api.runs(dag_id) if r["logical_date"].startswith(f"2013-01-{day:02d}"))
+
+
+def commits(table: Path) -> int:
+    return len(list((table / ".hoodie").glob("*.commit")))
+
+
+def test_backfills_and_clearing_never_write_twice(api: AirflowApi, folder: Path) -> None:
+    table = folder / "forwards"
+    api.wait_for_dag("forwards")
+    backfill(api, "forwards", 1, 2)
+    backfill(api, "forwards", 3, 4, run_backwards=True)
+    first = rows(table)
+    assert set(first) == of_days(1, 2, 3, 4)
+    backfill(api, "forwards", 2, 3, reprocess_behavior="completed")
+    run = run_of(api, "forwards", 1)
+    api.clear("forwards", run["dag_run_id"], "load")
+    wait_until(
+        lambda: run_of(api, "forwards", 1)["state"] == "success",
+        LONG,
+        lambda: "the cleared run does not succeed",
+    )
+    assert rows(table) == first
+    assert commits(table) == 4
+    result = api.xcom("forwards", run["dag_run_id"], "load")
+    assert (result["outcome"], result["reused"]) == ("completed", True)
+
+
+def test_a_parallel_backfill_writes_every_day_once(api: AirflowApi, folder: Path) -> None:
+    api.wait_for_dag("parallel")
+    backfill(api, "parallel", 1, 4, max_active_runs=3)
+    assert set(rows(folder / "parallel")) == of_days(1, 2, 3, 4)
+    assert commits(folder / "parallel") == 4
+
+
+def test_two_dags_write_one_table_at_once(api: AirflowApi, folder: Path) -> None:
+    for dag_id in ("one_of_two", "two_of_two"):
+        api.wait_for_dag(dag_id)
+    ids = [
+        api.backfill("one_of_two", "2013-01-01", "2013-01-02"),
+        api.backfill("two_of_two", "2013-01-02", "2013-01-03"),
+    ]
+    wait_until(lambda: all(map(api.is_backfill_done, ids)), LONG, lambda: "the two backfills are not done")
+    states = {run["state"] for dag_id in ("one_of_two", "two_of_two") for run in api.runs(dag_id)}
+    assert states == {"success"}
+    assert set(rows(folder / "shared")) == of_days(1, 2, 3)
+
+
+def spark_processes() -> list[int]:
+    """Those of jobs that this test's tasks submitted."""
+    commands = {int(p.parent.name): _command(p) for p in Path("/proc").glob("[0-9]*/cmdline")}
+    return [pid for pid, command in commands.items() if b"upsert_with_sizing.py" in command]
+
+
+def wait_for_job() -> list[int]:
+    """Until the slow job's own Python runs, and a moment more; returns all of its processes."""
+    wait_until(lambda: len(spark_processes()) >= 2, LONG, lambda: "the slow job does not begin", 0.05)
+    time.sleep(5)
+    return spark_processes()
+
+
+def _command(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
+
+
+def test_a_task_marked_failed_ends_spark_and_clearing_repairs(api: AirflowApi, folder: Path) -> None:
+    api.wait_for_dag("slow")
+    api.backfill("slow", "2013-01-01", "2013-01-01")
+    before = wait_for_job()
+    run_id = run_of(api, "slow", 1)["dag_run_id"]
+    api.patch(f"/api/v2/dags/slow/dagRuns/{run_id}/taskInstances/load", {"new_state": "failed"})
+    wait_until(lambda: not set(before) & set(spark_processes()), 30, lambda: "Spark goes on after the kill")
+    wait_until(
+        lambda: "as it was" in api.log("slow", run_id, "load", 1),
+        30,
+        lambda: api.log("slow", run_id, "load", 1),
+    )
+    api.clear("slow", run_id, "load")
+    wait_until(
+        lambda: run_of(api, "slow", 1)["state"] == "success", LONG, lambda: "the cleared run does not succeed"
+    )
+    assert set(rows(folder / "slow")) == of_days(1)
+
+
+def test_a_worker_killed_with_9_is_repaired_by_the_retry(api: AirflowApi, folder: Path) -> None:
+    api.wait_for_dag("slow")
+    api.backfill("slow", "2013-01-02", "2013-01-02")
+    jobs = wait_for_job()
+    workers = {pid for job in jobs for pid in _ancestors(job)} - set(jobs)
+    assert workers
+    for pid in workers:
+        os.kill(pid, signal.SIGKILL)
+    wait_until(
+        lambda: run_of(api, "slow", 2)["state"] == "success", LONG, lambda: str(run_of(api, "slow", 2))
+    )
+    assert set(rows(folder / "slow")) == of_days(1, 2)
+    leftovers = [
+        p for place in (".temp", ".heartbeat") for p in (folder / "slow" / ".hoodie" / place).rglob("*.*")
+    ]
+    assert leftovers == []
+
+
+def _ancestors(pid: int) -> list[int]:
+    """Parents up to, and without, the scheduler."""
+    found = []
+    while pid > 1:
+        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+        pid = int(fields[1])
+        if b"scheduler" in _command(Path(f"/proc/{pid}/cmdline")):
+            return found
+        found.append(pid)
+    return []
+
+
+def test_a_deferred_sensor_survives_a_restart_of_the_triggerer(
+    api: AirflowApi, stack: AirflowStack, folder: Path
+) -> None:
+    table = SmallTable(LocalStorage(str(folder / "watched")))
+    api.wait_for_dag("watch")
+    run_id = api.post("/api/v2/dags/watch/dagRuns", {"logical_date": None})["dag_run_id"]
+
+    def state() -> str:
+        return str(api.task_instances("watch", run_id)["wait"]["state"])
+
+    wait_until(lambda: state() == "deferred", 60, state)
+    stack.stop("triggerer", kill=True)
+    time.sleep(2)
+    stack.start("triggerer")
+    table.commit(FileGroupId("city=a", "a-0"))
+    wait_until(lambda: state() == "success", 120, state)
+    assert api.xcom("watch", run_id, "wait")["count"] == 1

@@ -1,0 +1,352 @@
+"""The operator: what it refuses, what it asks of Spark, and what it makes of how the job ended."""
+
+import json
+import os
+from collections.abc import Callable
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.sdk.exceptions import AirflowSkipException
+from stand_ins import stand_in
+
+from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
+from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
+from hudi_table_services.storage.local import LocalStorage
+from hudi_table_services.storage.snapshot_loader import load_snapshot
+
+NOON = datetime(2013, 1, 1, 12, tzinfo=timezone.utc)
+
+
+class TaskInstance:
+    """The few fields that the operator reads."""
+
+    def __init__(self, max_tries: int = 0, map_index: int = -1) -> None:
+        self.dag_id, self.run_id, self.task_id = "d", "run 1", "load"
+        self.max_tries, self.map_index = max_tries, map_index
+
+
+def context(**fields: Any) -> Any:
+    return {"ti": TaskInstance(), "data_interval_start": None, "data_interval_end": None, **fields}
+
+
+@pytest.fixture
+def operator(tmp_path: Path, connections: Callable[..., None]) -> Callable[..., UpsertWithSizingOperator]:
+    connections("spark_default", conn_type="spark", host="local[2]")
+
+    def make(
+        body: str = "commit(); result(outcome='completed')", **arguments: Any
+    ) -> UpsertWithSizingOperator:
+        given = {
+            "task_id": "load",
+            "base_path": str(tmp_path / "table"),
+            "source_path": "/landing",
+            "record_key": "id",
+            "spark_binary": stand_in(tmp_path, body),
+            **arguments,
+        }
+        return UpsertWithSizingOperator(**given)
+
+    return make
+
+
+def commits(tmp_path: Path) -> int:
+    return len(load_snapshot(LocalStorage(str(tmp_path / "table"))).timeline.completed_writes)
+
+
+# What the request says
+
+
+def test_arguments_become_the_request(operator: Callable[..., UpsertWithSizingOperator]) -> None:
+    made = operator(
+        table_name="t",
+        operation="insert",
+        source_format="csv",
+        source_options={"header": True},
+        record_key="a, b",
+        partition_by=["p"],
+        ordering_field="ts",
+        max_file_size=1000,
+        small_file_limit=900,
+        hudi_options={"hoodie.combine.before.insert": True},
+    )
+    from airflow_hudi_provider.connection import TableLocation
+
+    request = made.build_request(TableLocation(base_path="/t"), "r", "/result")
+    assert (request.table_name, request.operation, request.record_key) == ("t", "insert", ("a", "b"))
+    assert request.source is not None
+    assert (request.source.format, request.source.options) == ("csv", {"header": "true"})
+    assert request.options == {
+        "hoodie.parquet.max.file.size": "1000",
+        "hoodie.parquet.small.file.limit": "900",
+        "hoodie.combine.before.insert": "true",
+    }
+    assert (request.request_id, request.result_path) == ("r", "/result")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (
+            {"hudi_options": {"hoodie.parquet.max.file.sizes": 1}},
+            r"load: .*Did you mean hoodie\.parquet\.max\.file\.size",
+        ),
+        ({"hudi_options": {"hoodie.parquet.max.file.sizes": "{{ 1 }}"}}, "load: .*Did you mean"),
+        ({"max_file_size": 10, "small_file_limit": 20}, "load: .*is above"),
+        ({"max_file_size": 10, "hudi_options": {"hoodie.parquet.max.file.size": 11}}, "load: .*11"),
+        ({"source_path": None}, "load: .*needs a source"),
+        ({"operation": "merge"}, "load: .*no operation 'merge'"),
+        ({"on_empty": "x"}, "on_empty"),
+        ({"on_rerun": "x"}, "on_rerun"),
+        ({"base_path": None}, "base_path or hudi_conn_id"),
+    ],
+)
+def test_mistakes_that_show_when_the_dag_is_read(
+    operator: Callable[..., UpsertWithSizingOperator], arguments: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(ValueError, match=says):
+        operator(**arguments)
+
+
+def test_an_unknown_argument_shows_when_the_dag_is_read(
+    operator: Callable[..., UpsertWithSizingOperator],
+) -> None:
+    with pytest.raises(TypeError, match="ordering_fields"):
+        operator(ordering_fields="ts")
+
+
+def test_the_request_id_is_that_of_the_task_in_its_run(
+    operator: Callable[..., UpsertWithSizingOperator],
+) -> None:
+    def identity(ti: TaskInstance, **arguments: Any) -> str:
+        return operator(**arguments)._identity(context(ti=ti))
+
+    assert identity(TaskInstance()) == "d/run 1/load"
+    assert identity(TaskInstance(max_tries=7)) == "d/run 1/load"
+    assert identity(TaskInstance(map_index=3)) == "d/run 1/load/3"
+    again = {"on_rerun": "write_again", "retries": 2}
+    assert identity(TaskInstance(max_tries=2), **again) == "d/run 1/load"
+    assert identity(TaskInstance(max_tries=5), **again) == "d/run 1/load#3"
+
+
+# What is refused before anything is submitted
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"spark_conn_id": "nowhere"}, "There is no connection 'nowhere'"),
+        ({"hudi_conn_id": "nowhere"}, "There is no connection 'nowhere'"),
+        ({"base_path": "relative"}, "is relative"),
+        ({"spark_conn_id": "standalone", "deploy_mode": "cluster"}, "Spark runs no Python application there"),
+        ({"spark_conn_id": "yarn", "deploy_mode": "cluster"}, "needs result_base_path"),
+        ({"env_vars": {"JAVA_HOME": "/no", "PATH": "/no"}}, "Java was not found"),
+    ],
+)
+def test_what_cannot_work_is_not_submitted(
+    operator: Callable[..., UpsertWithSizingOperator],
+    connections: Callable[..., None],
+    tmp_path: Path,
+    airflow_db: None,
+    arguments: dict[str, Any],
+    says: str,
+) -> None:
+    connections("standalone", conn_type="spark", host="spark://master", port=7077)
+    connections("yarn", conn_type="spark", host="yarn")
+    made = operator(**{"base_path": str(tmp_path / "table"), **arguments})
+    with pytest.raises(HudiTaskRefusedError, match=says):
+        made.execute(context())
+    assert not (tmp_path / "table").exists()
+
+
+def test_spark_that_is_nowhere_is_said(
+    operator: Callable[..., UpsertWithSizingOperator], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from airflow_hudi_provider import spark_environment
+
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "java").write_text("")
+    monkeypatch.setattr(spark_environment, "_spark_beside_this_python", lambda: None)
+    made = operator(spark_binary=None, env_vars={"JAVA_HOME": str(tmp_path), "PATH": "/no"})
+    with pytest.raises(HudiTaskRefusedError, match="spark-submit was not found.*pip install pyspark"):
+        made.execute(context())
+
+
+@pytest.mark.parametrize("field", ["source_path", "source_sql", "record_key"])
+def test_a_template_that_renders_to_nothing_is_refused(
+    operator: Callable[..., UpsertWithSizingOperator], field: str
+) -> None:
+    made = operator(**{field: "{{ params.x }}"})
+    setattr(made, field, [" "] if field == "record_key" else " ")
+    with pytest.raises(HudiTaskRefusedError, match=f"{field} .*template"):
+        made.execute(context())
+
+
+def test_an_empty_data_interval_is_refused_with_the_cure(
+    operator: Callable[..., UpsertWithSizingOperator],
+) -> None:
+    made = operator(source_path="/landing/{{ data_interval_start | ds }}")
+    with pytest.raises(HudiTaskRefusedError, match="CronDataIntervalTimetable"):
+        made.execute(context(data_interval_start=NOON, data_interval_end=NOON))
+    plain = operator()
+    plain.execute(context(data_interval_start=NOON, data_interval_end=NOON))
+
+
+# What the end of the job means
+
+
+def test_a_commit_gives_the_result_and_an_asset_event(
+    operator: Callable[..., UpsertWithSizingOperator], tmp_path: Path
+) -> None:
+    from airflow_hudi_provider.assets import hudi_asset
+
+    class Event:
+        extra: Any = None
+
+    asset = hudi_asset(str(tmp_path / "table"))
+    events = {asset: Event()}
+    made = operator(
+        "i = commit(); result(outcome='completed', instant_time=i.requested_time, operation='upsert')",
+        outlets=[asset],
+    )
+    document = made.execute(context(outlet_events=events))
+    assert document["outcome"] == "completed"
+    assert json.dumps(document)
+    assert events[asset].extra["hudi"]["instant_time"] == document["instant_time"]
+    assert set(events[asset].extra["hudi"]) >= {"rows", "partitions", "operation", "reused"}
+
+
+def test_the_second_time_nothing_is_submitted(
+    operator: Callable[..., UpsertWithSizingOperator], tmp_path: Path
+) -> None:
+    first = operator().execute(context())
+    assert not first["reused"]
+    again = operator("raise SystemExit('submitted again')").execute(context())
+    assert again["reused"]
+    assert commits(tmp_path) == 1
+
+
+def test_clearing_writes_again_where_that_is_wanted(
+    operator: Callable[..., UpsertWithSizingOperator], tmp_path: Path
+) -> None:
+    wanted = {"on_rerun": "write_again"}
+    operator(**wanted).execute(context())
+    operator(**wanted).execute(context())
+    assert commits(tmp_path) == 1, "a retry by Airflow itself"
+    operator(**wanted).execute(context(ti=TaskInstance(max_tries=1)))
+    assert commits(tmp_path) == 2
+
+
+def test_success_without_a_commit_fails_loudly(operator: Callable[..., UpsertWithSizingOperator]) -> None:
+    with pytest.raises(HudiTaskError, match="nothing was committed.*no result document"):
+        operator("pass").execute(context())
+    with pytest.raises(HudiTaskError, match="no completed instant of the timeline carries request"):
+        operator("result(outcome='completed', instant_time='20260101000000000')").execute(context())
+
+
+@pytest.mark.parametrize(
+    "said", ["", "; failed('StorageError', True)", "; open(result_path, 'w').write('{')"]
+)
+def test_a_commit_wins_over_a_bad_end(
+    operator: Callable[..., UpsertWithSizingOperator], said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    document = operator(f"commit(){said}; sys.exit(3)").execute(context())
+    assert (document["outcome"], document["reused"]) == ("completed", True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "retryable", "error"),
+    [
+        ("FileGroupConflictError", True, HudiTaskError),
+        ("StorageError", True, HudiTaskError),
+        ("InvalidDataError", False, HudiTaskRefusedError),
+    ],
+)
+def test_conflicts_and_storage_are_retried_and_bad_rows_are_not(
+    operator: Callable[..., UpsertWithSizingOperator], kind: str, retryable: bool, error: type[Exception]
+) -> None:
+    with pytest.raises(error, match=f"{kind}: It broke. Mend it."):
+        operator(f"failed({kind!r}, {retryable}); sys.exit(65)").execute(context())
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("sys.exit(1)", "no result document.*Nothing was committed"),
+        ("open(result_path, 'w').write('{\"contract_version\": 1, \"req')", "cannot be read"),
+        ("open(result_path, 'w').write('{\"contract_version\": 99}')", "99"),
+        ("request['request_id'] = 'other'; result(outcome='completed')", "of another request"),
+    ],
+    ids=["exit code alone", "half-written", "newer contract", "stale"],
+)
+def test_a_result_that_cannot_be_trusted_is_said(
+    operator: Callable[..., UpsertWithSizingOperator], body: str, says: str
+) -> None:
+    with pytest.raises(HudiTaskError, match=says):
+        operator(body).execute(context())
+
+
+EMPTY = "result(outcome='nothing_to_do', reason='the source has no rows')"
+
+
+def test_an_empty_source_is_success_skip_or_failure(
+    operator: Callable[..., UpsertWithSizingOperator],
+) -> None:
+    assert operator(EMPTY).execute(context())["outcome"] == "nothing_to_do"
+    with pytest.raises(AirflowSkipException, match="the source has no rows"):
+        operator(EMPTY, on_empty="skip").execute(context())
+    with pytest.raises(HudiTaskRefusedError, match="the source has no rows"):
+        operator(EMPTY, on_empty="fail").execute(context())
+
+
+# What is handed to Spark, and what is not
+
+
+def test_script_and_engine_are_shipped_and_secrets_are_not_shown(
+    operator: Callable[..., UpsertWithSizingOperator],
+    connections: Callable[..., None],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    canary = "canary-3f9a"
+    connections("store", conn_type="aws", login="key", password=canary)
+    seen = tmp_path / "seen.json"
+    body = (
+        f"json.dump([arguments, os.stat(uri).st_mode & 0o777], open({str(seen)!r}, 'w')); "
+        "commit(); result(outcome='completed')"
+    )
+    document = operator(body, storage_conn_id="store").execute(context())
+    arguments, mode = json.loads(seen.read_text())
+    (archive,) = [a for a in arguments if a.endswith(".zip")]
+    assert os.path.exists(archive)
+    assert any(a.endswith("upsert_with_sizing.py") for a in arguments)
+    assert mode == 0o600
+    assert canary not in json.dumps([arguments, document]) + caplog.text + "".join(capfd.readouterr())
+
+
+def test_the_engine_archive_is_the_same_every_time(tmp_path: Path) -> None:
+    import zipfile
+
+    from airflow_hudi_provider.engine_files import engine_archive
+
+    first = engine_archive(tmp_path)
+    before = first.stat().st_mtime_ns
+    assert engine_archive(tmp_path) == first
+    assert first.stat().st_mtime_ns == before
+    names = zipfile.ZipFile(first).namelist()
+    assert "hudi_table_services/cli.py" in names
+    assert not [name for name in names if "__pycache__" in name]
+
+
+def test_cluster_mode_exchanges_documents_by_the_result_folder(
+    operator: Callable[..., UpsertWithSizingOperator], connections: Callable[..., None], tmp_path: Path
+) -> None:
+    connections("yarn", conn_type="spark", host="yarn")
+    made = operator(
+        spark_conn_id="yarn", deploy_mode="cluster", durable=False, result_base_path=str(tmp_path / "results")
+    )
+    made.execute(context())
+    folder = tmp_path / "results" / "d" / "run%201" / "load"
+    assert {path.name for path in folder.iterdir()} == {"request.json", "result.json"}
