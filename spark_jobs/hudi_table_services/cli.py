@@ -46,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = parse_command_line(arguments)
         request = _request(command)
         if command.prints_request:
+            resolve_options(request)
             print(request.to_json())
             return 0
         document = _result_document(request)
@@ -78,6 +79,12 @@ def _attempt(request: UpsertRequest) -> tuple[JobResult, int]:
     except HudiTableServiceError as error:
         _LOG.debug("The job failed.", exc_info=True)
         return JobResult.failed(request, error), _complain(error)
+    except ModuleNotFoundError as error:
+        missing = ExecutionFailedError(
+            f"The Python that runs this job, {sys.executable}, has no package {error.name!r}.",
+            hint="Install airflow-provider-hudi[engine] and pyspark there, or use the Python that has them.",
+        )
+        return JobResult.failed(request, missing), _complain(missing)
     except Exception as error:
         return JobResult.failed(request, error), _puzzle()
 
@@ -86,7 +93,7 @@ def _run(request: UpsertRequest) -> JobResult:
     from hudi_table_services.jobs.upsert import upsert
 
     _LOG.info("Request %s: %s into %s", request.request_id, request.operation, request.base_path)
-    if not request.can_be_repeated:
+    if not request.can_be_repeated and not request.dry_run:
         _LOG.info("No request id was given: running this again writes again. See --request-id.")
     resolve_options(request)  # a bad option need not wait for Spark
     if request.source is None and request.operation != "delete_partition":

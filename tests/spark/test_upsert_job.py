@@ -180,11 +180,16 @@ def test_untouched_rows_keep_commit_time_and_sequence_number(v6: TableUnderTest)
 
 def test_a_dry_run_and_an_empty_source_write_nothing(v6: TableUnderTest) -> None:
     planned = v6.write(some_rows(range(10)), dry_run=True)
+    assert (planned.rows.inserted, planned.rows.updated) == (10, 0)
     assert planned.outcome is Outcome.PLANNED
     assert sum(change.insert_count for p in planned.partitions for change in p.opened) == 10
     assert v6.files() == set()
     v6.write(some_rows(range(10)))
     before = v6.files()
+    planned = v6.write(some_rows(range(5, 15), ts=2), dry_run=True)
+    assert (planned.rows.inserted, planned.rows.updated, planned.rows.deleted) == (5, 5, 0)
+    planned = v6.write(some_rows(range(3)), "delete", dry_run=True)
+    assert (planned.rows.inserted, planned.rows.updated, planned.rows.deleted) == (0, 0, 3)
     assert v6.write([]).outcome is Outcome.NOTHING_TO_DO
     assert v6.write([("none", 1, "a", 0.0)], "delete").outcome is Outcome.NOTHING_TO_DO
     assert v6.files() == before

@@ -124,8 +124,13 @@ class UpsertRequest:
         return not self.request_id.startswith(_ONE_TIME_PREFIX)
 
     def to_json(self) -> str:
-        """The document; it holds the storage options, so keep it where the credentials may be."""
+        """The document; it holds the storage options, so keep it where the credentials may be.
+
+        An id that was made up is left out: whoever runs the document again would find it completed, and write nothing.
+        """
         document = {"contract_version": CONTRACT_VERSION, **asdict(self)}
+        if not self.can_be_repeated:
+            del document["request_id"]
         return json.dumps(document, indent=2, sort_keys=True)
 
     @classmethod

@@ -27,7 +27,7 @@ def read_source(spark: "SparkSession", source: SourceSpec) -> "DataFrame":
         return spark.sql(source.sql)
     except Exception as error:  # Spark's exception classes differ between classic and Connect
         raise InvalidRequestError(
-            f"The source {where!r} (format {source.format}) cannot be read: {_first_line(error)}",
+            f"The source {where!r} (format {source.format}) cannot be read: {_first_line(error).rstrip('.')}.",
             hint="Check path, format, reader options and the SQL, whose table is called source.",
         ) from error
 

@@ -64,11 +64,22 @@ class Report:
             _LOG.info("… and %d more partitions", more)
 
     def planned(self, placed: PlacedBatch, plan: FileSizingPlan) -> JobResult:
-        """Result of a dry run."""
+        """Result of a dry run. Whether a stored row has the larger ordering value is not looked at."""
         result = self._result(Outcome.PLANNED, partitions=_partitions(placed.snapshot, plan, (), {}))
-        return replace(
-            result, reason="dry run: nothing was written", rows=_rows(placed, (), plan.insert_count)
+        changes = [batch for batch in placed.routed.batches if batch.file_id is not None]
+        deleted = sum(batch.delete_count for batch in changes)
+        rows = replace(
+            _rows(placed, (), plan.insert_count),
+            updated=sum(batch.row_count for batch in changes) - deleted,
+            deleted=deleted,
         )
+        _LOG.info(
+            "Would insert %d rows, update %d and delete %d; nothing was written.",
+            rows.inserted,
+            rows.updated,
+            rows.deleted,
+        )
+        return replace(result, reason="dry run: nothing was written", rows=rows)
 
     def nothing_to_do(self, placed: PlacedBatch) -> JobResult:
         """Result of a batch that changes nothing; there is no instant then."""

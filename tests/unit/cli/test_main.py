@@ -20,6 +20,11 @@ def _logging_as_before() -> Iterator[None]:
     root.handlers[:], root.level = handlers, level
 
 
+def test_print_request_refuses_what_the_job_would(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--base-path=/t", "--option", "hoodie.parquet.max.filesize=1", "--print-request"]) == 64
+    assert "Did you mean" in capsys.readouterr().err
+
+
 def test_print_request_gives_the_document_of_the_flags(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--base-path=/t", "--request-id=r", "--dry-run", "--print-request"]) == 0
     printed = UpsertRequest.from_json(capsys.readouterr().out)

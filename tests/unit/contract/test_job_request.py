@@ -47,8 +47,17 @@ def test_fields_left_out_have_the_defaults_of_the_class() -> None:
     assert UpsertRequest.from_json(document(request_id="r")) == UpsertRequest(base_path="/t", request_id="r")
 
 
+def test_an_id_that_was_made_up_is_not_kept_for_the_next_run() -> None:
+    request = UpsertRequest(base_path="/t")
+    again = UpsertRequest.from_json(request.to_json())
+    assert "request_id" not in json.loads(request.to_json())
+    assert again.request_id != request.request_id
+
+
 def test_every_field_of_the_class_is_in_the_document() -> None:
-    written = json.loads(UpsertRequest(base_path="/t", source=SourceSpec(path="/s")).to_json())
+    written = json.loads(
+        UpsertRequest(base_path="/t", request_id="r", source=SourceSpec(path="/s")).to_json()
+    )
     assert set(written) == {"contract_version", *UpsertRequest.__slots__}
     assert set(written["source"]) == set(SourceSpec.__slots__)
 
