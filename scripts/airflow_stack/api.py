@@ -71,7 +71,14 @@ class AirflowApi:
             "dag_run_conf": {},
             **settings,
         }
-        return int(self.post("/api/v2/backfills", body)["id"])
+        for _ in range(20):
+            try:
+                return int(self.post("/api/v2/backfills", body)["id"])
+            except ApiError as error:
+                if error.status != 503:  # SQLite was locked by another process of Airflow
+                    raise
+            time.sleep(0.5)
+        raise TimeoutError("Airflow's database stayed locked; no backfill was created.")
 
     def is_backfill_done(self, backfill_id: int) -> bool:
         return self.get(f"/api/v2/backfills/{backfill_id}")["completed_at"] is not None
