@@ -1,8 +1,10 @@
 """Two jobs on one table at once: rows of both, or a conflict by name and nothing lost."""
 
 import threading
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 from pyspark.sql import SparkSession
@@ -16,18 +18,25 @@ OPTIMISTIC = {
     "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
     "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider",
 }
+NO_RETRY = {"hoodie.write.num.retries.on.conflict.failures": "0"}
 OLD: list[Row] = [("a", 1, "x", 1.0), ("b", 1, "y", 1.0)]
 
 
 class HeldUp:
     """A first writer that has written its files and waits before it commits."""
 
-    def __init__(self, table: TableUnderTest, rows: list[Row], request_id: str) -> None:
+    def __init__(
+        self,
+        table: TableUnderTest,
+        rows: list[Row],
+        request_id: str,
+        options: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.has_written, self.may_commit = threading.Event(), threading.Event()
         storage = _storage_that_waits(table.base_path, self.has_written, self.may_commit)
         self._pool = ThreadPoolExecutor(1)
         self.result: Future[JobResult] = self._pool.submit(
-            table.write, rows, options=OPTIMISTIC, request_id=request_id, storage=storage
+            table.write, rows, options={**OPTIMISTIC, **options}, request_id=request_id, storage=storage
         )
 
     def __enter__(self) -> "HeldUp":
@@ -72,8 +81,20 @@ def test_writers_of_different_file_groups_both_commit(table: TableUnderTest) -> 
     assert table.leftovers() == set()
 
 
-def test_of_writers_of_one_file_group_the_later_one_is_told_and_may_try_again(table: TableUnderTest) -> None:
+def test_of_writers_of_one_file_group_the_later_one_tries_again(
+    table: TableUnderTest, caplog: pytest.LogCaptureFixture
+) -> None:
     with HeldUp(table, [("a", 2, "x", 2.0), ("new", 2, "x", 2.0)], "first") as first:
+        table.write([("a", 3, "x", 3.0)], options=OPTIMISTIC, request_id="second")
+    rows = first.result.result().rows
+    assert (rows.inserted, rows.older_than_stored) == (1, 1)
+    assert "Trying again" in caplog.text
+    assert table.rows() == [("a", 3, "x", 3.0), ("b", 1, "y", 1.0), ("new", 2, "x", 2.0)]
+    assert table.leftovers() == set()
+
+
+def test_of_writers_of_one_file_group_the_later_one_is_told(table: TableUnderTest) -> None:
+    with HeldUp(table, [("a", 2, "x", 2.0), ("new", 2, "x", 2.0)], "first", NO_RETRY) as first:
         table.write([("a", 3, "x", 3.0)], options=OPTIMISTIC, request_id="second")
     with pytest.raises(FileGroupConflictError, match="x"):
         first.result.result()

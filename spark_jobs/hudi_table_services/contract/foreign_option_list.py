@@ -229,9 +229,8 @@ FOREIGN_OPTIONS: dict[str, tuple[KnownOption, ...]] = {
             "hoodie.write.commit.callback.*",
         ),
         *ignored(
-            "conflicts are looked for once, right before the commit; a job that lost one is run again",
+            "conflicts are looked for once, right before the commit",
             "hoodie.write.concurrency.*",
-            "hoodie.write.num.retries.on.conflict.failures",
             "hoodie.write.lock.conflict.resolution.strategy",
             "hoodie.client.heartbeat.*",
             "hoodie.block.writes.on.speculative.execution",

@@ -84,6 +84,7 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
         concurrency_mode=concurrency,
         failed_writes_policy=_failed_writes_policy(reader, concurrency),
         lock=LockOptions.of(obeyed),
+        retries_on_conflict=reader.whole_number("hoodie.write.num.retries.on.conflict.failures", 3, least=0),
         partitions_to_delete=reader.names(f"{_WRITE}partitions.to.delete"),
         staging_path=_staging_path(reader),
         extra_metadata=noted,

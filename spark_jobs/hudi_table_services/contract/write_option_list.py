@@ -213,6 +213,11 @@ WRITE_OPTIONS: dict[str, tuple[KnownOption, ...]] = {
         honoured("hoodie.write.lock.provider", "", "the file-system lock, which is also the default"),
         honoured("hoodie.write.lock.filesystem.path", ".hoodie", "folder of the lock, in the table"),
         honoured("hoodie.write.lock.filesystem.expire", "0", "minutes until a lock is abandoned; 0 = never"),
+        honoured(
+            "hoodie.write.num.retries.on.conflict.failures",
+            "3",
+            "times that rows whose file groups another writer changed meanwhile are placed and written again [Hudi: 0]",
+        ),
         honoured("hoodie.write.lock.wait_time_ms", "60000", "longest wait of one round"),
         honoured("hoodie.write.lock.num_retries", "15", "attempts of a round beyond the first"),
         honoured("hoodie.write.lock.wait_time_ms_between_retry", "1000", "pause between attempts"),

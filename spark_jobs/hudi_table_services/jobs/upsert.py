@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hudi_table_services.contract.hoodie_options import resolve_options
 from hudi_table_services.contract.job_request import UpsertRequest
 from hudi_table_services.contract.job_result import JobResult
-from hudi_table_services.errors import InvalidRequestError, StorageError
+from hudi_table_services.errors import FileGroupConflictError, InvalidRequestError, StorageError
 from hudi_table_services.execution.arrow_schema import arrow_schema, schema_from_spark_json
 from hudi_table_services.execution.file_groups import (
     WriteJob,
@@ -23,6 +23,7 @@ from hudi_table_services.execution.file_samples import any_record_key
 from hudi_table_services.execution.record_index import RecordIndex
 from hudi_table_services.execution.source import read_source
 from hudi_table_services.execution.spark_tasks import run_tasks
+from hudi_table_services.execution.stage_input import StagedInput
 from hudi_table_services.execution.task_assignment import assign_tasks
 from hudi_table_services.execution.task_groups import BYTES_OF_A_FILE
 from hudi_table_services.hudi_format.avro_schema import from_avro_json, to_avro_json
@@ -140,15 +141,28 @@ class _UpsertJob:
                 f"Operation {self._request.operation} needs a source.", hint="Give --source-path."
             )
         with self._staging_area(table) as staging:
-            placed = self._place(source, staging.folder, table, settings)
-            with self._watch.phase("plan"):
-                plan = plan_batch(table, placed, self._options)
-            self._report.log_plan(plan)
-            if self._request.dry_run:
-                return self._report.planned(placed, plan)
-            if plan.is_empty and not self._empties_table(placed):
-                return self._report.nothing_to_do(placed)
-            return self._write(table, settings, placed, plan)
+            staged = self._stage(source, staging.folder, table, settings)
+            for retries_left in range(self._options.retries_on_conflict, 0, -1):
+                try:
+                    return self._write_staged(staged, staging.folder, table, settings)
+                except FileGroupConflictError as conflict:
+                    # The rows lie in files: finding, planning and writing them again costs little beside reading them.
+                    _LOG.warning("%s Trying again, at most %d times", conflict.message, retries_left)
+                    table = replace(table, exists=True)
+            return self._write_staged(staged, staging.folder, table, settings)
+
+    def _write_staged(
+        self, staged: StagedInput, folder: str, table: TableAccess, settings: WriteSettings
+    ) -> JobResult:
+        placed = self._place(staged, folder, table, settings)
+        with self._watch.phase("plan"):
+            plan = plan_batch(table, placed, self._options)
+        self._report.log_plan(plan)
+        if self._request.dry_run:
+            return self._report.planned(placed, plan)
+        if plan.is_empty and not self._empties_table(placed):
+            return self._report.nothing_to_do(placed)
+        return self._write(table, settings, placed, plan)
 
     def _staging_area(self, table: TableAccess) -> StagingArea:
         # A dry run must not take the rows of the very request away while that is at work.
@@ -241,11 +255,15 @@ class _UpsertJob:
         )
         return TableConfig(new_table_properties(table))
 
-    def _place(
+    def _stage(
         self, source: "DataFrame", folder: str, table: TableAccess, settings: WriteSettings
-    ) -> PlacedBatch:
+    ) -> StagedInput:
         with self._watch.phase("stage rows"):
-            staged = stage_batch(source, self._storage, folder, settings, is_first_write=not table.exists)
+            return stage_batch(source, self._storage, folder, settings, is_first_write=not table.exists)
+
+    def _place(
+        self, staged: StagedInput, folder: str, table: TableAccess, settings: WriteSettings
+    ) -> PlacedBatch:
         lookup = lookup_for(self._spark, self._options, settings)
         with self._watch.phase("find rows"):
             everywhere = lookup.is_global and lookup.searches_files

@@ -65,6 +65,7 @@ class WriteOptions:
         parquet_block_size_bytes: upper bound of a row group.
         bloom_max_entries: keys beyond it do not enlarge the bloom filter.
         metadata_enable: False switches an active metadata table off; None: refuse such a table.
+        retries_on_conflict: times that a write which lost its file groups to another is planned anew; Hudi: 0.
         partitions_to_delete: patterns for `delete_partition`; ``*`` stands for any text.
         staging_path: folder for staged rows, below the base path.
         extra_metadata: pairs stored in the commit.
@@ -94,6 +95,7 @@ class WriteOptions:
     concurrency_mode: ConcurrencyMode = ConcurrencyMode.SINGLE_WRITER
     failed_writes_policy: FailedWritesPolicy = FailedWritesPolicy.EAGER
     lock: LockOptions = field(default_factory=LockOptions)
+    retries_on_conflict: int = 3
     partitions_to_delete: tuple[str, ...] = ()
     staging_path: str = ".hoodie/.aux/staging"
     extra_metadata: Mapping[str, str] = field(default_factory=dict)
