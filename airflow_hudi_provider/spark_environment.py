@@ -43,6 +43,23 @@ def refuse_standalone_cluster_mode(master: str, deploy_mode: str) -> None:
         )
 
 
+def refuse_missing_kubernetes_provider(master: str) -> None:
+    """Raises HudiTaskRefusedError: Airflow's Spark hook fails there without saying what to install."""
+    if "k8s" not in master or _has_module("airflow.providers.cncf.kubernetes"):
+        return
+    raise HudiTaskRefusedError(
+        f"The master {master} needs Airflow's Kubernetes provider on the worker: "
+        "pip install apache-airflow-providers-cncf-kubernetes."
+    )
+
+
+def _has_module(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # not even its parent is there
+        return False
+
+
 def prepare_environment(
     master: str, binary: str | None, variables: Mapping[str, str], conf: Mapping[str, object]
 ) -> SparkEnvironment:

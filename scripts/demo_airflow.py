@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "spark_jobs"))
 
-from airflow_stack.stack import AirflowStack, StackError  # noqa: E402 - the engine is found after the line above
+from airflow_stack.stack import AirflowStack, StackError, interrupt_when_terminated  # noqa: E402 - the engine is found after the line above
 from demo_support import pictures  # noqa: E402
 from demo_support.backfill import DAG_ID, Day, demo_stack, follow_backfill, reprocess_day  # noqa: E402
 from demo_support.flights import FIRST_DAY, REVISION, load_flights, na_as_null, rows_of  # noqa: E402
@@ -28,6 +28,7 @@ SIZES = Sizes(max_file_bytes=96 << 10, small_file_limit_bytes=84 << 10)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Backfill, check, show. Returns the exit code."""
     options = _parser().parse_args(arguments)
+    interrupt_when_terminated()
     started = time.perf_counter()
     folder = fresh_folder(options.output)
     last = FIRST_DAY + timedelta(days=options.days - 1)
@@ -126,3 +127,5 @@ if __name__ == "__main__":
         sys.exit(main())
     except StackError as error:
         sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit("Stopped.")

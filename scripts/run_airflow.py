@@ -1,6 +1,5 @@
 """The demo's Airflow with its UI, until Ctrl-C: ``make airflow``."""
 
-import signal
 import sys
 import time
 from pathlib import Path
@@ -8,13 +7,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "spark_jobs"))
 
-from airflow_stack.stack import USER, StackError  # noqa: E402 - the engine is found after the line above
+from airflow_stack.stack import USER, StackError, interrupt_when_terminated  # noqa: E402 - the engine is found after the line above
 from demo_support.backfill import demo_stack  # noqa: E402
 
 
 def main() -> int:
     """Start it, say where it is, wait."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    interrupt_when_terminated()
     folder = ROOT / "airflow-home"
     print("Starting Airflow …", flush=True)
     try:
@@ -25,17 +24,12 @@ def main() -> int:
                 f"  Logs, database and tables are in {folder.relative_to(ROOT)}/. Ctrl-C stops everything.",
                 flush=True,
             )
-            while all(process.poll() is None for process in stack.processes.values()):
+            while True:
+                stack.refuse_dead()
                 time.sleep(1)
-            print("A process of Airflow ended by itself; see the logs.", file=sys.stderr)
-            return 1
     except KeyboardInterrupt:
         print("\nStopped.")
         return 0
-
-
-def _interrupt(number: int, frame: object) -> None:
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

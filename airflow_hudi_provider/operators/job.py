@@ -18,6 +18,7 @@ from airflow_hudi_provider.job_exchange import JobExchange
 from airflow_hudi_provider.processes import end_processes
 from airflow_hudi_provider.spark_environment import (
     prepare_environment,
+    refuse_missing_kubernetes_provider,
     refuse_standalone_cluster_mode,
     spark_master,
 )
@@ -179,6 +180,8 @@ class HudiJobOperator(SparkSubmitOperator):
         master = spark_master(connection)
         deploy_mode = self._deploy_mode or connection.extra_dejson.get("deploy-mode") or "client"
         refuse_standalone_cluster_mode(master, deploy_mode)
+        refuse_missing_kubernetes_provider(master)
+        self._wait_for_submit_on_yarn(master, deploy_mode)
         variables = {key: str(value) for key, value in (self.env_vars or {}).items()}
         found = prepare_environment(master, self._spark_binary, variables, self.conf or {})
         if found.binary is not None:
@@ -194,6 +197,16 @@ class HudiJobOperator(SparkSubmitOperator):
                 "argument, or set it in the connection of type hudi."
             )
         return folder
+
+    def _wait_for_submit_on_yarn(self, master: str, deploy_mode: str) -> None:
+        """Airflow's default would raise there: taking a driver up again needs the REST API of the resource manager.
+
+        The timeline tells a retry what the driver before it did, so it is safe to wait for spark-submit instead.
+        """
+        cannot_ask = not getattr(self, "_yarn_track_via_rm_api", False)
+        if "yarn" in master and deploy_mode == "cluster" and getattr(self, "durable", False) and cannot_ask:
+            self.log.info("Waiting for spark-submit; yarn_track_via_rm_api=True would ask YARN instead.")
+            self.durable = False
 
     def _run_spark(self, context: "Context") -> Exception | None:
         """Run spark-submit to its end; its failure is returned, since the timeline decides."""

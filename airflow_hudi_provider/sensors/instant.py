@@ -4,7 +4,13 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
-from airflow.providers.common.compat.sdk import BaseSensorOperator, PokeReturnValue, conf
+from airflow.providers.common.compat.sdk import (
+    AirflowException,
+    AirflowSkipException,
+    BaseSensorOperator,
+    PokeReturnValue,
+    conf,
+)
 
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
@@ -22,6 +28,7 @@ from hudi_table_services.errors import (
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
+_SHORTEST_RESCHEDULE_S = 30
 _PERMANENT = (CorruptTableError, InvalidRequestError, TableNotFoundError, UnsupportedTableError)
 
 
@@ -93,9 +100,15 @@ class HudiInstantSensor(BaseSensorOperator):
         self.deferrable = deferrable
 
     def execute(self, context: "Context") -> Any:
+        if self.mode == "reschedule" and self.poke_interval < _SHORTEST_RESCHEDULE_S:
+            self.log.warning(
+                "poke_interval=%g in mode reschedule: Airflow may take a task that comes back so soon for failed. "
+                "Use 60 or more, or deferrable=True.",
+                self.poke_interval,
+            )
         if not self.deferrable:
             return super().execute(context)
-        found = self.poke(context)
+        found = self._first_look(context)
         if found.is_done:
             return found.xcom_value
         self.defer(
@@ -110,6 +123,15 @@ class HudiInstantSensor(BaseSensorOperator):
             method_name="execute_complete",
             timeout=timedelta(seconds=self.timeout),
         )
+
+    def _first_look(self, context: "Context") -> PokeReturnValue:
+        """Airflow does not look at ``soft_fail`` and ``never_fail`` before a sensor is deferred."""
+        try:
+            return self.poke(context)
+        except AirflowException as error:
+            if self.soft_fail or self.never_fail:
+                raise AirflowSkipException(str(error)) from error
+            raise
 
     def execute_complete(self, context: "Context", event: dict[str, Any] | None = None) -> Any:
         """Called with the trigger's event."""

@@ -103,6 +103,12 @@ class AirflowStack:
             _signal_session(process.pid, signal.SIGKILL)
             process.wait()
 
+    def refuse_dead(self) -> None:
+        """Raises StackError if a process ended by itself."""
+        for name, process in self.processes.items():
+            if process.poll() is not None:
+                raise StackError(f"airflow {name} ended:\n{self.log_of(name)[-3000:]}")
+
     def log_of(self, component: str) -> str:
         return (self.home / f"{component}.log").read_text(errors="replace")
 
@@ -121,9 +127,7 @@ class AirflowStack:
     def _wait_until_healthy(self) -> None:
         deadline = time.monotonic() + _HEALTHY_WITHIN_S
         while time.monotonic() < deadline:
-            for name, process in self.processes.items():
-                if process.poll() is not None:
-                    raise StackError(f"airflow {name} ended:\n{self.log_of(name)[-3000:]}")
+            self.refuse_dead()
             try:
                 health = self.api.get("/api/v2/monitor/health")
             except (ApiError, OSError):
@@ -135,6 +139,15 @@ class AirflowStack:
                 return
             time.sleep(0.5)
         raise StackError(f"Airflow was not healthy after {_HEALTHY_WITHIN_S:.0f} s; see {self.home}/*.log")
+
+
+def interrupt_when_terminated() -> None:
+    """Make SIGTERM end this program as Ctrl-C does, so that a stack is stopped with all of its processes."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
 
 
 def free_ports(*wanted: int) -> list[int]:

@@ -16,12 +16,15 @@ DAG_ID = "flights_daily"
 ROOT = Path(__file__).resolve().parent.parent.parent
 EXAMPLES = ROOT / "dags_examples"
 _LONGEST_S = 900
-# Short jobs are over before the best compiler of the JVM has earned its cost.
+_PAUSE_S = 2.0
+# Short jobs are over before generated code and the best compiler of the JVM have earned their cost.
 _SPARK_DEFAULTS = """\
 spark.driver.bindAddress 127.0.0.1
 spark.driver.host 127.0.0.1
 spark.driver.extraJavaOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
 spark.driver.memory 1g
+spark.sql.codegen.factoryMode NO_CODEGEN
+spark.sql.codegen.wholeStage false
 spark.sql.shuffle.partitions 2
 spark.ui.enabled false
 """
@@ -62,6 +65,7 @@ def follow_backfill(stack: AirflowStack, first: date, last: date) -> Iterator[Da
     told: set[str] = set()
     deadline = time.monotonic() + _LONGEST_S
     while time.monotonic() < deadline:
+        stack.refuse_dead()
         is_done = stack.api.is_backfill_done(backfill_id)
         for run in stack.api.runs(DAG_ID):
             if run["state"] == "failed":
@@ -71,21 +75,22 @@ def follow_backfill(stack: AirflowStack, first: date, last: date) -> Iterator[Da
                 yield _day(stack, run)
         if is_done:
             return
-        time.sleep(0.5)
+        time.sleep(_PAUSE_S)
     raise StackError(f"The backfill was not done after {_LONGEST_S} s.")
 
 
 def reprocess_day(stack: AirflowStack, day: date) -> Day:
     """Backfill one day again although it succeeded."""
     before = {run["dag_run_id"]: run["end_date"] for run in stack.api.runs(DAG_ID)}
-    backfill_id = stack.api.backfill(DAG_ID, f"{day}", f"{day}", reprocess_behavior="completed")
+    stack.api.backfill(DAG_ID, f"{day}", f"{day}", reprocess_behavior="completed")
     deadline = time.monotonic() + _LONGEST_S
     while time.monotonic() < deadline:
+        stack.refuse_dead()
         run = next(r for r in stack.api.runs(DAG_ID) if r["logical_date"].startswith(f"{day}"))
         is_new = run["state"] == "success" and run["end_date"] != before[run["dag_run_id"]]
-        if is_new and stack.api.is_backfill_done(backfill_id):
+        if is_new:
             return _day(stack, run)
-        time.sleep(0.5)
+        time.sleep(_PAUSE_S)
     raise StackError(f"{day} was not reprocessed after {_LONGEST_S} s.")
 
 

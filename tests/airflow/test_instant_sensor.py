@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from airflow.providers.common.compat.sdk import TaskDeferred
 from airflow.sdk import DAG, task
-from airflow.sdk.exceptions import TaskDeferred
 
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.sensors.instant import HudiInstantSensor

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.sdk.exceptions import AirflowSkipException
+from airflow.providers.common.compat.sdk import AirflowSkipException
 from stand_ins import stand_in
 
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
