@@ -1,17 +1,13 @@
 """The files that spark-submit needs: the job scripts and the engine as a zip, both from this installation."""
 
 import hashlib
-import importlib.util
 import os
 import tempfile
-import zipfile
 from pathlib import Path
 
+import hudi_table_services
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
-
-_PACKAGE = "hudi_table_services"
-_OLDEST_ZIP_DATE = (1980, 1, 1, 0, 0, 0)
-_READABLE_FILE = 0o100644 << 16
+from hudi_table_services.source_archive import package_files, write_archive
 
 
 def script_path(name: str) -> Path:
@@ -20,7 +16,8 @@ def script_path(name: str) -> Path:
     Raises:
         HudiTaskRefusedError: the installation is not whole.
     """
-    places = (Path(__file__).parent / "spark_jobs", _engine_folder().parent)
+    engine = Path(hudi_table_services.__file__).parent
+    places = (Path(__file__).parent / "spark_jobs", engine.parent)
     for place in places:
         if (place / name).is_file():
             return place / name
@@ -35,10 +32,7 @@ def engine_archive(folder: Path | None = None) -> Path:
     Args:
         folder: where it is kept; None: a folder of this user's in the temporary folder.
     """
-    files = [
-        (path.relative_to(_engine_folder().parent).as_posix(), path.read_bytes())
-        for path in _engine_sources()
-    ]
+    files = package_files()
     digest = hashlib.sha256()
     for name, content in files:
         digest.update(f"{name}\0{len(content)}\0".encode() + content)
@@ -46,33 +40,5 @@ def engine_archive(folder: Path | None = None) -> Path:
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     if place.stat().st_uid != os.getuid():
         raise HudiTaskRefusedError(f"{place} belongs to another user; set TMPDIR to a folder of your own.")
-    target = place / f"{_PACKAGE}-{digest.hexdigest()[:16]}.zip"
-    if not target.exists():
-        _write_archive(target, files)
-    return target
-
-
-def _write_archive(target: Path, files: list[tuple[str, bytes]]) -> None:
-    """Replaced in one step, so that a task beside this one never ships half of it."""
-    handle, unfinished = tempfile.mkstemp(dir=target.parent, suffix=".unfinished")
-    with os.fdopen(handle, "wb") as sink, zipfile.ZipFile(sink, "w") as archive:
-        for name, content in files:
-            entry = zipfile.ZipInfo(name, _OLDEST_ZIP_DATE)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = _READABLE_FILE
-            archive.writestr(entry, content)
-    os.replace(unfinished, target)
-
-
-def _engine_folder() -> Path:
-    spec = importlib.util.find_spec(_PACKAGE)
-    if spec is None or spec.origin is None:
-        raise HudiTaskRefusedError(f"The package {_PACKAGE} is not installed beside airflow_hudi_provider.")
-    return Path(spec.origin).parent
-
-
-def _engine_sources() -> list[Path]:
-    found = _engine_folder().rglob("*")
-    return sorted(
-        path for path in found if path.is_file() and (path.suffix == ".py" or path.name == "py.typed")
-    )
+    target = place / f"hudi_table_services-{digest.hexdigest()[:16]}.zip"
+    return target if target.exists() else write_archive(target, files)

@@ -3,6 +3,7 @@
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -11,6 +12,10 @@ from urllib.parse import quote
 from hudi_table_services.contract.job_request import UpsertRequest
 from hudi_table_services.contract.job_result import JobResult
 from hudi_table_services.errors import HudiTableServiceError, ObjectNotFoundError
+
+
+_PREFIX = "airflow-hudi-task-"
+_ABANDONED_AFTER_S = 24 * 3600.0
 
 
 class JobExchange:
@@ -25,7 +30,9 @@ class JobExchange:
     """
 
     def __init__(self, folder_uri: str, place: tuple[str, ...], storage_options: Mapping[str, str]) -> None:
-        self._temporary = None if folder_uri else Path(tempfile.mkdtemp(prefix="airflow-hudi-"))
+        if not folder_uri:
+            _sweep_abandoned()
+        self._temporary = None if folder_uri else Path(tempfile.mkdtemp(prefix=_PREFIX))
         names = "/".join(quote(name, safe="") for name in place)
         self._root = str(self._temporary) if self._temporary else f"{folder_uri.rstrip('/')}/{names}"
         self._storage_options = storage_options if folder_uri else {}
@@ -43,6 +50,8 @@ class JobExchange:
     ) -> None:
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
+        else:
+            self._delete("request.json")
 
     @property
     def request_uri(self) -> str:
@@ -53,10 +62,24 @@ class JobExchange:
         return f"{self._root}/result.json"
 
     def put_request(self, request: UpsertRequest) -> None:
-        """Write the document; it may hold credentials, and on the worker nobody else can read it."""
-        self._storage().write("request.json", request.to_json().encode())
-        if self._temporary is not None:
-            os.chmod(self._temporary / "request.json", 0o600)
+        """Write the document. It may hold credentials: on a file system nobody else can read it, and it goes away."""
+        storage = self._storage()
+        if "://" not in self._root:
+            storage.write("request.json", b"")
+            os.chmod(Path(self._root) / "request.json", 0o600)
+        storage.write("request.json", request.to_json().encode())
+        if "://" not in self._root:
+            os.chmod(Path(self._root) / "request.json", 0o600)
+
+    def forget_result(self) -> None:
+        """Remove what an earlier try left, before a driver of our own is submitted."""
+        self._delete("result.json")
+
+    def _delete(self, name: str) -> None:
+        try:
+            self._storage().delete(name)
+        except ObjectNotFoundError:
+            return
 
     def read_result(self, request_id: str) -> JobResult | None:
         """The result of this request; None, with `problem` set, if there is none that can be trusted."""
@@ -78,3 +101,14 @@ class JobExchange:
         from hudi_table_services.storage.factory import open_storage
 
         return open_storage(self._root, self._storage_options)
+
+
+def _sweep_abandoned() -> None:
+    """Remove the folders of this user's tasks that were killed with -9 a day ago or more."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        try:
+            status = folder.stat()
+        except FileNotFoundError:
+            continue
+        if status.st_uid == os.getuid() and time.time() - status.st_mtime > _ABANDONED_AFTER_S:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -1,30 +1,49 @@
 """End a process with everything it started."""
 
+import subprocess
 import time
+from collections.abc import Callable
+from typing import Any
 
 import psutil
 
+_KILLED_WITHIN_S = 0.5
 
-def end_processes(pid: int, deadline: float) -> None:
+
+def end_processes(process: "subprocess.Popen[Any]", deadline: float) -> None:
     """Ask the process and its descendants to end, wait until the deadline, and kill what is left.
+
+    A process that has ended is left alone: its number may be another one's by now.
 
     Args:
         deadline: as `time.monotonic` counts.
     """
+    if process.poll() is not None:
+        return
     try:
-        root = psutil.Process(pid)
-        family = [root, *root.children(recursive=True)]
+        descendants = psutil.Process(process.pid).children(recursive=True)
     except psutil.NoSuchProcess:
         return
-    for process in family:
-        _signal(process.terminate)
-    _, alive = psutil.wait_procs(family, timeout=max(0.0, deadline - time.monotonic()))
-    for process in alive:
-        _signal(process.kill)
+    for ending in (process, *descendants):
+        _signal(ending.terminate)
+    _wait(process, deadline - time.monotonic())
+    _, alive = psutil.wait_procs(descendants, timeout=max(0.0, deadline - time.monotonic()))
+    for ending in (process, *alive):
+        _signal(ending.kill)
+    _wait(process, _KILLED_WITHIN_S)
+    psutil.wait_procs(alive, timeout=_KILLED_WITHIN_S)
 
 
-def _signal(send) -> None:  # type: ignore[no-untyped-def]
+def _wait(process: "subprocess.Popen[Any]", seconds: float) -> None:
+    """By Popen, which keeps the exit code; psutil would take it away."""
+    try:
+        process.wait(max(0.0, seconds))
+    except subprocess.TimeoutExpired:
+        return
+
+
+def _signal(send: Callable[[], None]) -> None:
     try:
         send()
-    except psutil.NoSuchProcess:
+    except (psutil.NoSuchProcess, ProcessLookupError):
         return

@@ -28,10 +28,10 @@ class SparkEnvironment:
 
 def spark_master(connection: Connection) -> str:
     """The master, read from a connection as Airflow's Spark hook reads it."""
-    host = connection.host or "yarn"
-    if "://" not in host and connection.port:
-        host = f"{connection.conn_type}://{host}"
-    return f"{host}:{connection.port}" if connection.port else host
+    host, port = connection.host or "", connection.port
+    is_master = connection.conn_type == "spark" and host and ("://" in host or not port)
+    master = host if is_master else f"{connection.conn_type}://{host}"
+    return f"{master}:{port}" if port else master
 
 
 def refuse_standalone_cluster_mode(master: str, deploy_mode: str) -> None:
@@ -61,44 +61,65 @@ def _has_module(name: str) -> bool:
 
 
 def prepare_environment(
-    master: str, binary: str | None, variables: Mapping[str, str], conf: Mapping[str, object]
+    master: str,
+    binary: str | None,
+    binary_of_connection: str | None,
+    variables: Mapping[str, str],
+    conf: Mapping[str, object],
 ) -> SparkEnvironment:
-    """Look for spark-submit on the path and beside this Python, and for Java.
+    """Look for spark-submit and for Java, as spark-submit itself looks for it.
 
     Args:
-        binary: the user's own spark-submit; it is trusted.
+        binary: the user's own spark-submit; it is trusted, also to find Java.
+        binary_of_connection: the name of another one on the path.
         variables: environment variables that the user gives to spark-submit.
         conf: the user's Spark properties.
 
     Raises:
         HudiTaskRefusedError: one of them is missing.
     """
-    path = variables.get("PATH", os.environ.get("PATH", os.defpath))
-    java_home = variables.get("JAVA_HOME", os.environ.get("JAVA_HOME"))
-    has_java = (java_home and (Path(java_home) / "bin" / "java").exists()) or shutil.which("java", path=path)
-    if not has_java:
+    if binary is not None:
+        return SparkEnvironment(variables=_python_of_local_jobs(master, variables, conf))
+    seen = {**os.environ, **variables}
+    if not _has_java(seen):
         raise HudiTaskRefusedError(
             "Java was not found: neither JAVA_HOME nor the path of the worker leads to it, and spark-submit needs it. "
             "Install Java 17 on the worker, or give env_vars={'JAVA_HOME': ...}."
         )
-    wanted: dict[str, str] = {}
-    if (
-        master.startswith("local")
-        and "spark.pyspark.python" not in conf
-        and "PYSPARK_PYTHON" not in variables
-    ):
-        wanted["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", sys.executable)
-    if binary is not None or shutil.which("spark-submit", path=path):
+    wanted = _python_of_local_jobs(master, variables, conf)
+    name = binary_of_connection or "spark-submit"
+    if shutil.which(name, path=seen.get("PATH", os.defpath)):
         return SparkEnvironment(variables=wanted)
-    beside = _spark_beside_this_python()
+    beside = None if binary_of_connection else _spark_beside_this_python()
     if beside is None:
         raise HudiTaskRefusedError(
-            "spark-submit was not found: neither on the path of the worker nor beside its Python. "
+            f"{name} was not found: neither on the path of the worker nor beside its Python. "
             "pip install pyspark on the worker, put Spark's bin folder on the path, or give spark_binary."
         )
-    return SparkEnvironment(
-        binary=str(beside / "bin" / "spark-submit"), variables={**wanted, "SPARK_HOME": str(beside)}
-    )
+    # On a cluster Airflow would hand the variable on to the driver, where this folder means nothing.
+    home = {"SPARK_HOME": str(beside)} if master.startswith(("local", "spark:")) else {}
+    return SparkEnvironment(binary=str(beside / "bin" / "spark-submit"), variables={**wanted, **home})
+
+
+def _has_java(variables: Mapping[str, str]) -> bool:
+    """JAVA_HOME goes before the path, and Spark's own settings before both."""
+    conf_folder = variables.get("SPARK_CONF_DIR") or f"{variables.get('SPARK_HOME', '')}/conf"
+    if (Path(conf_folder) / "spark-env.sh").exists():
+        return True
+    java_home = variables.get("JAVA_HOME")
+    if java_home:
+        return (Path(java_home) / "bin" / "java").exists()
+    return shutil.which("java", path=variables.get("PATH", os.defpath)) is not None
+
+
+def _python_of_local_jobs(
+    master: str, variables: Mapping[str, str], conf: Mapping[str, object]
+) -> dict[str, str]:
+    """The worker's own Python, unless the user says otherwise: it has the packages of the engine."""
+    is_chosen = "spark.pyspark.python" in conf or "PYSPARK_PYTHON" in variables
+    if is_chosen or not master.startswith("local"):
+        return {}
+    return {"PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable)}
 
 
 def _spark_beside_this_python() -> Path | None:

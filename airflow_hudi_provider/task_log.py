@@ -87,6 +87,8 @@ def summary(result: JobResult) -> str:
 
 
 def _plan_lines(result: JobResult) -> list[str]:
+    if result.reused:
+        return []
     lines = [_plan_line(partition) for partition in result.partitions[:_SHOWN_PARTITIONS]]
     return [*lines, *_more(result)]
 
@@ -102,7 +104,7 @@ def _plan_line(partition: PartitionReport) -> str:
 
 
 def _file_lines(result: JobResult) -> list[str]:
-    if result.outcome is not Outcome.COMPLETED or not result.partitions:
+    if result.outcome is not Outcome.COMPLETED or result.reused or not result.partitions:
         return []
     width = max(len(p.partition_path) for p in result.partitions)
     largest = max((p.files_after.size_bytes for p in result.partitions), default=0)

@@ -27,7 +27,7 @@ FROM source
 with DAG(
     "flights_daily",
     description=__doc__,
-    # Intervals of a day; a plain cron text would give empty ones.
+    # Intervals of a day; a plain cron text would give empty ones. (Airflow 3.1: from airflow.timetables.interval)
     schedule=CronDataIntervalTimetable("0 0 * * *", timezone="UTC"),
     start_date=datetime(2013, 1, 1),  # noqa: DTZ001 - Airflow takes it for UTC
     end_date=datetime(2013, 12, 31),  # noqa: DTZ001

@@ -1,4 +1,4 @@
-"""Two weeks of real flights, backfilled in a real Airflow, one upsert a day, into a Hudi table: ``make demo-airflow``.
+"""Two weeks of real flights, backfilled in a real Airflow, one upsert a day, into a Hudi table: ``make demo``.
 
 Starts an Airflow of its own, starts a backfill as the UI's dialog does, and judges the table by hudi-rs.
 Exit code 1 when the table does not hold exactly what the source says.
@@ -97,7 +97,7 @@ def _show_next_steps(table: Path) -> None:
   The DAG behind this:                                         dags_examples/flights_daily.py
   Read the table without Spark:
     .venv/bin/python -c "from hudi import HudiTable; print(HudiTable('{table}').read()[0])"
-  Five weeks with corrections, without Airflow:                make demo
+  Five weeks with corrections, without Airflow:                make demo-spark
   The tests, real Hudi among them:                             make test""")
 
 

@@ -11,8 +11,17 @@ lock() {
   shift
   echo "Locking locks/$name.txt" >&2
   "$uv" pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
-    --no-emit-index-url --custom-compile-command "make lock" --output-file "locks/$name.txt" --extra engine --group dev "$@"
+    --no-emit-index-url --custom-compile-command "make lock" --output-file "locks/$name.txt" --extra engine "$@"
 }
 
-lock spark --extra airflow --group spark "$@"
-lock judges --group judges --group bench "$@"
+lock spark --group dev --extra airflow --group spark "$@"
+lock judges --group dev --group judges --group bench "$@"
+
+# What was there when the oldest supported Airflow came out, and of our own requirements the oldest: Airflow names no
+# upper bounds, so that newer packages break it. Only what it did not have to know may be newer.
+newer=
+for package in apache-airflow-providers-apache-spark apache-airflow-providers-common-compat pyspark-client hypothesis pytest; do
+  newer="$newer --exclude-newer-package $package=2026-11-01"
+done
+# shellcheck disable=SC2086 - several arguments
+lock airflow31 --extra airflow --group airflow31 --resolution lowest-direct --exclude-newer 2025-10-15 $newer "$@"

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 _PAGE = 500
+_CREATION_TRIES = 60
 
 
 class ApiError(Exception):
@@ -80,14 +81,17 @@ class AirflowApi:
             self.patch(f"/api/v2/dags/{dag_id}", {"is_paused": False})
 
     def _created_backfill(self, body: Mapping[str, Any]) -> int:
-        for _ in range(20):
+        reason = ""
+        for _ in range(_CREATION_TRIES):
             try:
                 return int(self.post("/api/v2/backfills", body)["id"])
             except ApiError as error:
-                if error.status != 503:
+                # 503: SQLite is locked. 409: the DAG's last backfill is done, which Airflow notes every 30 s only.
+                if error.status not in (409, 503):
                     raise
-            time.sleep(0.5)
-        raise TimeoutError("Airflow's database stayed locked; no backfill was created.")
+                reason = str(error)
+            time.sleep(1.0)
+        raise TimeoutError(f"No backfill was created: {reason}")
 
     def is_backfill_done(self, backfill_id: int) -> bool:
         return self.get(f"/api/v2/backfills/{backfill_id}")["completed_at"] is not None

@@ -2,10 +2,11 @@
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from airflow_stack.stack import AirflowStack, StackError
@@ -40,18 +41,20 @@ class Day:
     seconds: float
 
 
-def demo_stack(folder: Path, dags_folder: Path = EXAMPLES) -> AirflowStack:
-    """An Airflow whose home, tables and Spark settings are in the folder."""
-    settings = folder / "spark-conf"
-    settings.mkdir(parents=True, exist_ok=True)
-    (settings / "spark-defaults.conf").write_text(_SPARK_DEFAULTS)
-    variables = {
+def demo_stack(
+    folder: Path, dags_folder: Path = EXAMPLES, variables: Mapping[str, str] = MappingProxyType({})
+) -> AirflowStack:
+    """An Airflow whose home, tables and Spark settings are in the folder; with further environment variables."""
+    spark_conf = folder / "spark-conf"
+    spark_conf.mkdir(parents=True, exist_ok=True)
+    (spark_conf / "spark-defaults.conf").write_text(_SPARK_DEFAULTS)
+    settings = {
         "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps({"conn_type": "spark", "host": "local[2]"}),
         "HUDI_EXAMPLES_FOLDER": str(folder),
-        "SPARK_CONF_DIR": str(settings),
+        "SPARK_CONF_DIR": str(spark_conf),
         "SPARK_LOCAL_IP": "127.0.0.1",
     }
-    return AirflowStack(folder / "airflow", dags_folder, variables)
+    return AirflowStack(folder / "airflow", dags_folder, {**settings, **variables})
 
 
 def follow_backfill(stack: AirflowStack, first: date, last: date) -> Iterator[Day]:

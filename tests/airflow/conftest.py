@@ -45,9 +45,9 @@ def run_dag(airflow_db: None) -> Callable[..., Any]:
     """Run a DAG object with ``dag.test``: real operators, real state, one process."""
 
     def run(dag: "DAG", **arguments: Any) -> Any:
-        from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db
         from airflow.models.dagbundle import DagBundleModel
         from airflow.utils.session import create_session
+        from airflow_versions import DagBag, sync_bag_to_db
 
         with create_session() as session:
             if not session.get(DagBundleModel, "testing"):

@@ -22,6 +22,16 @@ def commit():
     table.__init__(LocalStorage(base_path)) if not os.path.exists(base_path + "/.hoodie") else opened(table)
     return table.commit(FileGroupId("city=a", "a-0"), extra={{REQUEST_ID_KEY: request["request_id"]}})
 
+def begin():
+    from datetime import datetime, timezone
+    from fixed_clock import FixedClock
+    from hudi_table_services.storage.heartbeat import Heartbeat
+    from hudi_table_services.storage.local import LocalStorage
+    from small_tables import SmallTable
+    storage = LocalStorage(base_path)
+    pending = SmallTable(storage, clock=FixedClock(datetime.now(timezone.utc))).begin()
+    Heartbeat(storage, pending.requested_time, owner=request["request_id"]).start()
+
 def opened(table):
     from fixed_clock import FixedClock
     from hudi_table_services.model.table_version import TableVersion

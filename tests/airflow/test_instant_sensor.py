@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.providers.common.compat.sdk import TaskDeferred
+from airflow.providers.common.compat.sdk import AirflowSkipException, TaskDeferred
 from airflow.sdk import DAG, task
 
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
@@ -28,6 +28,9 @@ class NoXComs:
 
     def xcom_pull(self, **arguments: Any) -> Any:
         return self.seen
+
+    def get_first_reschedule_date(self, context: Any) -> None:
+        return None
 
 
 @pytest.fixture(params=[TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
@@ -179,6 +182,28 @@ def test_deferral_ends_with_the_error(table: SmallTable) -> None:
     event = asyncio.run(asyncio.wait_for(first_event(trigger), 10))
     with pytest.raises(HudiTaskRefusedError, match=path.name):
         sensor(table).execute_complete({}, event)  # type: ignore[typeddict-item]
+
+
+def test_a_soft_failure_skips_in_every_mode(table: SmallTable) -> None:
+    """Airflow does so for failures of its own kind only, and not before a sensor is deferred."""
+    nobody = {"ti": NoXComs()}
+    for arguments in ({}, {"deferrable": True}):
+        failing = HudiInstantSensor(
+            task_id="wait", base_path="/nowhere", if_missing="fail", soft_fail=True, **arguments
+        )
+        with pytest.raises(AirflowSkipException):
+            failing.execute(nobody)  # type: ignore[arg-type]
+    soft = sensor(table, deferrable=True, soft_fail=True)
+    with pytest.raises(AirflowSkipException):
+        soft.resume_execution("execute_complete", {"event": {"error": "CorruptTableError: x"}}, nobody)  # type: ignore[arg-type]
+
+
+def test_short_rescheduling_is_warned_of(
+    table: SmallTable, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    table.commit(FileGroupId("city=a", "a-0"))
+    sensor(table, mode="reschedule", poke_interval=5).execute({"ti": NoXComs()})  # type: ignore[typeddict-item]
+    assert "Use 60 or more, or deferrable=True" in caplog.text + "".join(capfd.readouterr())
 
 
 @pytest.mark.parametrize("event", [None, {}, {"status": "done"}])

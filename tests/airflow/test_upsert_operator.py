@@ -2,11 +2,14 @@
 
 import json
 import os
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from airflow.providers.common.compat.sdk import AirflowSkipException
 from stand_ins import stand_in
@@ -16,6 +19,7 @@ from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
 from hudi_table_services.storage.local import LocalStorage
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 
+AIRFLOW_ALLOWS_S = 5.0
 NOON = datetime(2013, 1, 1, 12, tzinfo=timezone.utc)
 
 
@@ -136,8 +140,7 @@ def test_the_request_id_is_that_of_the_task_in_its_run(
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({"spark_conn_id": "nowhere"}, "There is no connection 'nowhere'"),
-        ({"hudi_conn_id": "nowhere"}, "There is no connection 'nowhere'"),
+        ({"spark_conn_id": "k8s", "deploy_mode": "cluster"}, "apache-airflow-providers-cncf-kubernetes"),
         ({"base_path": "relative"}, "is relative"),
         ({"spark_conn_id": "standalone", "deploy_mode": "cluster"}, "Spark runs no Python application there"),
         ({"spark_conn_id": "yarn", "deploy_mode": "cluster"}, "needs result_base_path"),
@@ -154,6 +157,7 @@ def test_what_cannot_work_is_not_submitted(
 ) -> None:
     connections("standalone", conn_type="spark", host="spark://master", port=7077)
     connections("yarn", conn_type="spark", host="yarn")
+    connections("k8s", conn_type="spark", host="k8s://https://cluster", port=6443)
     made = operator(**{"base_path": str(tmp_path / "table"), **arguments})
     with pytest.raises(HudiTaskRefusedError, match=says):
         made.execute(context())
@@ -194,27 +198,6 @@ def test_an_empty_data_interval_is_refused_with_the_cure(
 
 
 # What the end of the job means
-
-
-def test_a_commit_gives_the_result_and_an_asset_event(
-    operator: Callable[..., UpsertWithSizingOperator], tmp_path: Path
-) -> None:
-    from airflow_hudi_provider.assets import hudi_asset
-
-    class Event:
-        extra: Any = None
-
-    asset = hudi_asset(str(tmp_path / "table"))
-    events = {asset: Event()}
-    made = operator(
-        "i = commit(); result(outcome='completed', instant_time=i.requested_time, operation='upsert')",
-        outlets=[asset],
-    )
-    document = made.execute(context(outlet_events=events))
-    assert document["outcome"] == "completed"
-    assert json.dumps(document)
-    assert events[asset].extra["hudi"]["instant_time"] == document["instant_time"]
-    assert set(events[asset].extra["hudi"]) >= {"rows", "partitions", "operation", "reused"}
 
 
 def test_the_second_time_nothing_is_submitted(
@@ -344,9 +327,60 @@ def test_cluster_mode_exchanges_documents_by_the_result_folder(
     operator: Callable[..., UpsertWithSizingOperator], connections: Callable[..., None], tmp_path: Path
 ) -> None:
     connections("yarn", conn_type="spark", host="yarn")
-    made = operator(
-        spark_conn_id="yarn", deploy_mode="cluster", durable=False, result_base_path=str(tmp_path / "results")
-    )
-    made.execute(context())
+    made = operator(spark_conn_id="yarn", deploy_mode="cluster", result_base_path=str(tmp_path / "results"))
+    made.execute(context())  # Airflow's own default, durable=True without YARN's REST API, would raise
     folder = tmp_path / "results" / "d" / "run%201" / "load"
     assert {path.name for path in folder.iterdir()} == {"request.json", "result.json"}
+
+
+# When somebody ends the task
+
+LIVES_ON = """
+import signal, subprocess, time
+child = subprocess.Popen([sys.executable, "-c",
+    "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); time.sleep(60)"],
+    stdout=subprocess.PIPE)
+child.stdout.readline()
+open(base_path + ".child", "w").write(str(child.pid))
+time.sleep(60)
+"""
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("before", "says"),
+    [
+        ("", "Killed before anything was begun"),
+        ("begin()", "was pending: readers see the table as it was. Clear the task"),
+        ("commit()", "was completed: the rows are in the table"),
+    ],
+    ids=["nothing", "pending", "committed"],
+)
+def test_a_kill_ends_all_processes_in_time_and_says_what_is_left(
+    operator: Callable[..., UpsertWithSizingOperator],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+    before: str,
+    says: str,
+) -> None:
+    made = operator(f"{before}\n{LIVES_ON}")
+    child = tmp_path / "table.child"
+    with ThreadPoolExecutor(1) as pool:
+        ending = pool.submit(made.execute, context())
+        while not child.exists() or not child.read_text():
+            assert not ending.done(), ending.exception()
+            time.sleep(0.05)
+        started = time.monotonic()
+        made.on_kill()
+        assert time.monotonic() - started < AIRFLOW_ALLOWS_S
+        assert not is_running(int(child.read_text()))
+        ended = ending.exception(10)
+    assert (ended is None) == (before == "commit()")
+    assert says in caplog.text + "".join(capfd.readouterr())

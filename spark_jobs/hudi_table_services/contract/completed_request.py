@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from hudi_table_services.contract.job_request import UpsertRequest
-from hudi_table_services.contract.job_result import JobResult, Outcome, RowCounts
+from hudi_table_services.contract.job_result import JobResult, Outcome, PartitionReport, RowCounts
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.write_stat import CommitMetadata
 
@@ -29,4 +29,8 @@ def result_of_completed(request: UpsertRequest, instant: Instant, metadata: Comm
             deleted=sum(stat.num_deletes for stat in stats),
         ),
         replaced_file_groups=sum(len(file_ids) for file_ids in replaced.values()),
+        partitions=tuple(
+            PartitionReport(partition_path=path)
+            for path in sorted({*metadata.partition_to_write_stats, *replaced})
+        ),
     )

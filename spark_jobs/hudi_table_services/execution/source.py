@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from hudi_table_services.contract.job_request import SourceSpec
-from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.errors import ExecutionFailedError, InvalidRequestError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -15,7 +15,8 @@ def read_source(spark: "SparkSession", source: SourceSpec) -> "DataFrame":
     """The rows to write; Spark evaluates them when they are staged.
 
     Raises:
-        InvalidRequestError: the source is missing, cannot be read, or the query does not fit it.
+        InvalidRequestError: the source is missing, is not what the request says, or the query does not fit it.
+        ExecutionFailedError: storage or Spark failed.
     """
     where = source.path or source.format
     try:
@@ -25,11 +26,23 @@ def read_source(spark: "SparkSession", source: SourceSpec) -> "DataFrame":
             return frame
         frame.createOrReplaceTempView(SOURCE_VIEW)
         return spark.sql(source.sql)
-    except Exception as error:  # Spark's exception classes differ between classic and Connect
+    except Exception as error:
+        if not isinstance(error, _mistakes()):
+            raise ExecutionFailedError(
+                f"The source {where!r} (format {source.format}) was not read: {_first_line(error).rstrip('.')}.",
+                hint="Nothing was written; run the request again.",
+            ) from error
         raise InvalidRequestError(
             f"The source {where!r} (format {source.format}) cannot be read: {_first_line(error).rstrip('.')}.",
             hint="Check path, format, reader options and the SQL, whose table is called source.",
         ) from error
+
+
+def _mistakes() -> tuple[type[Exception], ...]:
+    """What Spark says of paths that are not there, formats and columns it does not know, SQL and options."""
+    from pyspark.errors import AnalysisException, IllegalArgumentException, ParseException
+
+    return (AnalysisException, IllegalArgumentException, ParseException)
 
 
 def _first_line(error: Exception) -> str:

@@ -1,5 +1,6 @@
 """Airflow's four processes, shared by the tests of this folder; each test has a DAG and a table of its own."""
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def stack(folder: Path) -> Iterator[AirflowStack]:
-    with demo_stack(folder, Path(__file__).parent / "dags") as running:
+def canary() -> str:
+    """A secret that every task of these tests is given."""
+    return "canary-71c2e"
+
+
+@pytest.fixture(scope="session")
+def stack(folder: Path, canary: str) -> Iterator[AirflowStack]:
+    store = json.dumps({"conn_type": "aws", "login": "key", "password": canary})
+    with demo_stack(folder, Path(__file__).parent / "dags", {"AIRFLOW_CONN_STORE": store}) as running:
         yield running

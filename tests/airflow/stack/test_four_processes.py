@@ -20,7 +20,7 @@ from small_tables import SmallTable
 LONG = 240.0
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="module")
 def landing(folder: Path) -> None:
     pq.write_table(pa.table({"id": list(range(10))}), folder / "ten.parquet")
 
@@ -41,15 +41,31 @@ def of_days(*days: int) -> set[tuple[str, int]]:
     return {(f"2013-01-{day:02d}", number) for day in days for number in range(10)}
 
 
+def wait_for_runs(api: AirflowApi, dag_id: str, *days: int) -> None:
+    """Until the runs of these days have succeeded. A run that fails fails the test, with its log."""
+
+    def are_done() -> bool:
+        wanted = [run for run in api.runs(dag_id) if int(run["logical_date"][8:10]) in days]
+        for run in wanted:
+            assert run["state"] != "failed", api.log(dag_id, run["dag_run_id"], "load", 4)[-3000:]
+        return [run["state"] for run in wanted] == ["success"] * len(days)
+
+    wait_until(are_done, LONG, lambda: f"the runs of {dag_id} are not done: {api.runs(dag_id)}")
+
+
 def backfill(api: AirflowApi, dag_id: str, first: int, last: int, **settings: Any) -> None:
-    backfill_id = api.backfill(dag_id, f"2013-01-{first:02d}", f"2013-01-{last:02d}", **settings)
+    api.backfill(dag_id, f"2013-01-{first:02d}", f"2013-01-{last:02d}", **settings)
 
-    def is_done() -> bool:
-        failed = [run["dag_run_id"] for run in api.runs(dag_id) if run["state"] == "failed"]
-        assert not failed, api.log(dag_id, failed[0], "load", 4)[-3000:]
-        return api.is_backfill_done(backfill_id)
 
-    wait_until(is_done, LONG, lambda: f"the backfill of {dag_id} is not done: {api.runs(dag_id)}")
+@pytest.fixture(scope="module", autouse=True)
+def started(landing: None, stack: AirflowStack) -> None:
+    """The backfills of several tests, all at once: a test waits for its own."""
+    for dag_id in ("parallel", "one_of_two", "two_of_two", "forwards"):
+        stack.api.wait_for_dag(dag_id)
+    backfill(stack.api, "parallel", 1, 3, max_active_runs=3)
+    backfill(stack.api, "one_of_two", 1, 2)
+    backfill(stack.api, "two_of_two", 2, 3)
+    backfill(stack.api, "forwards", 1, 2)
 
 
 def run_of(api: AirflowApi, dag_id: str, day: int) -> dict[str, Any]:
@@ -60,45 +76,45 @@ def commits(table: Path) -> int:
     return len(list((table / ".hoodie").glob("*.commit")))
 
 
+def test_a_parallel_backfill_writes_every_day_once(api: AirflowApi, folder: Path) -> None:
+    wait_for_runs(api, "parallel", 1, 2, 3)
+    assert set(rows(folder / "parallel")) == of_days(1, 2, 3)
+    assert commits(folder / "parallel") == 3
+
+
+def test_two_dags_write_one_table_at_once(api: AirflowApi, folder: Path) -> None:
+    wait_for_runs(api, "one_of_two", 1, 2)
+    wait_for_runs(api, "two_of_two", 2, 3)
+    assert set(rows(folder / "shared")) == of_days(1, 2, 3)
+
+
 def test_backfills_and_clearing_never_write_twice(api: AirflowApi, folder: Path) -> None:
     table = folder / "forwards"
-    api.wait_for_dag("forwards")
-    backfill(api, "forwards", 1, 2)
+    wait_for_runs(api, "forwards", 1, 2)
     backfill(api, "forwards", 3, 4, run_backwards=True)
+    wait_for_runs(api, "forwards", 3, 4)
     first = rows(table)
     assert set(first) == of_days(1, 2, 3, 4)
+    in_order = sorted((written_at, day) for (day, number), written_at in first.items() if number == 0)
+    assert [day for _, day in in_order] == [f"2013-01-{day:02d}" for day in (1, 2, 4, 3)]
+
+    ended = {run["dag_run_id"]: run["end_date"] for run in api.runs("forwards")}
     backfill(api, "forwards", 2, 3, reprocess_behavior="completed")
+    wait_until(
+        lambda: all(
+            run_of(api, "forwards", day)["end_date"] not in (None, *ended.values()) for day in (2, 3)
+        ),
+        LONG,
+        lambda: f"not reprocessed: {api.runs('forwards')}",
+    )
     run = run_of(api, "forwards", 1)
     api.clear("forwards", run["dag_run_id"], "load")
-    wait_until(
-        lambda: run_of(api, "forwards", 1)["state"] == "success",
-        LONG,
-        lambda: "the cleared run does not succeed",
-    )
+    wait_for_runs(api, "forwards", 1, 2, 3, 4)
+    assert api.task_instances("forwards", run["dag_run_id"])["load"]["try_number"] == 2
     assert rows(table) == first
     assert commits(table) == 4
     result = api.xcom("forwards", run["dag_run_id"], "load")
     assert (result["outcome"], result["reused"]) == ("completed", True)
-
-
-def test_a_parallel_backfill_writes_every_day_once(api: AirflowApi, folder: Path) -> None:
-    api.wait_for_dag("parallel")
-    backfill(api, "parallel", 1, 4, max_active_runs=3)
-    assert set(rows(folder / "parallel")) == of_days(1, 2, 3, 4)
-    assert commits(folder / "parallel") == 4
-
-
-def test_two_dags_write_one_table_at_once(api: AirflowApi, folder: Path) -> None:
-    for dag_id in ("one_of_two", "two_of_two"):
-        api.wait_for_dag(dag_id)
-    ids = [
-        api.backfill("one_of_two", "2013-01-01", "2013-01-02"),
-        api.backfill("two_of_two", "2013-01-02", "2013-01-03"),
-    ]
-    wait_until(lambda: all(map(api.is_backfill_done, ids)), LONG, lambda: "the two backfills are not done")
-    states = {run["state"] for dag_id in ("one_of_two", "two_of_two") for run in api.runs(dag_id)}
-    assert states == {"success"}
-    assert set(rows(folder / "shared")) == of_days(1, 2, 3)
 
 
 def spark_processes() -> list[int]:
@@ -123,7 +139,7 @@ def _command(path: Path) -> bytes:
 
 def test_a_task_marked_failed_ends_spark_and_clearing_repairs(api: AirflowApi, folder: Path) -> None:
     api.wait_for_dag("slow")
-    api.backfill("slow", "2013-01-01", "2013-01-01")
+    backfill(api, "slow", 1, 1)
     before = wait_for_job()
     run_id = run_of(api, "slow", 1)["dag_run_id"]
     api.patch(f"/api/v2/dags/slow/dagRuns/{run_id}/taskInstances/load", {"new_state": "failed"})
@@ -134,23 +150,19 @@ def test_a_task_marked_failed_ends_spark_and_clearing_repairs(api: AirflowApi, f
         lambda: api.log("slow", run_id, "load", 1),
     )
     api.clear("slow", run_id, "load")
-    wait_until(
-        lambda: run_of(api, "slow", 1)["state"] == "success", LONG, lambda: "the cleared run does not succeed"
-    )
+    wait_for_runs(api, "slow", 1)
     assert set(rows(folder / "slow")) == of_days(1)
 
 
 def test_a_worker_killed_with_9_is_repaired_by_the_retry(api: AirflowApi, folder: Path) -> None:
     api.wait_for_dag("slow")
-    api.backfill("slow", "2013-01-02", "2013-01-02")
+    backfill(api, "slow", 2, 2)
     jobs = wait_for_job()
     workers = {pid for job in jobs for pid in _ancestors(job)} - set(jobs)
     assert workers
     for pid in workers:
         os.kill(pid, signal.SIGKILL)
-    wait_until(
-        lambda: run_of(api, "slow", 2)["state"] == "success", LONG, lambda: str(run_of(api, "slow", 2))
-    )
+    wait_for_runs(api, "slow", 2)
     assert set(rows(folder / "slow")) == of_days(1, 2)
     leftovers = [
         p for place in (".temp", ".heartbeat") for p in (folder / "slow" / ".hoodie" / place).rglob("*.*")
@@ -187,3 +199,11 @@ def test_a_deferred_sensor_survives_a_restart_of_the_triggerer(
     table.commit(FileGroupId("city=a", "a-0"))
     wait_until(lambda: state() == "success", 120, state)
     assert api.xcom("watch", run_id, "wait")["count"] == 1
+
+
+def test_no_secret_is_anywhere(folder: Path, canary: str) -> None:
+    """Logs of tasks and processes, Airflow's database, tables, requests and results; the last of these tests."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert any(path.name == "attempt=1.log" for path in files)
+    assert any(path.name == "airflow.db" for path in files)
+    assert [path for path in files if canary.encode() in path.read_bytes()] == []

@@ -31,6 +31,7 @@ def load(table: str, sql: str = ROWS) -> UpsertWithSizingOperator:
         record_key="k",
         partition_by="day",
         hudi_options=OPTIMISTIC,
+        storage_conn_id="store",  # holds a secret that must not show anywhere
     )
 
 

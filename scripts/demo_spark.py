@@ -1,4 +1,4 @@
-"""A month of real flights, one upsert a day, into a Hudi table with well-sized files: ``make demo``.
+"""Five weeks of real flights, one upsert a day, into a Hudi table with well-sized files: ``make demo-spark``.
 
 Exit code 1 when the table does not hold exactly what the source says.
 """

@@ -1,0 +1,45 @@
+"""Arguments that Airflow fills in when a task runs: Jinja templates, and outputs of other tasks."""
+
+from collections.abc import Iterable, Mapping
+
+from airflow_hudi_provider.exceptions import HudiTaskRefusedError
+
+
+def is_filled_in_later(value: object) -> bool:
+    """Whether the argument, or any part of it, is a template or comes from another task."""
+    if isinstance(value, str):
+        return "{{" in value or "{%" in value
+    if isinstance(value, Mapping):
+        return any(is_filled_in_later(part) for item in value.items() for part in item)
+    if isinstance(value, list | tuple | set):
+        return any(map(is_filled_in_later, value))
+    # Airflow's XComArg and its kin have no public class of their own in every release.
+    return callable(getattr(value, "iter_references", None))
+
+
+def names_filled_in_later(task: object, names: Iterable[str]) -> tuple[str, ...]:
+    """Those of the arguments which `is_filled_in_later`; ask when the DAG is read."""
+    return tuple(name for name in names if is_filled_in_later(getattr(task, name, None)))
+
+
+def refuse_emptied(task: object, names: Iterable[str]) -> None:
+    """A template that renders to nothing is a mistake, not a wish for the default.
+
+    Raises:
+        HudiTaskRefusedError: one of the arguments, or a part of it, is empty now.
+    """
+    for name in names:
+        if _is_empty(getattr(task, name, None)):
+            raise HudiTaskRefusedError(
+                f"{name} is empty once its template is rendered. Mend the template, or leave the argument out."
+            )
+
+
+def _is_empty(value: object) -> bool:
+    if value is None or isinstance(value, str):
+        return not (value or "").strip()
+    if isinstance(value, Mapping):
+        return any(map(_is_empty, value.values()))
+    if isinstance(value, list | tuple):
+        return not value or any(map(_is_empty, value))
+    return False

@@ -1,0 +1,13 @@
+"""What the tests need of Airflow itself and finds in different places in 3.1 and 3.3; import it inside of tests."""
+
+from airflow import __version__
+
+try:
+    from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db
+except ModuleNotFoundError:
+    from airflow.models.dagbag import DagBag, sync_bag_to_db  # type: ignore[no-redef]
+
+__all__ = ["LOOKS_UP_CONNECTIONS_ANYWHERE", "DagBag", "sync_bag_to_db"]
+
+LOOKS_UP_CONNECTIONS_ANYWHERE = tuple(map(int, __version__.split(".")[:2])) >= (3, 2)
+"""Airflow 3.1 finds out that a connection is missing only inside of a task that its supervisor started."""

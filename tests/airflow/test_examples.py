@@ -1,0 +1,67 @@
+"""The DAGs in ``dags_examples``."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "dags_examples"
+
+PARSE_WITHOUT_HEAVY_PACKAGES = """
+import runpy, sys, time
+for name in ("pyspark", "pyarrow", "fastavro", "numpy", "obstore", "pandas"):
+    sys.modules[name] = None  # importing it fails from here on
+import airflow.sdk
+import airflow.providers.apache.spark.operators.spark_submit
+import airflow.providers.common.compat.sdk as compat
+compat.BaseSensorOperator, compat.AirflowPlugin, airflow.sdk.CronDataIntervalTimetable, airflow.sdk.Param
+from airflow.sdk import DAG, task
+from airflow.triggers.base import BaseTrigger
+started = time.perf_counter()
+for path in sys.argv[1:]:
+    runpy.run_path(path)
+print(time.perf_counter() - started)
+"""
+
+
+@pytest.fixture(scope="module")
+def bag(airflow_db: None) -> Any:
+    from airflow_versions import DagBag
+
+    return DagBag(EXAMPLES)
+
+
+def test_all_of_them_can_be_read(bag: Any) -> None:
+    assert bag.import_errors == {}
+    assert set(bag.dags) == {"first_table", "flights_daily"}
+
+
+def test_reading_them_is_light_and_fast() -> None:
+    """Half a second beyond Airflow itself, without any package that only jobs need; the better of two tries."""
+    seconds = []
+    for _ in range(2):
+        command = [sys.executable, "-c", PARSE_WITHOUT_HEAVY_PACKAGES, *map(str, EXAMPLES.glob("*.py"))]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        seconds.append(float(done.stdout.split()[-1]))
+    assert min(seconds) < 0.5
+
+
+def test_runs_of_flights_daily_have_intervals(bag: Any) -> None:
+    """A plain cron text gives runs that begin and end at one moment."""
+    from airflow.sdk import CronDataIntervalTimetable
+
+    assert isinstance(bag.dags["flights_daily"].timetable, CronDataIntervalTimetable)
+
+
+def test_flights_daily_limits_its_writers_where_a_backfill_obeys(bag: Any) -> None:
+    """A backfill has its own max_active_runs, and does not look at the DAG's."""
+    assert bag.dags["flights_daily"].get_task("load_day").max_active_tis_per_dag == 2
+
+
+def test_its_form_tells_what_can_be_set(bag: Any) -> None:
+    params = bag.dags["flights_daily"].params
+    schema = params.get_param("max_file_kib").schema
+    assert (schema["type"], schema["minimum"], schema["title"]) == ("integer", 16, "File size (KiB)")
+    assert params.get_param("operation").schema["enum"] == ["upsert", "insert"]
