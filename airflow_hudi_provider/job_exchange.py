@@ -13,13 +13,12 @@ from hudi_table_services.contract.job_request import UpsertRequest
 from hudi_table_services.contract.job_result import JobResult
 from hudi_table_services.errors import HudiTableServiceError, ObjectNotFoundError
 
-
 _PREFIX = "airflow-hudi-task-"
 _ABANDONED_AFTER_S = 24 * 3600.0
 
 
 class JobExchange:
-    """Request and result documents of one submission; a context manager that removes what it put on the worker.
+    """Request and result documents of one submission; a context manager that removes the request at its end.
 
     Args:
         folder_uri: folder that worker and driver both reach, needed where the driver runs on a cluster. Its names stay
@@ -51,7 +50,7 @@ class JobExchange:
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
         else:
-            self._delete("request.json")
+            self._storage().delete("request.json")
 
     @property
     def request_uri(self) -> str:
@@ -62,24 +61,17 @@ class JobExchange:
         return f"{self._root}/result.json"
 
     def put_request(self, request: UpsertRequest) -> None:
-        """Write the document. It may hold credentials: on a file system nobody else can read it, and it goes away."""
+        """Write the document. With credentials in it nobody else can read it on a file system."""
+        from hudi_table_services.storage.local import LocalStorage
+
         storage = self._storage()
-        if "://" not in self._root:
-            storage.write("request.json", b"")
-            os.chmod(Path(self._root) / "request.json", 0o600)
         storage.write("request.json", request.to_json().encode())
-        if "://" not in self._root:
-            os.chmod(Path(self._root) / "request.json", 0o600)
+        if request.storage_options and isinstance(storage, LocalStorage):
+            os.chmod(Path(storage.root) / "request.json", 0o600)
 
     def forget_result(self) -> None:
         """Remove what an earlier try left, before a driver of our own is submitted."""
-        self._delete("result.json")
-
-    def _delete(self, name: str) -> None:
-        try:
-            self._storage().delete(name)
-        except ObjectNotFoundError:
-            return
+        self._storage().delete("result.json")
 
     def read_result(self, request_id: str) -> JobResult | None:
         """The result of this request; None, with `problem` set, if there is none that can be trusted."""

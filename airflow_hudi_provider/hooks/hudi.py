@@ -116,6 +116,13 @@ class HudiHook(BaseHook):
         pending = [i for i in store.load().pending if i.action.writes_data]
         return tuple(i for i in pending if belongs_to(store, self.storage, i, request_id))
 
+    def begins_after(self, instant_time: str) -> bool:
+        """Whether the active timeline has instants, and all of them are younger than this one."""
+        if self.find_table_config() is None:
+            return False
+        times = [instant.requested_time for instant in self.timeline().instants]
+        return bool(times) and instant_time < min(times)
+
     def table_picture(self) -> str:
         """The live files by partition as bars, and the latest instants: plain text for a task log."""
         from airflow_hudi_provider.table_picture import draw_table

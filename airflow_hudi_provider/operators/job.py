@@ -23,6 +23,8 @@ from airflow_hudi_provider.spark_environment import (
     spark_master,
 )
 from airflow_hudi_provider.task_log import SparkLogSorter, log_result
+from airflow_hudi_provider.task_memory import TaskMemory
+from airflow_hudi_provider.templates import refuse_emptied
 from hudi_table_services.contract.completed_request import result_of_completed
 from hudi_table_services.contract.job_request import UpsertRequest
 from hudi_table_services.contract.job_result import JobResult, Outcome
@@ -37,6 +39,7 @@ OnEmpty = Literal["succeed", "skip", "fail"]
 _DEFAULT_SPARK_CONN_ID = "spark_default"
 _XCOM_PARTITIONS = 50
 _KILL_GRACE_SECONDS = 3.0
+_OF_THE_JOB = {"application", "application_args", "java_class"}
 
 
 class HudiJobOperator(SparkSubmitOperator):
@@ -68,10 +71,19 @@ class HudiJobOperator(SparkSubmitOperator):
         hudi_options: Mapping[str, Any] | None = None,
         on_rerun: OnRerun = "reuse",
         dry_run: bool = False,
+        conn_id: str | None = None,
         **kwargs: Any,
     ) -> None:
         kwargs.setdefault("name", f"hudi {kwargs.get('task_id', '')}")
         super().__init__(**kwargs)
+        if taken := _OF_THE_JOB & kwargs.keys():
+            raise ValueError(
+                f"{self.task_id}: {', '.join(sorted(taken))} cannot be given: this task has its own job."
+            )
+        if conn_id and spark_conn_id and conn_id != spark_conn_id:
+            raise ValueError(
+                f"{self.task_id}: conn_id={conn_id!r} and spark_conn_id={spark_conn_id!r} differ."
+            )
         if base_path is None and hudi_conn_id is None:
             raise ValueError(f"{self.task_id}: give base_path or hudi_conn_id.")
         if on_rerun not in ("reuse", "write_again"):
@@ -79,13 +91,15 @@ class HudiJobOperator(SparkSubmitOperator):
         self.base_path = base_path
         self.hudi_conn_id = hudi_conn_id
         self.storage_conn_id = storage_conn_id
-        self.spark_conn_id = spark_conn_id
+        self.spark_conn_id = spark_conn_id or conn_id
         self.result_base_path = result_base_path
         self.hudi_options = hudi_options
         self.on_rerun = on_rerun
         self.dry_run_only = dry_run
         self._table: HudiHook | None = None
         self._request_id = ""
+        self._is_on_cluster = False
+        self._filled_in_later: tuple[str, ...] = ()
 
     @abstractmethod
     def build_request(self, location: TableLocation, request_id: str, result_uri: str) -> UpsertRequest:
@@ -98,16 +112,25 @@ class HudiJobOperator(SparkSubmitOperator):
     def execute(self, context: "Context") -> dict[str, Any]:
         """Look whether the request is done, submit it if not, and judge by the timeline."""
         self._refuse_empty_interval(context)
+        refuse_emptied(self, self._filled_in_later)
         location = locate_table(self.base_path, self.hudi_conn_id, self.storage_conn_id)
         self._table = HudiHook(location.base_path, storage_conn_id=self._storage_conn_id())
         self._request_id = self._identity(context)
         self.log.info("Request %s on %s", self._request_id, location.base_path)
+        memory = TaskMemory(context, self)
         try:
-            result = self._look_before() or self._submit(context, location)
+            result = self._look_before(memory) or self._submit(context, location, memory)
         except HudiTableServiceError as error:
             raise _task_error(error.kind, str(error), error.retryable) from error
+        if result.outcome is Outcome.COMPLETED and result.instant_time:
+            memory.remember_commit(self._request_id, result.instant_time)
         log_result(self.log, result)
         return self._finish(context, result)
+
+    @classmethod
+    def _own_fields(cls) -> tuple[str, ...]:
+        """Template fields that `SparkSubmitOperator` does not have."""
+        return tuple(name for name in cls.template_fields if name not in SparkSubmitOperator.template_fields)
 
     def _storage_conn_id(self) -> str | None:
         if self.storage_conn_id or self.hudi_conn_id is None:
@@ -143,11 +166,28 @@ class HudiJobOperator(SparkSubmitOperator):
     def _uses_interval(self) -> bool:
         return False
 
-    def _look_before(self) -> JobResult | None:
-        """Result of an earlier try that committed and could not say so."""
+    def _look_before(self, memory: TaskMemory) -> JobResult | None:
+        """Result of an earlier try that committed and could not say so.
+
+        Raises:
+            HudiTaskRefusedError: the request was seen to commit, and the timeline does not know of it any more.
+        """
         if self.dry_run_only:
             return None
-        return self._committed(self._planned_request())
+        found = self._committed(self._planned_request())
+        instant_time = memory.commit_of(self._request_id)
+        if (
+            found is None
+            and instant_time
+            and self._table is not None
+            and self._table.begins_after(instant_time)
+        ):
+            raise HudiTaskRefusedError(
+                f"This request was completed by {instant_time}, which is older than the active timeline: it was "
+                "archived, or the table was made anew. Writing again could double its rows, so nothing was done. "
+                "To write them again, set on_rerun='write_again' and clear the task."
+            )
+        return found
 
     def _planned_request(self) -> UpsertRequest:
         assert self._table is not None  # noqa: S101 - set by execute
@@ -158,16 +198,20 @@ class HudiJobOperator(SparkSubmitOperator):
         found = self._table.find_request(request.request_id)
         return None if found is None else result_of_completed(request, *found)
 
-    def _submit(self, context: "Context", location: TableLocation) -> JobResult:
+    def _submit(self, context: "Context", location: TableLocation, memory: TaskMemory) -> JobResult:
         folder = self._prepare_spark(location)
         with JobExchange(folder, self._place(context), location.storage_options) as exchange:
             request = self.build_request(location, self._request_id, exchange.result_uri)
             exchange.put_request(request)
+            if not memory.follows_driver:
+                exchange.forget_result()
             self.application = str(script_path(self.script))
             self.application_args = ["--request", exchange.request_uri]
             self.py_files = ",".join(filter(None, [self.py_files, str(engine_archive())]))
             failure = self._run_spark(context)
             result = exchange.read_result(request.request_id)
+            if failure is None or result is not None:
+                memory.forget_driver()
             if result is None:
                 self.log.warning("%s", exchange.problem)
             return self._judge(request, result, failure, exchange.problem)
@@ -183,7 +227,14 @@ class HudiJobOperator(SparkSubmitOperator):
         refuse_missing_kubernetes_provider(master)
         self._wait_for_submit_on_yarn(master, deploy_mode)
         variables = {key: str(value) for key, value in (self.env_vars or {}).items()}
-        found = prepare_environment(master, self._spark_binary, variables, self.conf or {})
+        self._is_on_cluster = deploy_mode == "cluster"
+        found = prepare_environment(
+            master,
+            self._spark_binary,
+            connection.extra_dejson.get("spark-binary"),
+            variables,
+            self.conf or {},
+        )
         if found.binary is not None:
             self._spark_binary = found.binary
         if found.variables:
@@ -220,7 +271,6 @@ class HudiJobOperator(SparkSubmitOperator):
             pipe = getattr(self._submit_process(), "stdout", None)
             if pipe is not None:
                 pipe.close()
-        self._forget_external_id(context)
         return None
 
     _sorter: SparkLogSorter | None = None
@@ -230,12 +280,6 @@ class HudiJobOperator(SparkSubmitOperator):
         self._sorter = SparkLogSorter(hook.log)
         hook._log = self._sorter
         return hook
-
-    def _forget_external_id(self, context: "Context") -> None:
-        """Without this a cleared task of a cluster-mode job takes the old driver's success for its own."""
-        store = context.get("task_state_store")
-        if store is not None:
-            store.delete(self.external_id_key)
 
     def _judge(
         self, request: UpsertRequest, result: JobResult | None, failure: Exception | None, problem: str
@@ -280,13 +324,20 @@ class HudiJobOperator(SparkSubmitOperator):
         return document
 
     def on_kill(self) -> None:
-        """End spark-submit and all its children, and say what the timeline holds. Airflow allows five seconds."""
+        """End the driver and spark-submit with all its children, and say what the timeline holds.
+
+        Airflow allows five seconds, and ends a driver on a cluster only while spark-submit is alive.
+        """
         deadline = time.monotonic() + _KILL_GRACE_SECONDS
         process = self._submit_process()
+        if self._is_on_cluster and self._hook is not None:
+            self.log.info("Ending the driver on the cluster")
+            try:
+                self._hook.on_kill()
+            except Exception as error:
+                self.log.warning("The driver on the cluster was not told to end: %s", error)
         if process is not None:
-            end_processes(process.pid, deadline)
-        if self._hook is not None:
-            super().on_kill()
+            end_processes(process, deadline)
         self._tell_what_is_left()
 
     def _submit_process(self) -> Any:
@@ -296,6 +347,10 @@ class HudiJobOperator(SparkSubmitOperator):
     def _tell_what_is_left(self) -> None:
         if self._table is None:
             return
+        if self._is_on_cluster:
+            self.log.warning(
+                "The driver on the cluster may still be at work: what follows is how it looks now."
+            )
         try:
             committed = self._table.find_request(self._request_id)
             pending = self._table.pending_of_request(self._request_id)
@@ -340,4 +395,5 @@ def event_of(result: JobResult) -> dict[str, Any]:
         "operation": result.operation,
         "rows": json.loads(result.to_json())["rows"],
         "partitions": [partition.partition_path for partition in result.partitions[:_XCOM_PARTITIONS]],
+        "partition_count": len(result.partitions),
     }

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from airflow_hudi_provider.connection import TableLocation
 from airflow_hudi_provider.operators.job import HudiJobOperator, OnEmpty
+from airflow_hudi_provider.templates import names_filled_in_later
 from hudi_table_services.contract.hoodie_options import resolve_options
 from hudi_table_services.contract.job_request import SourceSpec, UpsertRequest
 from hudi_table_services.contract.known_options import find_option
@@ -46,6 +47,7 @@ class UpsertWithSizingOperator(HudiJobOperator):
         ``spark_default``. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
     :param result_base_path: folder for request and result, needed with ``deploy_mode="cluster"``. (templated)
+    :param conn_id: the same as ``spark_conn_id``, by the name that ``SparkSubmitOperator`` gives it.
     :param kwargs: everything else that ``SparkSubmitOperator`` takes (``conf``, ``executor_memory``, …).
     """
 
@@ -103,6 +105,7 @@ class UpsertWithSizingOperator(HudiJobOperator):
         self._has_interval_template = any(
             _INTERVAL_TEMPLATE.search(str(getattr(self, name, ""))) for name in self.template_fields
         )
+        self._filled_in_later = names_filled_in_later(self, self._own_fields())
         self._check_when_the_dag_is_read()
 
     @property
@@ -113,7 +116,6 @@ class UpsertWithSizingOperator(HudiJobOperator):
         return self.on_empty
 
     def build_request(self, location: TableLocation, request_id: str, result_uri: str) -> UpsertRequest:
-        self._refuse_emptied_templates()
         request = UpsertRequest(
             base_path=location.base_path,
             request_id=request_id,
@@ -156,17 +158,6 @@ class UpsertWithSizingOperator(HudiJobOperator):
                 )
         return options
 
-    def _refuse_emptied_templates(self) -> None:
-        """A template that renders to nothing is a mistake, not a wish for the default."""
-        for name in ("source_path", "source_sql"):
-            value = getattr(self, name)
-            if value is not None and not str(value).strip():
-                raise InvalidRequestError(f"{name} is empty once its template is rendered.")
-        for name in ("record_key", "partition_by"):
-            given = getattr(self, name)
-            if given and not all(_names(given)):
-                raise InvalidRequestError(f"{name} holds an empty column name once its template is rendered.")
-
     def _check_when_the_dag_is_read(self) -> None:
         """Refuse what no rendering can mend: unknown keys, and values and contradictions without a template.
 
@@ -174,18 +165,14 @@ class UpsertWithSizingOperator(HudiJobOperator):
             ValueError: with the task's id in front.
         """
         try:
-            for key in self.hudi_options or {}:
+            for key in self.hudi_options if isinstance(self.hudi_options, Mapping) else ():
                 if find_option(key) is None and not key.startswith("_"):
                     resolve_options(UpsertRequest(base_path="/", options={key: ""}))
-            if self._is_free_of_templates():
+            if not self._filled_in_later:
                 location = TableLocation(base_path="/")
                 replace(self.build_request(location, "parse", ""), request_id="parse")
         except HudiTableServiceError as error:
             raise ValueError(f"{self.task_id}: {error}") from error
-
-    def _is_free_of_templates(self) -> bool:
-        values = (getattr(self, name, None) for name in self.template_fields)
-        return not any("{{" in str(value) or "{%" in str(value) for value in values)
 
 
 def _names(given: str | Sequence[str]) -> tuple[str, ...]:

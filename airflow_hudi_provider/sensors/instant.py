@@ -15,6 +15,7 @@ from airflow.providers.common.compat.sdk import (
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.instant_query import InstantQuery, QueryAnswer
+from airflow_hudi_provider.templates import names_filled_in_later, refuse_emptied
 from airflow_hudi_provider.triggers.instant import HudiInstantTrigger, look_once, query_to_json
 from hudi_table_services.errors import (
     CorruptTableError,
@@ -98,6 +99,7 @@ class HudiInstantSensor(BaseSensorOperator):
         self.min_count = min_count
         self.if_missing = if_missing
         self.deferrable = deferrable
+        self._filled_in_later = names_filled_in_later(self, self.template_fields)
 
     def execute(self, context: "Context") -> Any:
         if self.mode == "reschedule" and self.poke_interval < _SHORTEST_RESCHEDULE_S:
@@ -151,6 +153,8 @@ class HudiInstantSensor(BaseSensorOperator):
         except _PERMANENT as error:
             raise HudiTaskRefusedError(f"{error.kind}: {error}") from error
         except StorageError as error:
+            if not error.retryable:
+                raise HudiTaskRefusedError(f"{error.kind}: {error}") from error
             self.log.warning("The timeline was not read, looking again later: %s", error)
             return PokeReturnValue(is_done=False)
         except HudiTableServiceError as error:
@@ -167,24 +171,24 @@ class HudiInstantSensor(BaseSensorOperator):
 
     def _query(self, context: "Context") -> InstantQuery:
         return InstantQuery(
-            after=self._baseline(context),
+            after=self._after(context),
             actions=_names(self.actions),
             operations=_names(self.operations),
             partitions=_names(self.partitions),
             min_count=self.min_count,
         )
 
-    def _baseline(self, context: "Context") -> str:
+    def _after(self, context: "Context") -> str:
+        """Instant time, ISO date and time, or nothing: everything counts."""
+        refuse_emptied(self, self._filled_in_later)
         if self.after is not None:
             if not str(self.after).strip():
                 raise HudiTaskRefusedError("after is empty once its template is rendered.")
-            try:
-                return self._hook().instant_time_of(str(self.after))
-            except TableNotFoundError:
-                if self.if_missing == "fail":
-                    raise
-                return ""  # nothing can be older in a table that comes later
-        seen = context["ti"].xcom_pull(task_ids=self.task_id, include_prior_dates=True)
+            return str(self.after)
+        ti = context["ti"]
+        # With a map index it is one value, of the latest run before this one; without, all of all runs.
+        map_index = getattr(ti, "map_index", -1)
+        seen = ti.xcom_pull(task_ids=self.task_id, include_prior_dates=True, map_indexes=map_index)
         return str(seen.get("until") or seen.get("after") or "") if isinstance(seen, dict) else ""
 
     def _hook(self) -> HudiHook:

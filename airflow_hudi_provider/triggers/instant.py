@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
@@ -60,6 +60,9 @@ class HudiInstantTrigger(BaseTrigger):
             try:
                 answer = await asyncio.to_thread(self._look, query)
             except StorageError as error:
+                if not error.retryable:
+                    yield TriggerEvent({"error": f"{error.kind}: {error}"})
+                    return
                 self.log.warning("The timeline was not read, looking again later: %s", error)
             except (HudiTableServiceError, HudiTaskRefusedError) as error:
                 yield TriggerEvent({"error": f"{type(error).__name__}: {error}"})
@@ -76,8 +79,14 @@ class HudiInstantTrigger(BaseTrigger):
 
 
 def look_once(hook: HudiHook, query: InstantQuery, *, fails_if_missing: bool) -> QueryAnswer | None:
-    """What the timeline says now; None: there is no table yet, and that is no error."""
+    """What the timeline says now; None: there is no table yet, and that is no error.
+
+    Args:
+        query: its ``after`` may also be an ISO date and time, which is taken in the table's zone.
+    """
     try:
+        if query.after:
+            query = replace(query, after=hook.instant_time_of(query.after))
         return hook.instants(query)
     except TableNotFoundError:
         if fails_if_missing:

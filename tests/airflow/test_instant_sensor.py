@@ -248,5 +248,59 @@ def test_in_a_dag_each_run_sees_only_what_is_new(
     table.commit(FileGroupId("city=a", "a-0"))
     table.commit(FileGroupId("city=a", "a-1"))
     assert counted() == 2
-    table.commit(FileGroupId("city=a", "a-2"))
-    assert counted() == 1
+    for name in ("a-2", "a-3"):
+        table.commit(FileGroupId("city=a", name))
+        assert counted() == 1, "what the runs before the last one saw counts no more"
+
+
+def test_a_mapped_sensor_goes_on_from_its_own_last_success(
+    tmp_path: Path, run_dag: Callable[..., Any]
+) -> None:
+    tables = [SmallTable(LocalStorage(str(tmp_path / name))) for name in ("one", "two")]
+    with DAG("watch_mapped", schedule=None) as dag:
+        HudiInstantSensor.partial(task_id="wait", timeout=0, soft_fail=True, poke_interval=0.1).expand(
+            base_path=[table.storage.base_path for table in tables]
+        )
+
+    def states() -> list[str]:
+        return [ti.state for ti in sorted(run_dag(dag).get_task_instances(), key=lambda ti: ti.map_index)]
+
+    for table in tables:
+        table.commit(FileGroupId("city=a", "a-0"))
+    assert states() == ["success", "success"]
+    tables[0].commit(FileGroupId("city=a", "a-1"))
+    assert states() == ["success", "skipped"]
+    tables[1].commit(FileGroupId("city=a", "a-1"))
+    assert states() == ["skipped", "success"]
+
+
+def test_storage_that_fails_is_asked_again_and_one_that_denies_is_not(
+    table: SmallTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from airflow_hudi_provider.triggers import instant as triggers
+    from hudi_table_services.errors import StorageError, StoragePermissionError
+
+    table.commit(FileGroupId("city=a", "a-0"))
+    failures: list[Exception] = []
+    look_once = triggers.look_once
+
+    def failing(*arguments: Any, **named: Any) -> Any:
+        if failures:
+            raise failures.pop()
+        return look_once(*arguments, **named)
+
+    monkeypatch.setattr(triggers, "look_once", failing)
+    trigger = deferred_trigger(table, min_count=2, after="2013-01-01T00:00:00Z")
+    table.commit(FileGroupId("city=a", "a-1"))
+    failures[:] = [StorageError("503"), StorageError("503")]
+    assert asyncio.run(asyncio.wait_for(first_event(trigger), 10))["answer"]["count"] == 2
+    failures[:] = [StoragePermissionError("403")]
+    assert "403" in asyncio.run(asyncio.wait_for(first_event(trigger), 10))["error"]
+
+
+@pytest.mark.parametrize("field", ["after", "partitions", "operations"])
+def test_a_filter_whose_template_renders_to_nothing_is_refused(table: SmallTable, field: str) -> None:
+    waiting = sensor(table, **{field: "{{ params.x }}"})
+    setattr(waiting, field, "")
+    with pytest.raises(HudiTaskRefusedError, match=f"{field} is empty once its template"):
+        waiting.poke({"ti": NoXComs()})  # type: ignore[typeddict-item]

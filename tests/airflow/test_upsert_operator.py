@@ -12,6 +12,7 @@ from typing import Any
 import psutil
 import pytest
 from airflow.providers.common.compat.sdk import AirflowSkipException
+from airflow.sdk import DAG, task
 from stand_ins import stand_in
 
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
@@ -26,8 +27,8 @@ NOON = datetime(2013, 1, 1, 12, tzinfo=timezone.utc)
 class TaskInstance:
     """The few fields that the operator reads."""
 
-    def __init__(self, max_tries: int = 0, map_index: int = -1) -> None:
-        self.dag_id, self.run_id, self.task_id = "d", "run 1", "load"
+    def __init__(self, max_tries: int = 0, map_index: int = -1, run_id: str = "run 1") -> None:
+        self.dag_id, self.run_id, self.task_id = "d", run_id, "load"
         self.max_tries, self.map_index = max_tries, map_index
 
 
@@ -40,7 +41,8 @@ def operator(tmp_path: Path, connections: Callable[..., None]) -> Callable[..., 
     connections("spark_default", conn_type="spark", host="local[2]")
 
     def make(
-        body: str = "commit(); result(outcome='completed')", **arguments: Any
+        body: str = "i = commit(); result(outcome='completed', instant_time=i.requested_time)",
+        **arguments: Any,
     ) -> UpsertWithSizingOperator:
         given = {
             "task_id": "load",
@@ -104,6 +106,8 @@ def test_arguments_become_the_request(operator: Callable[..., UpsertWithSizingOp
         ({"on_empty": "x"}, "on_empty"),
         ({"on_rerun": "x"}, "on_rerun"),
         ({"base_path": None}, "base_path or hudi_conn_id"),
+        ({"application": "mine.py"}, "load: application cannot be given"),
+        ({"conn_id": "a", "spark_conn_id": "b"}, "load: conn_id='a' and spark_conn_id='b' differ"),
     ],
 )
 def test_mistakes_that_show_when_the_dag_is_read(
@@ -111,6 +115,34 @@ def test_mistakes_that_show_when_the_dag_is_read(
 ) -> None:
     with pytest.raises(ValueError, match=says):
         operator(**arguments)
+
+
+def test_outputs_of_other_tasks_are_left_for_the_run(
+    operator: Callable[..., UpsertWithSizingOperator],
+) -> None:
+    with DAG("d", schedule=None):
+
+        @task
+        def first() -> Any: ...
+
+        given = first()
+        for arguments in (
+            {"hudi_options": given},
+            {"hudi_options": {"hoodie.parquet.max.file.size": given}},
+            {"hudi_options": "{{ params.o }}"},
+            {"record_key": [given]},
+            {"record_key": given.map(str)},
+            {"operation": given.map(str)},
+            {"source_options": {"header": given}},
+        ):
+            operator(**arguments, task_id=f"load_{len(str(arguments))}_{id(arguments)}")
+
+
+def test_the_connection_may_be_given_as_airflow_calls_it(
+    operator: Callable[..., UpsertWithSizingOperator],
+) -> None:
+    with pytest.raises(HudiTaskRefusedError, match="'elsewhere'|SUPERVISOR_COMMS"):
+        operator(conn_id="elsewhere").execute(context())
 
 
 def test_an_unknown_argument_shows_when_the_dag_is_read(
@@ -144,7 +176,8 @@ def test_the_request_id_is_that_of_the_task_in_its_run(
         ({"base_path": "relative"}, "is relative"),
         ({"spark_conn_id": "standalone", "deploy_mode": "cluster"}, "Spark runs no Python application there"),
         ({"spark_conn_id": "yarn", "deploy_mode": "cluster"}, "needs result_base_path"),
-        ({"env_vars": {"JAVA_HOME": "/no", "PATH": "/no"}}, "Java was not found"),
+        ({"spark_binary": None, "env_vars": {"JAVA_HOME": "/no"}}, "Java was not found"),
+        ({"spark_binary": None, "spark_conn_id": "named"}, "spark3-submit was not found"),
     ],
 )
 def test_what_cannot_work_is_not_submitted(
@@ -157,7 +190,8 @@ def test_what_cannot_work_is_not_submitted(
 ) -> None:
     connections("standalone", conn_type="spark", host="spark://master", port=7077)
     connections("yarn", conn_type="spark", host="yarn")
-    connections("k8s", conn_type="spark", host="k8s://https://cluster", port=6443)
+    connections("k8s", conn_type="k8s", host="https://cluster", port=6443)
+    connections("named", conn_type="spark", host="local", extra={"spark-binary": "spark3-submit"})
     made = operator(**{"base_path": str(tmp_path / "table"), **arguments})
     with pytest.raises(HudiTaskRefusedError, match=says):
         made.execute(context())
@@ -177,12 +211,15 @@ def test_spark_that_is_nowhere_is_said(
         made.execute(context())
 
 
-@pytest.mark.parametrize("field", ["source_path", "source_sql", "record_key"])
+@pytest.mark.parametrize("rendered", ["", " ", [""], {"hoodie.parquet.max.file.size": ""}, None])
+@pytest.mark.parametrize(
+    "field", ["source_path", "source_sql", "record_key", "ordering_field", "spark_conn_id"]
+)
 def test_a_template_that_renders_to_nothing_is_refused(
-    operator: Callable[..., UpsertWithSizingOperator], field: str
+    operator: Callable[..., UpsertWithSizingOperator], field: str, rendered: Any
 ) -> None:
     made = operator(**{field: "{{ params.x }}"})
-    setattr(made, field, [" "] if field == "record_key" else " ")
+    setattr(made, field, rendered)
     with pytest.raises(HudiTaskRefusedError, match=f"{field} .*template"):
         made.execute(context())
 
@@ -207,6 +244,7 @@ def test_the_second_time_nothing_is_submitted(
     assert not first["reused"]
     again = operator("raise SystemExit('submitted again')").execute(context())
     assert again["reused"]
+    assert [partition["partition_path"] for partition in again["partitions"]] == ["city=a"]
     assert commits(tmp_path) == 1
 
 
@@ -219,6 +257,52 @@ def test_clearing_writes_again_where_that_is_wanted(
     assert commits(tmp_path) == 1, "a retry by Airflow itself"
     operator(**wanted).execute(context(ti=TaskInstance(max_tries=1)))
     assert commits(tmp_path) == 2
+
+
+class StateStore(dict[str, Any]):
+    """Airflow's store of a task's state."""
+
+    def set(self, key: str, value: Any) -> None:
+        self[key] = json.loads(json.dumps(value))
+
+    def delete(self, key: str) -> None:
+        self.pop(key, None)
+
+
+def test_a_commit_that_was_archived_is_not_made_again(
+    operator: Callable[..., UpsertWithSizingOperator], tmp_path: Path
+) -> None:
+    kept = {"task_state_store": StateStore()}
+    operator().execute(context(**kept))
+    (first,) = (tmp_path / "table" / ".hoodie").glob("*.commit")
+    operator().execute(context(ti=TaskInstance(run_id="run 2")))  # another writer, whose instant stays
+    for path in first.parent.glob(f"{first.stem}.*"):
+        path.unlink()
+    with pytest.raises(HudiTaskRefusedError, match=f"completed by {first.stem}.*archived.*write_again"):
+        operator().execute(context(**kept))
+    again = operator(on_rerun="write_again").execute(context(ti=TaskInstance(max_tries=1), **kept))
+    assert not again["reused"]
+
+
+def test_a_commit_that_was_rolled_back_is_made_again(
+    operator: Callable[..., UpsertWithSizingOperator], tmp_path: Path
+) -> None:
+    kept = {"task_state_store": StateStore()}
+    operator().execute(context(ti=TaskInstance(run_id="run 0")))
+    operator().execute(context(**kept))
+    latest = max((tmp_path / "table" / ".hoodie").glob("*.commit"))
+    for path in latest.parent.glob(f"{latest.stem}.*"):
+        path.unlink()
+    assert not operator().execute(context(**kept))["reused"]
+
+
+def test_the_driver_of_a_job_that_ended_is_forgotten(
+    operator: Callable[..., UpsertWithSizingOperator],
+) -> None:
+    """Airflow keeps it over a clear, and would take its success for that of the next."""
+    store = StateStore(spark_job_id="driver-1", k8s_driver_status="Succeeded")
+    operator().execute(context(task_state_store=store))
+    assert set(store) == {"hudi_commit"}
 
 
 def test_success_without_a_commit_fails_loudly(operator: Callable[..., UpsertWithSizingOperator]) -> None:
@@ -330,7 +414,61 @@ def test_cluster_mode_exchanges_documents_by_the_result_folder(
     made = operator(spark_conn_id="yarn", deploy_mode="cluster", result_base_path=str(tmp_path / "results"))
     made.execute(context())  # Airflow's own default, durable=True without YARN's REST API, would raise
     folder = tmp_path / "results" / "d" / "run%201" / "load"
-    assert {path.name for path in folder.iterdir()} == {"request.json", "result.json"}
+    assert [path.name for path in folder.iterdir()] == ["result.json"], "the request may hold credentials"
+
+
+def test_cluster_mode_does_not_believe_the_result_of_an_earlier_try(
+    operator: Callable[..., UpsertWithSizingOperator], connections: Callable[..., None], tmp_path: Path
+) -> None:
+    connections("yarn", conn_type="spark", host="yarn")
+
+    def attempt(body: str) -> None:
+        made = operator(
+            body, spark_conn_id="yarn", deploy_mode="cluster", result_base_path=str(tmp_path / "results")
+        )
+        made.execute(context())
+
+    with pytest.raises(HudiTaskRefusedError, match="InvalidDataError"):
+        attempt("failed('InvalidDataError', False); sys.exit(65)")
+    with pytest.raises(HudiTaskError, match="wrote no result document"):
+        attempt("sys.exit(1)")
+
+
+def test_a_kill_in_cluster_mode_ends_the_driver(
+    operator: Callable[..., UpsertWithSizingOperator],
+    connections: Callable[..., None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Airflow's hook tells YARN only while spark-submit is alive."""
+    yarn = tmp_path / "bin" / "yarn"
+    yarn.parent.mkdir()
+    yarn.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/told\n')
+    yarn.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{yarn.parent}:{os.environ['PATH']}")
+    connections("yarn", conn_type="spark", host="yarn")
+    body = (
+        "import time; print('INFO Client: Submitted application application_1700000000000_0001', flush=True); "
+        f"time.sleep(0.5); open({str(tmp_path / 'table.child')!r}, 'w').write('1'); time.sleep(60)"
+    )
+    made = operator(
+        body, spark_conn_id="yarn", deploy_mode="cluster", result_base_path=str(tmp_path / "results")
+    )
+    with ThreadPoolExecutor(1) as pool:
+        ending = pool.submit(made.execute, context())
+        while not (tmp_path / "table.child").exists():
+            assert not ending.done(), ending.exception()
+            time.sleep(0.05)
+        made.on_kill()
+        assert isinstance(ending.exception(10), HudiTaskError)
+    assert (tmp_path / "told").read_text().split() == [
+        "application",
+        "-kill",
+        "application_1700000000000_0001",
+    ]
+    assert "may still be at work" in caplog.text + "".join(capfd.readouterr())
 
 
 # When somebody ends the task
