@@ -217,7 +217,16 @@ def test_a_finished_sensor_does_not_defer(table: SmallTable) -> None:
     assert sensor(table, deferrable=True).execute({"ti": NoXComs()})["count"] == 1  # type: ignore[typeddict-item]
 
 
-@pytest.mark.parametrize("arguments", [{}, {"mode": "reschedule"}, {"deferrable": True}])
+@pytest.mark.parametrize(
+    ("table", "arguments"),
+    [
+        (TableVersion.V6, {}),
+        (TableVersion.V9, {"mode": "reschedule"}),
+        (TableVersion.V9, {"deferrable": True}),
+    ],
+    ids=["poke", "reschedule", "deferrable"],
+    indirect=["table"],
+)
 def test_in_a_dag_each_run_sees_only_what_is_new(
     table: SmallTable, run_dag: Callable[..., Any], arguments: dict[str, Any]
 ) -> None:
