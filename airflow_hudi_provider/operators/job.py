@@ -1,6 +1,5 @@
 """Submit a job to Spark and let the table's timeline judge it: what all table services have in common."""
 
-import json
 import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -12,7 +11,7 @@ from airflow.providers.common.compat.sdk import AirflowSkipException
 
 from airflow_hudi_provider.connection import TableLocation, find_connection, locate_table
 from airflow_hudi_provider.engine_files import engine_archive, script_path
-from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
+from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.job_exchange import JobExchange
 from airflow_hudi_provider.processes import end_processes
@@ -24,6 +23,7 @@ from airflow_hudi_provider.spark_environment import (
 )
 from airflow_hudi_provider.task_log import SparkLogSorter, log_result
 from airflow_hudi_provider.task_memory import TaskMemory
+from airflow_hudi_provider.task_results import JobEnd, event_of, judge, task_error, xcom_of
 from airflow_hudi_provider.templates import refuse_emptied
 from hudi_table_services.contract.completed_request import result_of_completed
 from hudi_table_services.contract.job_request import UpsertRequest
@@ -37,7 +37,6 @@ OnRerun = Literal["reuse", "write_again"]
 OnEmpty = Literal["succeed", "skip", "fail"]
 
 _DEFAULT_SPARK_CONN_ID = "spark_default"
-_XCOM_PARTITIONS = 50
 _KILL_GRACE_SECONDS = 3.0
 _OF_THE_JOB = {"application", "application_args", "java_class"}
 
@@ -121,7 +120,7 @@ class HudiJobOperator(SparkSubmitOperator):
         try:
             result = self._look_before(memory) or self._submit(context, location, memory)
         except HudiTableServiceError as error:
-            raise _task_error(error.kind, str(error), error.retryable) from error
+            raise task_error(error.kind, str(error), error.retryable) from error
         if result.outcome is Outcome.COMPLETED and result.instant_time:
             memory.remember_commit(self._request_id, result.instant_time)
         log_result(self.log, result)
@@ -214,7 +213,14 @@ class HudiJobOperator(SparkSubmitOperator):
                 memory.forget_driver()
             if result is None:
                 self.log.warning("%s", exchange.problem)
-            return self._judge(request, result, failure, exchange.problem)
+            end = JobEnd(
+                request_id=request.request_id,
+                committed=None if request.dry_run else self._committed(request),
+                result=result,
+                failure=failure,
+                problem=exchange.problem,
+            )
+            return judge(end, self.log)
 
     def _prepare_spark(self, location: TableLocation) -> str:
         """Check what can be checked before submitting; returns the folder for documents, empty in client mode."""
@@ -281,36 +287,6 @@ class HudiJobOperator(SparkSubmitOperator):
         hook._log = self._sorter
         return hook
 
-    def _judge(
-        self, request: UpsertRequest, result: JobResult | None, failure: Exception | None, problem: str
-    ) -> JobResult:
-        committed = None if request.dry_run else self._committed(request)
-        failed = failure is not None or result is None or result.outcome is Outcome.FAILED
-        if not failed and result is not None:
-            if result.outcome is Outcome.COMPLETED and committed is None:
-                raise HudiTaskError(
-                    f"Spark succeeded and the job says that it completed {result.instant_time}, but no completed "
-                    f"instant of the timeline carries request {request.request_id}. "
-                    "Nothing can be said about the rows; look at .hoodie before running again."
-                )
-            return result
-        if committed is not None:
-            self.log.warning(
-                "The commit %s is on the timeline, so the task succeeds, although %s",
-                committed.instant_time,
-                failure or problem or "the job says that it failed.",
-            )
-            return result if result is not None and result.outcome is Outcome.COMPLETED else committed
-        if result is not None and result.error is not None:
-            error = result.error
-            raise _task_error(error.kind, f"{error.message} {error.hint}".strip(), error.retryable)
-        if failure is not None:
-            raise HudiTaskError(f"{failure} {problem} Nothing was committed.") from failure
-        raise HudiTaskError(
-            f"spark-submit ended with success, but nothing was committed. {problem} The job may have been stopped "
-            "before it began; see Spark's lines above."
-        )
-
     def _finish(self, context: "Context", result: JobResult) -> dict[str, Any]:
         document = xcom_of(result)
         events = context.get("outlet_events")
@@ -370,30 +346,3 @@ class HudiJobOperator(SparkSubmitOperator):
             )
         else:
             self.log.warning("Killed before anything was begun: the table is as it was.")
-
-
-def _task_error(kind: str, text: str, retryable: bool) -> Exception:
-    message = f"{kind}: {text}"
-    return HudiTaskError(message) if retryable else HudiTaskRefusedError(message)
-
-
-def xcom_of(result: JobResult) -> dict[str, Any]:
-    """The result document as plain JSON values, with the first partitions only: XComs are rows of a database."""
-    document: dict[str, Any] = json.loads(result.to_json())
-    document["partition_count"] = len(result.partitions)
-    document["partitions"] = document["partitions"][:_XCOM_PARTITIONS]
-    return document
-
-
-def event_of(result: JobResult) -> dict[str, Any]:
-    """What an asset event tells: enough to read exactly what this task wrote."""
-    return {
-        "outcome": result.outcome.value,
-        "reused": result.reused,
-        "instant_time": result.instant_time,
-        "completion_time": result.completion_time,
-        "operation": result.operation,
-        "rows": json.loads(result.to_json())["rows"],
-        "partitions": [partition.partition_path for partition in result.partitions[:_XCOM_PARTITIONS]],
-        "partition_count": len(result.partitions),
-    }

@@ -142,12 +142,16 @@ class AirflowStack:
 
 
 def interrupt_when_terminated() -> None:
-    """Make SIGTERM end this program as Ctrl-C does, so that a stack is stopped with all of its processes."""
+    """Make SIGTERM end this program as Ctrl-C does, so that a stack is stopped with all of its processes.
+
+    Ctrl-C itself may be switched off where a shell started this in the background.
+    """
 
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
-    signal.signal(signal.SIGTERM, interrupt)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, interrupt)
 
 
 def free_ports(*wanted: int) -> list[int]:

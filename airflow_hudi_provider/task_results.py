@@ -1,0 +1,89 @@
+"""What the end of a job means for its task, and what the task tells of it."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
+from hudi_table_services.contract.job_result import JobResult, Outcome
+
+_TOLD_PARTITIONS = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobEnd:
+    """How a submission ended.
+
+    Attributes:
+        committed: what the timeline says of the request; None: nothing, or it was a dry run.
+        result: the job's result document; None: there is none that can be trusted, for the reason in `problem`.
+        failure: the error of spark-submit; None: exit code 0.
+    """
+
+    request_id: str
+    committed: JobResult | None
+    result: JobResult | None
+    failure: Exception | None
+    problem: str
+
+
+def judge(end: JobEnd, log: Any) -> JobResult:
+    """The timeline decides, then the document, then the exit code.
+
+    Raises:
+        HudiTaskError: nothing was committed, and another try may succeed; or the witnesses contradict each other.
+        HudiTaskRefusedError: nothing was committed, and the request cannot succeed as it stands.
+    """
+    result, committed = end.result, end.committed
+    if end.failure is None and result is not None and result.outcome is not Outcome.FAILED:
+        if result.outcome is Outcome.COMPLETED and committed is None:
+            raise HudiTaskError(
+                f"Spark succeeded and the job says that it completed {result.instant_time}, but no completed "
+                f"instant of the timeline carries request {end.request_id}. "
+                "Nothing can be said about the rows; look at .hoodie before running again."
+            )
+        return result
+    if committed is not None:
+        log.warning(
+            "The commit %s is on the timeline, so the task succeeds, although %s",
+            committed.instant_time,
+            end.failure or end.problem or "the job says that it failed.",
+        )
+        return result if result is not None and result.outcome is Outcome.COMPLETED else committed
+    if result is not None and result.error is not None:
+        error = result.error
+        raise task_error(error.kind, f"{error.message} {error.hint}".strip(), error.retryable)
+    if end.failure is not None:
+        raise HudiTaskError(f"{end.failure} {end.problem} Nothing was committed.") from end.failure
+    raise HudiTaskError(
+        f"spark-submit ended with success, but nothing was committed. {end.problem} The job may have been stopped "
+        "before it began; see Spark's lines above."
+    )
+
+
+def task_error(kind: str, text: str, retryable: bool) -> Exception:
+    """The exception by which Airflow tries again, or does not."""
+    message = f"{kind}: {text}"
+    return HudiTaskError(message) if retryable else HudiTaskRefusedError(message)
+
+
+def xcom_of(result: JobResult) -> dict[str, Any]:
+    """The result document as plain JSON values, with the first partitions only: XComs are rows of a database."""
+    document: dict[str, Any] = json.loads(result.to_json())
+    document["partition_count"] = len(result.partitions)
+    document["partitions"] = document["partitions"][:_TOLD_PARTITIONS]
+    return document
+
+
+def event_of(result: JobResult) -> dict[str, Any]:
+    """What an asset event tells: enough to read exactly what this task wrote."""
+    return {
+        "outcome": result.outcome.value,
+        "reused": result.reused,
+        "instant_time": result.instant_time,
+        "completion_time": result.completion_time,
+        "operation": result.operation,
+        "rows": json.loads(result.to_json())["rows"],
+        "partitions": [partition.partition_path for partition in result.partitions[:_TOLD_PARTITIONS]],
+        "partition_count": len(result.partitions),
+    }
