@@ -93,9 +93,9 @@ with DAG(
         source_sql=WITH_DATE,
         record_key=["flight_date", "carrier", "flight", "origin"],
         partition_by="flight_month",
+        max_file_size="{{ params.max_file_kib * 1024 }}",
+        small_file_limit="{{ params.max_file_kib * 896 }}",
         hudi_options={
-            "hoodie.parquet.max.file.size": "{{ params.max_file_kib * 1024 }}",
-            "hoodie.parquet.small.file.limit": "{{ params.max_file_kib * 896 }}",
             # Other writers of this table are respected; who comes second places and writes its rows again.
             "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
             "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider",

@@ -36,8 +36,9 @@ class UpsertWithSizingOperator(HudiJobOperator):
     :param record_key: columns that identify a record. (templated)
     :param partition_by: partition columns; none: not partitioned. (templated)
     :param ordering_field: of two versions of a record the one with the larger value wins. (templated)
-    :param max_file_size: bytes that a base file should reach; ``hoodie.parquet.max.file.size``.
-    :param small_file_limit: files below it are filled, 0 = none; ``hoodie.parquet.small.file.limit``.
+    :param max_file_size: bytes that a base file should reach; ``hoodie.parquet.max.file.size``. (templated)
+    :param small_file_limit: bytes; files below it are filled, 0 = none; ``hoodie.parquet.small.file.limit``.
+        (templated)
     :param hudi_options: any other ``hoodie.*`` key, with Hudi's meaning; unknown ones are refused when the DAG is
         read. (templated)
     :param on_empty: what a source without rows to write means: ``succeed``, ``skip`` or ``fail``.
@@ -63,6 +64,8 @@ class UpsertWithSizingOperator(HudiJobOperator):
         "record_key",
         "partition_by",
         "ordering_field",
+        "max_file_size",
+        "small_file_limit",
     )
     template_fields_renderers: ClassVar[dict[str, str]] = {
         **HudiJobOperator.template_fields_renderers,
@@ -82,8 +85,8 @@ class UpsertWithSizingOperator(HudiJobOperator):
         record_key: str | Sequence[str] = (),
         partition_by: str | Sequence[str] = (),
         ordering_field: str = "",
-        max_file_size: int | None = None,
-        small_file_limit: int | None = None,
+        max_file_size: int | str | None = None,
+        small_file_limit: int | str | None = None,
         on_empty: OnEmpty = "succeed",
         **kwargs: Any,
     ) -> None:

@@ -94,7 +94,8 @@ def test_templates_are_rendered_and_a_run_needs_no_logical_date(run_dag: RunDag,
             body,
             source_path="{{ params.place }}",
             partition_by=["{{ params.place[-1] }}", "b"],
-            hudi_options={"hoodie.parquet.max.file.size": "{{ params.size * 2 }}"},
+            max_file_size="{{ params.size * 2 }}",
+            hudi_options={"hoodie.parquet.small.file.limit": "{{ params.size }}"},
         )
     assert run_dag(dag, logical_date=None).state == "success"
     import json
@@ -102,7 +103,10 @@ def test_templates_are_rendered_and_a_run_needs_no_logical_date(run_dag: RunDag,
     request = json.loads(seen.read_text())
     assert request["source"]["path"] == "/landing/a"
     assert request["partition_by"] == ["a", "b"]
-    assert request["options"]["hoodie.parquet.max.file.size"] == "8192"
+    assert request["options"] == {
+        "hoodie.parquet.max.file.size": "8192",
+        "hoodie.parquet.small.file.limit": "4096",
+    }
 
 
 def test_clearing_a_success_writes_nothing_and_needs_no_spark(run_dag: RunDag, tmp_path: Path) -> None:

@@ -176,6 +176,7 @@ def test_the_request_id_is_that_of_the_task_in_its_run(
     [
         ({"spark_conn_id": "k8s", "deploy_mode": "cluster"}, "apache-airflow-providers-cncf-kubernetes"),
         ({"base_path": "relative"}, "is relative"),
+        ({"base_path": "hdfs://namenode/lake/t"}, "InvalidRequestError: .*hdfs"),
         ({"spark_conn_id": "standalone", "deploy_mode": "cluster"}, "Spark runs no Python application there"),
         ({"spark_conn_id": "yarn", "deploy_mode": "cluster"}, "needs result_base_path"),
         ({"spark_binary": None, "env_vars": {"JAVA_HOME": "/no"}}, "Java was not found"),
