@@ -13,6 +13,7 @@
     │  └─ TimelineInvariantError                             e.g. a completed instant of zero bytes
     ├─ CommitConflictError                       75    yes   somebody else was first; plan again
     │  ├─ InstantExistsError
+    │  ├─ TableExistsError
     │  ├─ FileGroupConflictError
     │  ├─ LockNotAcquiredError
     │  └─ InstantVanishedError                               our pending instant was rolled back by another writer
@@ -110,6 +111,10 @@ class CommitConflictError(HudiTableServiceError):
 
 class InstantExistsError(CommitConflictError):
     """An instant file that was to be created is there already."""
+
+
+class TableExistsError(CommitConflictError):
+    """Another writer created the table that was to be created."""
 
 
 class FileGroupConflictError(CommitConflictError):

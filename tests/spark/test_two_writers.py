@@ -111,3 +111,28 @@ def test_a_living_writer_is_not_rolled_back(table: TableUnderTest) -> None:
         table.write([("b", 2, "y", 2.0)], options=OPTIMISTIC, request_id="second")
         assert pending <= table.files()
     assert first.result.exception() is None
+
+
+def test_of_two_writers_that_create_a_table_the_later_one_writes_into_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = TableUnderTest(spark, tmp_path / "new")
+
+    class Overtaken(LocalStorage):
+        has_lost = False
+
+        def create(self, path: str, data: bytes) -> None:
+            if path == ".hoodie/hoodie.properties" and not Overtaken.has_lost:
+                Overtaken.has_lost = True
+                table.write([("a", 2, "x", 2.0)], options=OPTIMISTIC, request_id="other")
+            super().create(path, data)
+
+        def __reduce__(self) -> tuple[object, ...]:
+            return (LocalStorage, (self.root,))
+
+    rows: list[Row] = [("a", 1, "x", 1.0), ("b", 1, "y", 1.0)]
+    storage = Overtaken(str(table.base_path))
+    result = table.write(rows, options=OPTIMISTIC, request_id="late", storage=storage)
+    assert (result.rows.inserted, result.rows.older_than_stored) == (1, 1)
+    assert table.rows() == [("a", 2, "x", 2.0), ("b", 1, "y", 1.0)]
+    assert table.leftovers() == set()

@@ -27,7 +27,7 @@ def read_source(spark: "SparkSession", source: SourceSpec) -> "DataFrame":
         frame.createOrReplaceTempView(SOURCE_VIEW)
         return spark.sql(source.sql)
     except Exception as error:
-        if not isinstance(error, _mistakes()):
+        if not _is_mistake(error):
             raise ExecutionFailedError(
                 f"The source {where!r} (format {source.format}) was not read: {_first_line(error).rstrip('.')}.",
                 hint="Nothing was written; run the request again.",
@@ -38,11 +38,15 @@ def read_source(spark: "SparkSession", source: SourceSpec) -> "DataFrame":
         ) from error
 
 
-def _mistakes() -> tuple[type[Exception], ...]:
-    """What Spark says of paths that are not there, formats and columns it does not know, SQL and options."""
+def _is_mistake(error: Exception) -> bool:
+    """Whether it is of the kind that Spark raises for paths, formats, columns, SQL and options that are not right.
+
+    Of a file whose footer makes no sense it speaks by a condition; storage that fails is another error.
+    """
     from pyspark.errors import AnalysisException, IllegalArgumentException, ParseException
 
-    return (AnalysisException, IllegalArgumentException, ParseException)
+    kinds = (AnalysisException, IllegalArgumentException, ParseException)
+    return isinstance(error, kinds) or "CANNOT_READ_FILE_FOOTER" in str(error)
 
 
 def _first_line(error: Exception) -> str:

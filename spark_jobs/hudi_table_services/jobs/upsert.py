@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING
 from hudi_table_services.contract.hoodie_options import resolve_options
 from hudi_table_services.contract.job_request import UpsertRequest
 from hudi_table_services.contract.job_result import JobResult
-from hudi_table_services.errors import FileGroupConflictError, InvalidRequestError, StorageError
+from hudi_table_services.errors import (
+    FileGroupConflictError,
+    InvalidRequestError,
+    StorageError,
+    TableExistsError,
+)
 from hudi_table_services.execution.arrow_schema import arrow_schema, schema_from_spark_json
 from hudi_table_services.execution.file_groups import (
     WriteJob,
@@ -125,6 +130,16 @@ class _UpsertJob:
         self._report = Report(spark, request, options, self._watch)
 
     def run(self, source: "DataFrame | None") -> JobResult:
+        try:
+            return self._run(source)
+        except TableExistsError as conflict:
+            if self._options.retries_on_conflict == 0:
+                raise
+            # Keys, partitions and schema are that table's now, so that the rows must be read once more.
+            _LOG.warning("%s Beginning anew on that table", conflict.message)
+            return self._run(source)
+
+    def _run(self, source: "DataFrame | None") -> JobResult:
         with self._watch.phase("open table"):
             config = find_table_config(self._storage)
             if config is not None:

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from enum import Enum
 
 from hudi_table_services.errors import (
-    CommitConflictError,
     CorruptTableError,
     InvalidRequestError,
     MalformedMetadataError,
     ObjectExistsError,
     ObjectNotFoundError,
     StorageError,
+    TableExistsError,
     TableNotFoundError,
 )
 from hudi_table_services.hudi_format.table_properties import (
@@ -140,7 +140,7 @@ def create_table(storage: Storage, properties: Mapping[str, str], clock: Clock) 
     """Create the folders and, last of all, the properties. A creation that dies on the way can be run again.
 
     Raises:
-        CommitConflictError: another writer created a table here meanwhile.
+        TableExistsError: another writer created a table here meanwhile.
     """
     layout = TableVersion.parse(properties["hoodie.table.version"]).layout
     for folder in _folders(layout):
@@ -148,7 +148,7 @@ def create_table(storage: Storage, properties: Mapping[str, str], clock: Clock) 
     try:
         storage.create(PROPERTIES, encode_properties(properties, saved_at=clock.now()))
     except ObjectExistsError as error:
-        raise CommitConflictError(
+        raise TableExistsError(
             f"Another writer created a table at {storage.uri} meanwhile.", hint="Run the request again."
         ) from error
     return read_table_config(storage)

@@ -25,6 +25,7 @@ class FailingSpark:
     ("error", "expected"),
     [
         (AnalysisException("Path does not exist: /x"), InvalidRequestError),
+        (RuntimeError("[CANNOT_READ_FILE_FOOTER] Could not read footer for file /x"), InvalidRequestError),
         (RuntimeError("503 Slow Down"), ExecutionFailedError),
         (ConnectionRefusedError("the gateway is gone"), ExecutionFailedError),
     ],
