@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from airflow_hudi_provider.connection import TableLocation
 from airflow_hudi_provider.operators.job import HudiJobOperator, OnEmpty
-from airflow_hudi_provider.templates import names_filled_in_later
+from airflow_hudi_provider.templates import is_filled_in_later, names_filled_in_later
 from hudi_table_services.contract.hoodie_options import resolve_options
 from hudi_table_services.contract.job_request import SourceSpec, UpsertRequest
 from hudi_table_services.contract.known_options import find_option
@@ -157,7 +157,8 @@ class UpsertWithSizingOperator(HudiJobOperator):
         for key, value in sizes.items():
             if value is not None and options.setdefault(key, _text(value)) != _text(value):
                 raise InvalidRequestError(
-                    f"The task says {key}={value}, and its hudi_options {options[key]}."
+                    f"The task says {key}={value}, and its hudi_options {options[key]}.",
+                    hint="Give the argument or the key, not both.",
                 )
         return options
 
@@ -167,6 +168,8 @@ class UpsertWithSizingOperator(HudiJobOperator):
         Raises:
             ValueError: with the task's id in front.
         """
+        if not (is_filled_in_later(self.hudi_options) or isinstance(self.hudi_options or {}, Mapping)):
+            raise ValueError(f"{self.task_id}: hudi_options must be a dictionary, not {self.hudi_options!r}.")
         try:
             for key in self.hudi_options if isinstance(self.hudi_options, Mapping) else ():
                 if find_option(key) is None and not key.startswith("_"):

@@ -148,8 +148,8 @@ class HudiInstantSensor(BaseSensorOperator):
     def poke(self, context: "Context") -> PokeReturnValue:
         """One look; the baseline comes from the run, never from this object, which may be another one each time."""
         try:
-            query = self._query(context)
-            answer = look_once(self._hook(), query, fails_if_missing=self.if_missing == "fail")
+            query, hook = self._query(context), self._hook()
+            answer = look_once(hook, query, fails_if_missing=self.if_missing == "fail")
         except _PERMANENT as error:
             raise HudiTaskRefusedError(f"{error.kind}: {error}") from error
         except StorageError as error:
@@ -159,14 +159,16 @@ class HudiInstantSensor(BaseSensorOperator):
             return PokeReturnValue(is_done=False)
         except HudiTableServiceError as error:
             raise HudiTaskError(f"{error.kind}: {error}") from error
-        return self._said(answer, query)
+        return self._said(hook.storage.uri, answer, query)
 
-    def _said(self, answer: QueryAnswer | None, query: InstantQuery) -> PokeReturnValue:
+    def _said(self, uri: str, answer: QueryAnswer | None, query: InstantQuery) -> PokeReturnValue:
         if answer is None:
-            self.log.info("There is no table yet.")
+            self.log.info("There is no table at %s yet.", uri)
             return PokeReturnValue(is_done=False)
         since = f"after {query.after}" if query.after else "on the timeline"
-        self.log.info("%d of %d instants %s", answer.count, self.min_count, since)
+        self.log.info(
+            "%d of %d instants of %s %s%s", answer.count, self.min_count, uri, since, _latest(answer)
+        )
         return PokeReturnValue(is_done=answer.count >= self.min_count, xcom_value=answer.to_json())
 
     def _query(self, context: "Context") -> InstantQuery:
@@ -193,6 +195,10 @@ class HudiInstantSensor(BaseSensorOperator):
 
     def _hook(self) -> HudiHook:
         return HudiHook(self.base_path, hudi_conn_id=self.hudi_conn_id, storage_conn_id=self.storage_conn_id)
+
+
+def _latest(answer: QueryAnswer) -> str:
+    return f", the latest {answer.instants[-1].requested_time}" if answer.instants else ""
 
 
 def _names(given: str | Sequence[str]) -> tuple[str, ...]:

@@ -102,6 +102,7 @@ def test_arguments_become_the_request(operator: Callable[..., UpsertWithSizingOp
         ({"max_file_size": 10, "small_file_limit": 20}, "load: .*is above"),
         ({"max_file_size": 10, "hudi_options": {"hoodie.parquet.max.file.size": 11}}, "load: .*11"),
         ({"source_path": None}, "load: .*needs a source"),
+        ({"hudi_options": "a=b"}, "load: hudi_options must be a dictionary"),
         ({"operation": "merge"}, "load: .*no operation 'merge'"),
         ({"on_empty": "x"}, "on_empty"),
         ({"on_rerun": "x"}, "on_rerun"),

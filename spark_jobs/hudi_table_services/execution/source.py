@@ -50,4 +50,8 @@ def _is_mistake(error: Exception) -> bool:
 
 
 def _first_line(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    # Py4J says first which call it was, and then what Java says.
+    if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
+        return lines[1].lstrip(": ")
+    return lines[0] if lines else type(error).__name__
