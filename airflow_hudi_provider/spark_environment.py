@@ -103,8 +103,9 @@ def prepare_environment(
 
 def _has_java(variables: Mapping[str, str]) -> bool:
     """JAVA_HOME goes before the path, and Spark's own settings before both."""
-    conf_folder = variables.get("SPARK_CONF_DIR") or f"{variables.get('SPARK_HOME', '')}/conf"
-    if (Path(conf_folder) / "spark-env.sh").exists():
+    home = variables.get("SPARK_HOME")
+    conf_folder = variables.get("SPARK_CONF_DIR") or (f"{home}/conf" if home else "")
+    if conf_folder and (Path(conf_folder) / "spark-env.sh").exists():
         return True
     java_home = variables.get("JAVA_HOME")
     if java_home:

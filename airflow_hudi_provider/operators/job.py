@@ -9,7 +9,7 @@ from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.providers.common.compat.sdk import AirflowSkipException
 
-from airflow_hudi_provider.connection import TableLocation, find_connection, locate_table
+from airflow_hudi_provider.connection import TableLocation, find_connection
 from airflow_hudi_provider.engine_files import engine_archive, script_path
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
@@ -112,8 +112,10 @@ class HudiJobOperator(SparkSubmitOperator):
         """Look whether the request is done, submit it if not, and judge by the timeline."""
         self._refuse_empty_interval(context)
         refuse_emptied(self, self._filled_in_later)
-        location = locate_table(self.base_path, self.hudi_conn_id, self.storage_conn_id)
-        self._table = HudiHook(location.base_path, storage_conn_id=self._storage_conn_id())
+        self._table = HudiHook(
+            self.base_path, hudi_conn_id=self.hudi_conn_id, storage_conn_id=self.storage_conn_id
+        )
+        location = self._table.location
         self._request_id = self._identity(context)
         self.log.info("Request %s on %s", self._request_id, location.base_path)
         memory = TaskMemory(context, self)
@@ -130,11 +132,6 @@ class HudiJobOperator(SparkSubmitOperator):
     def _own_fields(cls) -> tuple[str, ...]:
         """Template fields that `SparkSubmitOperator` does not have."""
         return tuple(name for name in cls.template_fields if name not in SparkSubmitOperator.template_fields)
-
-    def _storage_conn_id(self) -> str | None:
-        if self.storage_conn_id or self.hudi_conn_id is None:
-            return self.storage_conn_id
-        return find_connection(self.hudi_conn_id, "hudi_conn_id").extra_dejson.get("storage_conn_id")
 
     def _identity(self, context: "Context") -> str:
         """The same for every try of this task in this run, so that no try writes what another one wrote.
@@ -202,14 +199,14 @@ class HudiJobOperator(SparkSubmitOperator):
         with JobExchange(folder, self._place(context), location.storage_options) as exchange:
             request = self.build_request(location, self._request_id, exchange.result_uri)
             exchange.put_request(request)
-            if not memory.follows_driver:
+            if self._is_on_cluster and not memory.follows_driver:
                 exchange.forget_result()
             self.application = str(script_path(self.script))
             self.application_args = ["--request", exchange.request_uri]
             self.py_files = ",".join(filter(None, [self.py_files, str(engine_archive())]))
             failure = self._run_spark(context)
             result = exchange.read_result(request.request_id)
-            if failure is None or result is not None:
+            if self._is_on_cluster and (failure is None or result is not None):
                 memory.forget_driver()
             if result is None:
                 self.log.warning("%s", exchange.problem)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from airflow_hudi_provider.connection import TableLocation
@@ -175,8 +174,7 @@ class UpsertWithSizingOperator(HudiJobOperator):
                 if find_option(key) is None and not key.startswith("_"):
                     resolve_options(UpsertRequest(base_path="/", options={key: ""}))
             if not self._filled_in_later:
-                location = TableLocation(base_path="/")
-                replace(self.build_request(location, "parse", ""), request_id="parse")
+                self.build_request(TableLocation(base_path="/"), "parse", "")
         except HudiTableServiceError as error:
             raise ValueError(f"{self.task_id}: {error}") from error
 

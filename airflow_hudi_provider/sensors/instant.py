@@ -110,7 +110,14 @@ class HudiInstantSensor(BaseSensorOperator):
             )
         if not self.deferrable:
             return super().execute(context)
-        found = self._first_look(context)
+        try:
+            query = self._query(context)
+            found = self._look(query)
+        except AirflowException as error:
+            # Airflow itself looks at these only once a sensor is deferred.
+            if self.soft_fail or self.never_fail:
+                raise AirflowSkipException(str(error)) from error
+            raise
         if found.is_done:
             return found.xcom_value
         self.defer(
@@ -118,22 +125,13 @@ class HudiInstantSensor(BaseSensorOperator):
                 base_path=self.base_path,
                 hudi_conn_id=self.hudi_conn_id,
                 storage_conn_id=self.storage_conn_id,
-                query=query_to_json(self._query(context)),
+                query=query_to_json(query),
                 fails_if_missing=self.if_missing == "fail",
                 poke_interval=self.poke_interval,
             ),
             method_name="execute_complete",
             timeout=timedelta(seconds=self.timeout),
         )
-
-    def _first_look(self, context: "Context") -> PokeReturnValue:
-        """Airflow does not look at ``soft_fail`` and ``never_fail`` before a sensor is deferred."""
-        try:
-            return self.poke(context)
-        except AirflowException as error:
-            if self.soft_fail or self.never_fail:
-                raise AirflowSkipException(str(error)) from error
-            raise
 
     def execute_complete(self, context: "Context", event: dict[str, Any] | None = None) -> Any:
         """Called with the trigger's event."""
@@ -147,8 +145,11 @@ class HudiInstantSensor(BaseSensorOperator):
 
     def poke(self, context: "Context") -> PokeReturnValue:
         """One look; the baseline comes from the run, never from this object, which may be another one each time."""
+        return self._look(self._query(context))
+
+    def _look(self, query: InstantQuery) -> PokeReturnValue:
+        hook = self._hook()
         try:
-            query, hook = self._query(context), self._hook()
             answer = look_once(hook, query, fails_if_missing=self.if_missing == "fail")
         except _PERMANENT as error:
             raise HudiTaskRefusedError(f"{error.kind}: {error}") from error
@@ -172,13 +173,17 @@ class HudiInstantSensor(BaseSensorOperator):
         return PokeReturnValue(is_done=answer.count >= self.min_count, xcom_value=answer.to_json())
 
     def _query(self, context: "Context") -> InstantQuery:
-        return InstantQuery(
-            after=self._after(context),
-            actions=_names(self.actions),
-            operations=_names(self.operations),
-            partitions=_names(self.partitions),
-            min_count=self.min_count,
-        )
+        after = self._after(context)
+        try:
+            return InstantQuery(
+                after=after,
+                actions=_names(self.actions),
+                operations=_names(self.operations),
+                partitions=_names(self.partitions),
+                min_count=self.min_count,
+            )
+        except InvalidRequestError as error:
+            raise HudiTaskRefusedError(f"{error.kind}: {error}") from error
 
     def _after(self, context: "Context") -> str:
         """Instant time, ISO date and time, or nothing: everything counts."""

@@ -304,11 +304,14 @@ def test_a_commit_that_was_rolled_back_is_made_again(
     not hasattr(UpsertWithSizingOperator, "external_id_key"), reason="this Airflow takes up no driver again"
 )
 def test_the_driver_of_a_job_that_ended_is_forgotten(
-    operator: Callable[..., UpsertWithSizingOperator],
+    operator: Callable[..., UpsertWithSizingOperator], connections: Callable[..., None], tmp_path: Path
 ) -> None:
     """Airflow keeps it over a clear, and would take its success for that of the next."""
     store = StateStore(spark_job_id="driver-1", k8s_driver_status="Succeeded")
-    operator().execute(context(task_state_store=store))
+    connections("yarn", conn_type="spark", host="yarn")
+    on_cluster = {"spark_conn_id": "yarn", "deploy_mode": "cluster"}
+    made = operator(**on_cluster, result_base_path=str(tmp_path / "results"))
+    made.execute(context(task_state_store=store))
     assert set(store) == {"hudi_commit"}
 
 
