@@ -11,6 +11,8 @@ import pytest
 if TYPE_CHECKING:
     from airflow.sdk import DAG
 
+    from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
+
 HOME = Path(tempfile.mkdtemp(prefix="airflow-home-"))
 (HOME / "dags").mkdir()
 os.environ.update(
@@ -69,3 +71,29 @@ def connections(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         monkeypatch.setenv(f"AIRFLOW_CONN_{conn_id.upper()}", json.dumps(fields))
 
     return define
+
+
+@pytest.fixture
+def operator(tmp_path: Path, connections: Callable[..., None]) -> "Callable[..., UpsertWithSizingOperator]":
+    """Makes the operator; a program with this body stands for spark-submit."""
+    from stand_ins import stand_in
+
+    from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
+
+    connections("spark_default", conn_type="spark", host="local[2]")
+
+    def make(
+        body: str = "i = commit(); result(outcome='completed', instant_time=i.requested_time)",
+        **arguments: Any,
+    ) -> "UpsertWithSizingOperator":
+        given = {
+            "task_id": "load",
+            "base_path": str(tmp_path / "table"),
+            "source_path": "/landing",
+            "record_key": "id",
+            "spark_binary": stand_in(tmp_path, body),
+            **arguments,
+        }
+        return UpsertWithSizingOperator(**given)
+
+    return make
