@@ -16,7 +16,8 @@
     │  ├─ TableExistsError
     │  ├─ FileGroupConflictError
     │  ├─ LockNotAcquiredError
-    │  └─ InstantVanishedError                               our pending instant was rolled back by another writer
+    │  ├─ InstantVanishedError                               our pending instant was rolled back by another writer
+    │  └─ InstantHeldError                                   another attempt works on the same plan
     ├─ CommitStateUnknownError                   75    yes   may have happened: delete nothing, look again
     ├─ StorageError                              74    yes
     │  ├─ ObjectNotFoundError
@@ -127,6 +128,10 @@ class LockNotAcquiredError(CommitConflictError):
 
 class InstantVanishedError(CommitConflictError):
     """Our own pending instant is gone: another writer rolled it back."""
+
+
+class InstantHeldError(CommitConflictError):
+    """Another attempt works on the same plan, and its heartbeat is alive."""
 
 
 class CommitStateUnknownError(HudiTableServiceError):

@@ -1,12 +1,20 @@
 """From Hudi's keys to typed options: unknown keys are refused with a suggestion, contradictions by both names."""
 
-from collections.abc import Mapping
-
 from hudi_table_services.contract.job_request import OPERATIONS, UpsertRequest
-from hudi_table_services.contract.known_option import Effect, KnownOption
-from hudi_table_services.contract.known_options import ALIASES, KNOWN_OPTIONS, find_option, similar_option
+from hudi_table_services.contract.known_option import Service
+from hudi_table_services.contract.known_options import KNOWN_OPTIONS
 from hudi_table_services.contract.option_checks import inapplicable_options, refuse_contradictions
 from hudi_table_services.contract.option_reader import OptionReader
+from hudi_table_services.contract.shared_options import (
+    FILTER_MAX_ENTRIES,
+    base_file_options,
+    concurrency_mode,
+    failed_writes_policy,
+    metadata_enable,
+    obeyed_options,
+    says_the_same,
+    staging_path,
+)
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.file_sizing import BLOOM_FOOTER_BYTES_PER_RECORD, FileSizingOptions
 from hudi_table_services.model.lock_options import LockOptions
@@ -17,8 +25,6 @@ from hudi_table_services.model.table_config import (
 )
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_options import (
-    ConcurrencyMode,
-    FailedWritesPolicy,
     IndexType,
     InsertDupPolicy,
     WriteOptions,
@@ -30,18 +36,6 @@ _KEY_PREFIX = f"{_WRITE}commitmeta.key.prefix"
 _OPERATION = f"{_WRITE}operation"
 _MAX_SIZE, _SMALL_LIMIT = "hoodie.parquet.max.file.size", "hoodie.parquet.small.file.limit"
 _DEFAULT_MAX_SIZE, _DEFAULT_SMALL_LIMIT = 120 << 20, 100 << 20
-_FILTER_MAX_ENTRIES = "hoodie.bloom.index.filter.dynamic.max.entries"
-_CODEC, _CODEC_LEVEL = "hoodie.parquet.compression.codec", "hoodie.airflow.parquet.compression.level"
-_CODECS = {
-    "zstd": "zstd",
-    "gzip": "gzip",
-    "snappy": "snappy",
-    "lz4": "lz4",
-    "lz4_raw": "lz4",
-    "uncompressed": "none",
-    "none": "none",
-}
-_CODEC_LEVELS = {"zstd": 22, "gzip": 9}
 
 
 def resolve_options(request: UpsertRequest) -> WriteOptions:
@@ -55,13 +49,11 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
     prefix = options.get(_KEY_PREFIX, "_")
     noted = {key: value for key, value in options.items() if _is_noted(key, prefix)}
     obeyed = {key: value for key, value in options.items() if key not in noted}
-    warnings = _check_known(obeyed)
-    obeyed = _under_one_name(obeyed)
+    obeyed, warnings = obeyed_options(obeyed, Service.WRITES)
     reader = OptionReader(obeyed)
     sizing = _file_sizing(reader)
     index_type = reader.enum("hoodie.index.type", IndexType, IndexType.SIMPLE)
-    codec = reader.one_of(_CODEC, "zstd", tuple(_CODECS))
-    concurrency = reader.enum("hoodie.write.concurrency.mode", ConcurrencyMode, ConcurrencyMode.SINGLE_WRITER)
+    concurrency = concurrency_mode(reader)
     resolved = WriteOptions(
         operation=WriteOperation(reader.one_of(_OPERATION, "upsert", OPERATIONS).upper()),
         ordering_fields=reader.names(f"{_WRITE}precombine.field"),
@@ -75,18 +67,14 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
         combine_before_delete=reader.flag("hoodie.combine.before.delete", True),
         insert_dup_policy=_insert_dup_policy(reader),
         record_merge_mode=_merge_mode(reader),
-        parquet_codec=_CODECS[codec],
-        parquet_codec_level=_codec_level(reader, codec),
-        parquet_block_size_bytes=reader.whole_number("hoodie.parquet.block.size", 120 << 20, least=1024),
-        bloom_fpp=reader.number("hoodie.index.bloom.fpp", 1e-9, above=0, below=1),
-        bloom_max_entries=sizing.footer_max_records,
-        metadata_enable=_metadata_enable(reader),
+        base_files=base_file_options(reader),
+        metadata_enable=metadata_enable(reader),
         concurrency_mode=concurrency,
-        failed_writes_policy=_failed_writes_policy(reader, concurrency),
+        failed_writes_policy=failed_writes_policy(reader, concurrency),
         lock=LockOptions.of(obeyed),
         retries_on_conflict=reader.whole_number("hoodie.write.num.retries.on.conflict.failures", 3, least=0),
         partitions_to_delete=reader.names(f"{_WRITE}partitions.to.delete"),
-        staging_path=_staging_path(reader),
+        staging_path=staging_path(reader),
         extra_metadata=noted,
         hoodie_options=obeyed,
         warnings=warnings,
@@ -112,58 +100,11 @@ def _with_typed_arguments(request: UpsertRequest) -> dict[str, str]:
         _OPERATION: "" if request.operation == "upsert" else request.operation,
     }
     for key, value in typed.items():
-        if value and not _says_the_same(options.setdefault(key, value), value):
+        if value and not says_the_same(options.setdefault(key, value), value):
             raise InvalidRequestError(
                 f"The request says {value!r}, and its option {key} says {options[key]!r}."
             )
     return options
-
-
-def _under_one_name(options: Mapping[str, str]) -> dict[str, str]:
-    """Other names of a key are replaced by the one this package reads."""
-    named = {key: value for key, value in options.items() if key not in ALIASES}
-    for alias, value in options.items():
-        key = ALIASES.get(alias)
-        if key is not None and not _says_the_same(named.setdefault(key, value), value):
-            raise InvalidRequestError(
-                f"{alias}={value} and {key}={named[key]} contradict each other: they are names of one option.",
-                hint="Give one of them.",
-            )
-    return named
-
-
-def _says_the_same(one: str, other: str) -> bool:
-    """Whether two texts differ at most in case of letters outside names, and in blanks around commas."""
-    normal = [[part.strip() for part in text.split(",")] for text in (one, other)]
-    is_operation = all(text.strip().lower() in OPERATIONS for text in (one, other))
-    return normal[0] == normal[1] or (is_operation and one.strip().lower() == other.strip().lower())
-
-
-def _check_known(options: Mapping[str, str]) -> tuple[str, ...]:
-    """Warnings for keys without effect; errors for unknown ones and those that ask for what cannot be done."""
-    warnings = []
-    for key, value in sorted(options.items()):
-        option = find_option(key)
-        if option is None:
-            close = similar_option(key)
-            hint = f"Did you mean {close}?" if close else "docs/options.md lists the known keys."
-            raise InvalidRequestError(f"Unknown option {key}.", hint=hint)
-        _check_value(key, value, option)
-        if option.effect is Effect.NO_EFFECT:
-            warnings.append(f"{key} has no effect here: {option.meaning}.")
-    return tuple(warnings)
-
-
-def _check_value(key: str, value: str, option: KnownOption) -> None:
-    text = value.strip().lower()
-    if option.effect is Effect.REFUSED:
-        raise InvalidRequestError(f"{key} is not supported: {option.meaning}.", hint="Leave it out.")
-    if option.effect is Effect.FIXED and text != option.default.lower():
-        raise InvalidRequestError(
-            f"{key}={value} is not supported; this release writes {option.default} only ({option.meaning})."
-        )
-    if option.effect is Effect.HONOURED and option.is_flag and text not in ("", "true", "false"):
-        raise InvalidRequestError(f"{key}={value} is neither true nor false.")
 
 
 def _table_version(reader: OptionReader) -> TableVersion | None:
@@ -196,7 +137,7 @@ def _file_sizing(reader: OptionReader) -> FileSizingOptions:
         ),
         parity=parity,
         footer_bytes_per_record=0.0 if parity else BLOOM_FOOTER_BYTES_PER_RECORD,
-        footer_max_records=reader.whole_number(_FILTER_MAX_ENTRIES, 100_000, least=1),
+        footer_max_records=reader.whole_number(FILTER_MAX_ENTRIES, 100_000, least=1),
     )
 
 
@@ -255,49 +196,3 @@ def _payload_mode(reader: OptionReader, key: str) -> RecordMergeMode | None:
         f"{key}={payload} cannot be followed.",
         hint="Use hoodie.record.merge.mode=EVENT_TIME_ORDERING or COMMIT_TIME_ORDERING.",
     )
-
-
-def _staging_path(reader: OptionReader) -> str:
-    """Below `.hoodie/.aux` no reader looks for rows, and what is deleted there is nobody else's."""
-    key, parent = "hoodie.airflow.staging.path", ".hoodie/.aux"
-    path = reader.text(key).strip("/") or f"{parent}/staging"
-    names = path.removeprefix(f"{parent}/").split("/")
-    taken = names[0] == ".bootstrap"
-    if not path.startswith(f"{parent}/") or taken or any(name in ("", ".", "..") for name in names):
-        raise InvalidRequestError(
-            f"{key}={reader.text(key)} is not a folder of its own below {parent}.",
-            hint=f"Leave the key out, or give {parent}/<name>.",
-        )
-    return path
-
-
-def _codec_level(reader: OptionReader, codec: str) -> int | None:
-    if _CODEC_LEVEL not in reader:
-        return None
-    if codec not in _CODEC_LEVELS:
-        raise InvalidRequestError(
-            f"{_CODEC_LEVEL}={reader.text(_CODEC_LEVEL)} and {_CODEC}={codec} contradict each other: "
-            "this codec has no levels."
-        )
-    level, highest = reader.whole_number(_CODEC_LEVEL, 1, least=1), _CODEC_LEVELS[codec]
-    if level > highest:
-        raise InvalidRequestError(f"{_CODEC_LEVEL}={level} is too large, {codec} has levels up to {highest}.")
-    return level
-
-
-def _metadata_enable(reader: OptionReader) -> bool | None:
-    if "hoodie.metadata.enable" not in reader:
-        return None
-    if reader.flag("hoodie.metadata.enable", True):
-        raise InvalidRequestError(
-            "hoodie.metadata.enable=true: this release does not write the metadata table.",
-            hint="Leave the key out, or set it to false to switch an active metadata table off.",
-        )
-    return False
-
-
-def _failed_writes_policy(reader: OptionReader, concurrency: ConcurrencyMode) -> FailedWritesPolicy:
-    """LAZY where writers run side by side, as Hudi adjusts it too."""
-    several = concurrency is ConcurrencyMode.OPTIMISTIC_CONCURRENCY_CONTROL
-    default = FailedWritesPolicy.LAZY if several else FailedWritesPolicy.EAGER
-    return reader.enum("hoodie.cleaner.policy.failed.writes", FailedWritesPolicy, default)

@@ -1,4 +1,4 @@
-"""The request of a write job: what the flags of the script say, as one JSON document."""
+"""The request of a job, as one JSON document that says what the flags of its script say; first the write job's."""
 
 import json
 import uuid
@@ -54,22 +54,16 @@ class SourceSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UpsertRequest:
-    """One write to one table.
+class JobRequest:
+    """What the requests of all jobs have in common.
 
     Attributes:
         base_path: URI or path of the table.
-        request_id: identity of the request; the same id never writes twice. Default: one that never comes again.
-        table_name: needed to create a table; for an existing one it must be its name. Empty: that of the options,
-            else not given.
-        operation: one of `OPERATIONS`.
-        source: rows to write; None where the caller hands over a frame, and for ``delete_partition``.
-        record_key, partition_by: columns; ``hoodie.datasource.write.recordkey.field`` and ``…partitionpath.field``.
-        ordering_field: columns, comma-separated; ``hoodie.datasource.write.precombine.field``. Empty: none.
+        request_id: identity of the request; the same id never acts twice. Default: one that never comes again.
+        table_name: for an existing table it must be its name. Empty: that of the options, else not given.
         options: Hudi's own keys.
         storage_options: credentials and endpoints of an object store; never shown.
         result_path: file or URI the result document is written to. Empty: not written.
-        dry_run: plan, report and write nothing.
 
     Raises:
         InvalidRequestError: a field has no possible value.
@@ -78,15 +72,9 @@ class UpsertRequest:
     base_path: str
     request_id: str = field(default_factory=_one_time_id)
     table_name: str = ""
-    operation: str = "upsert"
-    source: SourceSpec | None = None
-    record_key: tuple[str, ...] = ()
-    partition_by: tuple[str, ...] = ()
-    ordering_field: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
     storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)
     result_path: str = ""
-    dry_run: bool = False
 
     def __post_init__(self) -> None:
         if not self.base_path:
@@ -95,6 +83,78 @@ class UpsertRequest:
             raise InvalidRequestError(
                 "The request id is empty.", hint="Leave it out for one that is made up."
             )
+        for key, value in self.options.items():
+            if not isinstance(value, str):
+                raise InvalidRequestError(
+                    f"Option {key} is a {type(value).__name__}; write its value as text."
+                )
+        object.__setattr__(self, "table_name", self.table_name or self._name_in_options())
+
+    @property
+    def work(self) -> str:
+        """What the job does, e.g. ``upsert`` or ``schedule_clustering``."""
+        raise NotImplementedError
+
+    def _name_in_options(self) -> str:
+        return next((self.options[key] for key in _TABLE_NAME_OPTIONS if self.options.get(key)), "")
+
+    @property
+    def can_be_repeated(self) -> bool:
+        """Whether the caller chose the request id, so that running the request again does nothing twice."""
+        return not self.request_id.startswith(_ONE_TIME_PREFIX)
+
+    def to_json(self) -> str:
+        """The document; it holds the storage options, so keep it where the credentials may be.
+
+        An id that was made up is left out: whoever runs the document again would find it completed, and do nothing.
+        """
+        document = {"contract_version": CONTRACT_VERSION, **asdict(self)}
+        if not self.can_be_repeated:
+            del document["request_id"]
+        return json.dumps(document, indent=2, sort_keys=True)
+
+
+def common_texts(document: JsonDocument) -> dict[str, str]:
+    """The texts of `JobRequest`, those left out left to its defaults."""
+    fields = {name: document.text(name, "") for name in ("base_path", "table_name", "result_path")}
+    if (request_id := document.optional_text("request_id")) is not None:
+        fields["request_id"] = request_id
+    return fields
+
+
+def refuse_text_for_columns(**given: object) -> None:
+    """Programs are prone to pass "id" for ("id",), which would be the columns i and d."""
+    for name, columns in given.items():
+        if isinstance(columns, str):
+            raise InvalidRequestError(f"{name} is the text {columns!r}; it must be a tuple of columns.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpsertRequest(JobRequest):
+    """One write to one table.
+
+    Attributes:
+        table_name: also needed to create a table.
+        operation: one of `OPERATIONS`.
+        source: rows to write; None where the caller hands over a frame, and for ``delete_partition``.
+        record_key, partition_by: columns; ``hoodie.datasource.write.recordkey.field`` and ``…partitionpath.field``.
+        ordering_field: columns, comma-separated; ``hoodie.datasource.write.precombine.field``. Empty: none.
+        dry_run: plan, report and write nothing.
+
+    Raises:
+        InvalidRequestError: a field has no possible value.
+    """
+
+    operation: str = "upsert"
+    source: SourceSpec | None = None
+    record_key: tuple[str, ...] = ()
+    partition_by: tuple[str, ...] = ()
+    ordering_field: str = ""
+    dry_run: bool = False
+
+    def __post_init__(self) -> None:
+        # `super()` without arguments does not work in a class with slots before Python 3.14.
+        JobRequest.__post_init__(self)
         if self.operation not in OPERATIONS:
             raise InvalidRequestError(
                 f"There is no operation {self.operation!r}.", hint=f"Known: {', '.join(OPERATIONS)}."
@@ -104,51 +164,21 @@ class UpsertRequest:
                 "Operation delete_partition takes no source.",
                 hint="Name the partitions by hoodie.datasource.write.partitions.to.delete.",
             )
-        for name, columns in (("record_key", self.record_key), ("partition_by", self.partition_by)):
-            # Programs are prone to pass "id" for ("id",), which would be the columns i and d.
-            if isinstance(columns, str):
-                raise InvalidRequestError(f"{name} is the text {columns!r}; it must be a tuple of columns.")
-        for key, value in self.options.items():
-            if not isinstance(value, str):
-                raise InvalidRequestError(
-                    f"Option {key} is a {type(value).__name__}; write its value as text."
-                )
-        object.__setattr__(self, "table_name", self.table_name or self._name_in_options())
-
-    def _name_in_options(self) -> str:
-        return next((self.options[key] for key in _TABLE_NAME_OPTIONS if self.options.get(key)), "")
+        refuse_text_for_columns(record_key=self.record_key, partition_by=self.partition_by)
 
     @property
-    def can_be_repeated(self) -> bool:
-        """Whether the caller chose the request id, so that running the request again writes nothing twice."""
-        return not self.request_id.startswith(_ONE_TIME_PREFIX)
-
-    def to_json(self) -> str:
-        """The document; it holds the storage options, so keep it where the credentials may be.
-
-        An id that was made up is left out: whoever runs the document again would find it completed, and write nothing.
-        """
-        document = {"contract_version": CONTRACT_VERSION, **asdict(self)}
-        if not self.can_be_repeated:
-            del document["request_id"]
-        return json.dumps(document, indent=2, sort_keys=True)
+    def work(self) -> str:
+        return self.operation
 
     @classmethod
     def from_json(cls, text: str) -> "UpsertRequest":
         """Raises InvalidRequestError naming the field that is wrong or unknown."""
         document = JsonDocument(parse_document(text, "request"), "request")
-        fields = {
-            "base_path": document.text("base_path", ""),
-            "table_name": document.text("table_name", ""),
-            "operation": document.text("operation", "upsert"),
-            "ordering_field": document.text("ordering_field", ""),
-            "result_path": document.text("result_path", ""),
-        }
-        if (request_id := document.optional_text("request_id")) is not None:
-            fields["request_id"] = request_id
         source = document.optional_part("source")
         request = cls(
-            **fields,
+            **common_texts(document),
+            operation=document.text("operation", "upsert"),
+            ordering_field=document.text("ordering_field", ""),
             source=None if source is None else _source(source),
             record_key=document.texts("record_key"),
             partition_by=document.texts("partition_by"),

@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any
 
-from hudi_table_services.contract.job_request import UpsertRequest
+from hudi_table_services.contract.clustering_report import ClusteringReport, report_from_document
+from hudi_table_services.contract.job_request import JobRequest
 from hudi_table_services.contract.json_document import CONTRACT_VERSION, parse_document
 from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError
 
@@ -145,6 +146,7 @@ class JobResult:
         reason: why nothing was done, in words.
         instant_time, completion_time: requested and (table version 8 on) completion time of the commit.
         files_before, files_after: live base files of the partitions concerned.
+        clustering: plans of a clustering job; None for other jobs.
         timings_s: seconds by phase.
     """
 
@@ -163,18 +165,19 @@ class JobResult:
     files_after: FileStats = field(default_factory=FileStats)
     partitions: tuple[PartitionReport, ...] = ()
     replaced_file_groups: int = 0
+    clustering: ClusteringReport | None = None
     timings_s: Mapping[str, float] = field(default_factory=dict)
     spark_application_id: str | None = None
     warnings: tuple[str, ...] = ()
     error: JobError | None = None
 
     @classmethod
-    def failed(cls, request: UpsertRequest, error: BaseException) -> "JobResult":
+    def failed(cls, request: JobRequest, error: BaseException) -> "JobResult":
         """The result of a request that ended with an error."""
         return cls(
             request_id=request.request_id,
             outcome=Outcome.FAILED,
-            operation=request.operation,
+            operation=request.work,
             table_name=request.table_name,
             base_path=request.base_path,
             error=JobError.of(error),
@@ -199,6 +202,8 @@ def _result(values: dict[str, Any]) -> JobResult:
     values["files_before"] = FileStats(**values["files_before"])
     values["files_after"] = FileStats(**values["files_after"])
     values["partitions"] = tuple(_partition(p) for p in values["partitions"])
+    clustering = values["clustering"]
+    values["clustering"] = None if clustering is None else report_from_document(clustering)
     values["warnings"] = tuple(values["warnings"])
     values["error"] = None if values["error"] is None else JobError(**values["error"])
     return JobResult(**values)

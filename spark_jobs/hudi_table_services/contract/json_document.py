@@ -80,6 +80,12 @@ class JsonDocument:
             raise self._wrong(name, value, "true or false")
         return value
 
+    def whole_number(self, name: str, default: int) -> int:
+        value = self._take(name, default)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise self._wrong(name, value, "a whole number")
+        return value
+
     def texts(self, name: str) -> tuple[str, ...]:
         value = self._take(name, [])
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):

@@ -1,4 +1,4 @@
-"""One key of Hudi: what it means, its default, and what becomes of it in a write by this release."""
+"""One key of Hudi: what it means, its default, and what becomes of it in a job of this release."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -15,6 +15,13 @@ class Effect(str, Enum):
     """Known to Hudi, meaningless for this writer: accepted with a warning in the result."""
 
 
+class Service(str, Enum):
+    """Jobs that obey an option."""
+
+    WRITES = "writes"
+    CLUSTERING = "clustering"
+
+
 @dataclass(frozen=True, slots=True)
 class KnownOption:
     """One key, or with a trailing ``*`` all keys of a prefix.
@@ -23,6 +30,7 @@ class KnownOption:
         default: text of the default here, empty where there is none.
         meaning: what it does, where it differs from Hudi in brackets; for keys without effect: why.
         aliases: other names of the same key.
+        services: whose option it is; the first one it belongs to.
     """
 
     key: str
@@ -30,15 +38,22 @@ class KnownOption:
     meaning: str
     effect: Effect = Effect.HONOURED
     aliases: tuple[str, ...] = ()
+    services: tuple[Service, ...] = (Service.WRITES,)
 
     @property
     def is_flag(self) -> bool:
         return self.default in ("true", "false")
 
 
-def honoured(key: str, default: str, meaning: str, *aliases: str) -> KnownOption:
+def honoured(
+    key: str,
+    default: str,
+    meaning: str,
+    *aliases: str,
+    services: tuple[Service, ...] = (Service.WRITES,),
+) -> KnownOption:
     """A key that does what Hudi says, or what the brackets say."""
-    return KnownOption(key, default, meaning, Effect.HONOURED, aliases)
+    return KnownOption(key, default, meaning, Effect.HONOURED, aliases, services)
 
 
 def fixed(key: str, default: str, meaning: str, *aliases: str) -> KnownOption:

@@ -2,11 +2,16 @@
 
 import difflib
 
+from hudi_table_services.contract.clustering_option_list import CLUSTERING_OPTIONS
 from hudi_table_services.contract.foreign_option_list import FOREIGN_OPTIONS
 from hudi_table_services.contract.known_option import KnownOption
 from hudi_table_services.contract.write_option_list import WRITE_OPTIONS
 
-OPTION_GROUPS: dict[str, tuple[KnownOption, ...]] = {**WRITE_OPTIONS, **FOREIGN_OPTIONS}
+OPTION_GROUPS: dict[str, tuple[KnownOption, ...]] = {
+    **WRITE_OPTIONS,
+    **CLUSTERING_OPTIONS,
+    **FOREIGN_OPTIONS,
+}
 """All known keys by heading, in the order of the documentation."""
 
 _ALL = tuple(option for group in OPTION_GROUPS.values() for option in group)

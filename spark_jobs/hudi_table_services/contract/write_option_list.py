@@ -1,9 +1,14 @@
 """Hudi keys that a write obeys, and those of which it can only do the default (Hudi 0.15 and 1.2)."""
 
-from hudi_table_services.contract.known_option import KnownOption, fixed, honoured
+from hudi_table_services.contract.known_option import KnownOption, Service, fixed, honoured
 
 _WRITE = "hoodie.datasource.write."
 _TIME = "hoodie.keygen.timebased."
+
+
+def _every(key: str, default: str, meaning: str, *aliases: str) -> KnownOption:
+    """A key of every job."""
+    return honoured(key, default, meaning, *aliases, services=tuple(Service))
 
 
 def _timebased(name: str, default: str, meaning: str) -> KnownOption:
@@ -12,7 +17,7 @@ def _timebased(name: str, default: str, meaning: str) -> KnownOption:
 
 WRITE_OPTIONS: dict[str, tuple[KnownOption, ...]] = {
     "Table": (
-        honoured("hoodie.table.name", "", "name of the table, `--table-name`", f"{_WRITE}table.name"),
+        _every("hoodie.table.name", "", "name of the table, `--table-name`", f"{_WRITE}table.name"),
         honoured("hoodie.database.name", "", "database noted in a new table"),
         honoured(
             "hoodie.write.table.version",
@@ -36,7 +41,7 @@ WRITE_OPTIONS: dict[str, tuple[KnownOption, ...]] = {
         fixed("hoodie.allow.operation.metadata.field", "false", "the column `_hoodie_operation`"),
         fixed("hoodie.storage.layout.type", "DEFAULT", "physical layout; BUCKET needs a bucket index"),
         fixed("hoodie.partition.metafile.use.base.format", "false", "partition metadata as Parquet files"),
-        honoured(
+        _every(
             "hoodie.metadata.enable",
             "",
             "`false`: switch an active metadata table off before committing; absent: refuse such a table; `true` is "
@@ -177,13 +182,13 @@ WRITE_OPTIONS: dict[str, tuple[KnownOption, ...]] = {
         ),
     ),
     "Base files": (
-        honoured("hoodie.parquet.block.size", "125829120", "upper bound of a row group, bytes"),
-        honoured(
+        _every("hoodie.parquet.block.size", "125829120", "upper bound of a row group, bytes"),
+        _every(
             "hoodie.parquet.compression.codec", "zstd", "zstd, gzip, snappy, lz4 or uncompressed [Hudi: gzip]"
         ),
-        honoured("hoodie.airflow.parquet.compression.level", "", "ours: level of zstd (1-22) or gzip (1-9)"),
-        honoured("hoodie.index.bloom.fpp", "0.000000001", "false-positive rate of bloom filters"),
-        honoured(
+        _every("hoodie.airflow.parquet.compression.level", "", "ours: level of zstd (1-22) or gzip (1-9)"),
+        _every("hoodie.index.bloom.fpp", "0.000000001", "false-positive rate of bloom filters"),
+        _every(
             "hoodie.bloom.index.filter.dynamic.max.entries", "100000", "keys beyond do not enlarge a filter"
         ),
         fixed("hoodie.parquet.bloom.filter.enabled", "true", "bloom filter in the footer"),
@@ -199,31 +204,31 @@ WRITE_OPTIONS: dict[str, tuple[KnownOption, ...]] = {
         honoured("hoodie.bloom.index.update.partition.path", "true", "the same for GLOBAL_BLOOM"),
     ),
     "Concurrency": (
-        honoured(
+        _every(
             "hoodie.write.concurrency.mode",
             "SINGLE_WRITER",
             "SINGLE_WRITER or OPTIMISTIC_CONCURRENCY_CONTROL [the conflict check is always on]",
         ),
-        honoured(
+        _every(
             "hoodie.cleaner.policy.failed.writes",
             "EAGER",
             "EAGER, LAZY or NEVER: which dead writes of others are rolled back first",
             "hoodie.clean.failed.writes.policy",
         ),
-        honoured("hoodie.write.lock.provider", "", "the file-system lock, which is also the default"),
-        honoured("hoodie.write.lock.filesystem.path", ".hoodie", "folder of the lock, in the table"),
-        honoured("hoodie.write.lock.filesystem.expire", "0", "minutes until a lock is abandoned; 0 = never"),
+        _every("hoodie.write.lock.provider", "", "the file-system lock, which is also the default"),
+        _every("hoodie.write.lock.filesystem.path", ".hoodie", "folder of the lock, in the table"),
+        _every("hoodie.write.lock.filesystem.expire", "0", "minutes until a lock is abandoned; 0 = never"),
         honoured(
             "hoodie.write.num.retries.on.conflict.failures",
             "3",
             "times that rows whose file groups another writer changed meanwhile are placed and written again [Hudi: 0]",
         ),
-        honoured("hoodie.write.lock.wait_time_ms", "60000", "longest wait of one round"),
-        honoured("hoodie.write.lock.num_retries", "15", "attempts of a round beyond the first"),
-        honoured("hoodie.write.lock.wait_time_ms_between_retry", "1000", "pause between attempts"),
-        honoured("hoodie.write.lock.client.num_retries", "50", "rounds beyond the first"),
-        honoured("hoodie.write.lock.client.wait_time_ms_between_retry", "5000", "pause between rounds"),
-        honoured(
+        _every("hoodie.write.lock.wait_time_ms", "60000", "longest wait of one round"),
+        _every("hoodie.write.lock.num_retries", "15", "attempts of a round beyond the first"),
+        _every("hoodie.write.lock.wait_time_ms_between_retry", "1000", "pause between attempts"),
+        _every("hoodie.write.lock.client.num_retries", "50", "rounds beyond the first"),
+        _every("hoodie.write.lock.client.wait_time_ms_between_retry", "5000", "pause between rounds"),
+        _every(
             "hoodie.airflow.staging.path",
             ".hoodie/.aux/staging",
             "ours: folder for staged rows, below `.hoodie/.aux`",

@@ -9,6 +9,7 @@ from hudi_table_services.execution.parquet_format import ParquetFormat
 from hudi_table_services.execution.record_index import IndexLookup
 from hudi_table_services.execution.routing import DELETED_FLAG, RoutingRules
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
+from hudi_table_services.jobs.file_settings import bloom_settings, parquet_format
 from hudi_table_services.model.key_generator import KeyGeneratorConfig
 from hudi_table_services.model.schema import META_COLUMNS, PrimitiveType, StructType
 from hudi_table_services.model.table_config import RecordMergeMode, TableConfig
@@ -16,9 +17,6 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_options import InsertDupPolicy, WriteOptions
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.planning.schema_evolution import FILL_MISSING_OPTION, RECONCILE_OPTION, evolve_schema
-
-MAX_ROW_GROUP_BYTES = 64 << 20
-"""A writer never gathers more Arrow bytes than this, however large ``hoodie.parquet.block.size`` is."""
 
 _LOOKS_UP_KEYS = (WriteOperation.UPSERT, WriteOperation.DELETE)
 
@@ -85,12 +83,8 @@ def derive_settings(
         combine_fields=combine_fields,
         merge_fields=ordering_fields if by_event_time else (),
         merge_mode=merge_mode,
-        parquet=ParquetFormat(
-            codec=options.parquet_codec,
-            codec_level=options.parquet_codec_level,
-            row_group_bytes=min(options.parquet_block_size_bytes, MAX_ROW_GROUP_BYTES),
-        ),
-        bloom=BloomSettings(false_positive_rate=options.bloom_fpp, max_entries=options.bloom_max_entries),
+        parquet=parquet_format(options.base_files),
+        bloom=bloom_settings(options.base_files),
     )
 
 

@@ -104,6 +104,20 @@ class ClusteringOptions:
     max_pending_plans: int = 2
 
 
+class UpdatesStrategy(str, Enum):
+    """``hoodie.clustering.updates.strategy``: what a write does whose rows are in file groups under a pending plan.
+
+    The first two are Hudi's, by the names of their classes.
+    """
+
+    REJECT = "SparkRejectUpdateStrategy"
+    """The write fails."""
+    ALLOW = "SparkAllowUpdateStrategy"
+    """The write goes on; the plan is rolled back."""
+    GIVE_WAY = "GiveWayUpdateStrategy"
+    """Ours: a plan that nobody executes yet gives the file groups up, one being executed is waited for."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitGate:
     """Whether enough was committed since the last clustering for another (section 3.1 of Hudi's scheduler).

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from hudi_table_services.model.base_file_options import BaseFileOptions
 from hudi_table_services.model.file_sizing import FileSizingOptions
 from hudi_table_services.model.lock_options import LockOptions
 from hudi_table_services.model.table_config import RecordMergeMode
@@ -60,10 +61,7 @@ class WriteOptions:
         table_version: for a new table; None: 6, which most readers know.
         update_partition_path: global index: a row whose partition changed moves.
         record_merge_mode: None: event time where there is an ordering field.
-        parquet_codec: zstd; Hudi's own default is gzip.
-        parquet_codec_level: None: the codec's default.
-        parquet_block_size_bytes: upper bound of a row group.
-        bloom_max_entries: keys beyond it do not enlarge the bloom filter.
+        base_files: how base files are written.
         metadata_enable: False switches an active metadata table off; None: refuse such a table.
         retries_on_conflict: times that a write which lost its file groups to another is planned anew; Hudi: 0.
         partitions_to_delete: patterns for `delete_partition`; ``*`` stands for any text.
@@ -86,11 +84,7 @@ class WriteOptions:
     combine_before_delete: bool = True
     insert_dup_policy: InsertDupPolicy = InsertDupPolicy.NONE
     record_merge_mode: RecordMergeMode | None = None
-    parquet_codec: str = "zstd"
-    parquet_codec_level: int | None = None
-    parquet_block_size_bytes: int = 125829120
-    bloom_fpp: float = 1e-9
-    bloom_max_entries: int = 100_000
+    base_files: BaseFileOptions = field(default_factory=BaseFileOptions)
     metadata_enable: bool | None = None
     concurrency_mode: ConcurrencyMode = ConcurrencyMode.SINGLE_WRITER
     failed_writes_policy: FailedWritesPolicy = FailedWritesPolicy.EAGER

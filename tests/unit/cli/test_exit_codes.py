@@ -23,6 +23,7 @@ EXIT_CODES = {
     "TableExistsError": 75,
     "FileGroupConflictError": 75,
     "LockNotAcquiredError": 75,
+    "InstantHeldError": 75,
     "InstantVanishedError": 75,
     "CommitStateUnknownError": 75,
     "StorageError": 74,

@@ -1,6 +1,7 @@
 """Flags and document are two spellings of one request."""
 
 import json
+from dataclasses import fields
 
 import pytest
 
@@ -71,15 +72,15 @@ def test_each_flag_alone_makes_the_same_request_as_its_field_alone() -> None:
         ("--dry-run",): {"dry_run": True},
         (): {},
     }
-    for flags, fields in by_flag.items():
-        text = json.dumps({"contract_version": 1, "base_path": "/t", "request_id": "x", **fields})
+    for flags, given in by_flag.items():
+        text = json.dumps({"contract_version": 1, "base_path": "/t", "request_id": "x", **given})
         assert parse_command_line([*always, *flags]).request == UpsertRequest.from_json(text), flags
 
 
 def test_there_is_a_flag_for_every_field_of_request_and_source() -> None:
     source_flags = {f"source_{name}" for name in ("path", "format", "option", "sql")}
-    fields = {*UpsertRequest.__slots__} - {"source", "options", "storage_options"}
-    expected = fields | source_flags | {"option", "storage_option", "request", "print_request", "help"}
+    named = {field.name for field in fields(UpsertRequest)} - {"source", "options", "storage_options"}
+    expected = named | source_flags | {"option", "storage_option", "request", "print_request", "help"}
     assert {action.dest for action in request_parser()._actions} == expected
     assert len(SourceSpec.__slots__) == len(source_flags)
 

@@ -8,6 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from hudi_table_services.contract.clustering_report import (
+    ClusteringGroupReport,
+    ClusteringPlanReport,
+    ClusteringReport,
+    ColumnSkipping,
+)
+from hudi_table_services.contract.clustering_request import (
+    CancelClusteringRequest,
+    ClusteringRequest,
+    ExecuteClusteringRequest,
+    ScheduleClusteringRequest,
+)
 from hudi_table_services.contract.job_request import SourceSpec, UpsertRequest
 from hudi_table_services.contract.job_result import (
     HISTOGRAM_EDGES_MIB,
@@ -33,6 +45,14 @@ DOCUMENTS = (
     PartitionReport,
     FileGroupChange,
     JobError,
+    ScheduleClusteringRequest,
+    ExecuteClusteringRequest,
+    ClusteringRequest,
+    CancelClusteringRequest,
+    ClusteringReport,
+    ClusteringPlanReport,
+    ClusteringGroupReport,
+    ColumnSkipping,
 )
 
 

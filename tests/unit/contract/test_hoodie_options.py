@@ -2,6 +2,7 @@
 
 import contextlib
 from dataclasses import fields
+from operator import attrgetter
 
 import pytest
 from hypothesis import given
@@ -66,12 +67,12 @@ def test_without_options_the_defaults_of_the_model_hold() -> None:
         ("hoodie.combine.before.upsert", "FALSE", "combine_before_upsert", False),
         ("hoodie.record.merge.mode", "COMMIT_TIME_ORDERING", "record_merge_mode", RecordMergeMode.COMMIT_TIME_ORDERING),
         (f"{WRITE}payload.class", DEFAULT_PAYLOAD, "record_merge_mode", RecordMergeMode.EVENT_TIME_ORDERING),
-        ("hoodie.parquet.compression.codec", "SNAPPY", "parquet_codec", "snappy"),
-        ("hoodie.parquet.compression.codec", "uncompressed", "parquet_codec", "none"),
-        ("hoodie.airflow.parquet.compression.level", "9", "parquet_codec_level", 9),
-        ("hoodie.parquet.block.size", "1048576", "parquet_block_size_bytes", 1048576),
-        ("hoodie.index.bloom.fpp", "0.01", "bloom_fpp", 0.01),
-        ("hoodie.bloom.index.filter.dynamic.max.entries", "7", "bloom_max_entries", 7),
+        ("hoodie.parquet.compression.codec", "SNAPPY", "base_files.codec", "snappy"),
+        ("hoodie.parquet.compression.codec", "uncompressed", "base_files.codec", "none"),
+        ("hoodie.airflow.parquet.compression.level", "9", "base_files.codec_level", 9),
+        ("hoodie.parquet.block.size", "1048576", "base_files.block_size_bytes", 1048576),
+        ("hoodie.index.bloom.fpp", "0.01", "base_files.bloom_fpp", 0.01),
+        ("hoodie.bloom.index.filter.dynamic.max.entries", "7", "base_files.bloom_max_entries", 7),
         ("hoodie.metadata.enable", "false", "metadata_enable", False),
         ("hoodie.cleaner.policy.failed.writes", "LAZY", "failed_writes_policy", FailedWritesPolicy.LAZY),
         ("hoodie.clean.failed.writes.policy", "NEVER", "failed_writes_policy", FailedWritesPolicy.NEVER),
@@ -81,7 +82,7 @@ def test_without_options_the_defaults_of_the_model_hold() -> None:
 )  # fmt: skip
 def test_a_key_reaches_its_field(key: str, value: str, field: str, expected: object) -> None:
     resolved = resolve({key: value})
-    assert getattr(resolved, field) == expected
+    assert attrgetter(field)(resolved) == expected
     assert resolved.warnings == ()
 
 

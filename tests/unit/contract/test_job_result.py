@@ -6,6 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hudi_table_services.contract.clustering_report import (
+    ClusteringGroupReport,
+    ClusteringPlanReport,
+    ClusteringReport,
+    ColumnSkipping,
+)
 from hudi_table_services.contract.job_request import UpsertRequest
 from hudi_table_services.contract.job_result import (
     FileGroupChange,
@@ -36,6 +42,19 @@ PARTITIONS = st.builds(
     files_before=FILES,
     files_after=FILES,
 )
+PLANS = st.builds(
+    ClusteringPlanReport,
+    instant_time=TEXTS,
+    state=TEXTS,
+    completion_time=st.one_of(st.none(), TEXTS),
+    groups=st.lists(st.builds(ClusteringGroupReport), max_size=2).map(tuple),
+    skipping=st.lists(st.builds(ColumnSkipping, before=SECONDS, after=SECONDS), max_size=2).map(tuple),
+)
+CLUSTERINGS = st.builds(
+    ClusteringReport,
+    plans=st.lists(PLANS, max_size=2).map(tuple),
+    skipped=st.lists(TEXTS, max_size=2).map(tuple),
+)
 RESULTS = st.builds(
     JobResult,
     request_id=TEXTS,
@@ -53,6 +72,7 @@ RESULTS = st.builds(
     files_after=FILES,
     partitions=st.lists(PARTITIONS, max_size=2).map(tuple),
     replaced_file_groups=COUNTS,
+    clustering=st.one_of(st.none(), CLUSTERINGS),
     timings_s=st.dictionaries(TEXTS, SECONDS, max_size=2),
     spark_application_id=st.one_of(st.none(), TEXTS),
     warnings=st.lists(TEXTS, max_size=2).map(tuple),

@@ -1,0 +1,207 @@
+"""Requests of the clustering jobs."""
+
+from dataclasses import dataclass
+
+from hudi_table_services.contract.job_request import JobRequest, common_texts, refuse_text_for_columns
+from hudi_table_services.contract.json_document import JsonDocument, parse_document
+from hudi_table_services.errors import InvalidRequestError
+
+LAYOUTS = ("linear", "zorder", "hilbert")
+WHEN_HELD = ("fail", "wait")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleClusteringRequest(JobRequest):
+    """Plan a clustering and put it on the timeline.
+
+    Attributes:
+        sort_columns: ``hoodie.clustering.plan.strategy.sort.columns``; empty: that of the options, else none.
+        layout: one of `LAYOUTS`, ``hoodie.layout.optimize.strategy``; empty: that of the options, else linear.
+        partitions: ``hoodie.clustering.plan.strategy.partition.selected``.
+        every_n_commits: plan only after as many commits since the last clustering; 0: no such gate.
+            ``hoodie.clustering.async.max.commits`` with ``hoodie.clustering.async.enabled``.
+        preview: plan, report and write nothing.
+
+    Raises:
+        InvalidRequestError: a field has no possible value.
+    """
+
+    sort_columns: tuple[str, ...] = ()
+    layout: str = ""
+    partitions: tuple[str, ...] = ()
+    every_n_commits: int = 0
+    preview: bool = False
+
+    def __post_init__(self) -> None:
+        JobRequest.__post_init__(self)
+        _check_plan_fields(self)
+
+    @property
+    def work(self) -> str:
+        return "schedule_clustering"
+
+    @classmethod
+    def from_json(cls, text: str) -> "ScheduleClusteringRequest":
+        """Raises InvalidRequestError naming the field that is wrong or unknown."""
+        document = JsonDocument(parse_document(text, "request"), "request")
+        request = cls(
+            **common_texts(document),
+            sort_columns=document.texts("sort_columns"),
+            layout=document.text("layout", ""),
+            partitions=document.texts("partitions"),
+            every_n_commits=document.whole_number("every_n_commits", 0),
+            preview=document.flag("preview"),
+            options=document.text_map("options"),
+            storage_options=document.text_map("storage_options"),
+        )
+        document.finish()
+        return request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecuteClusteringRequest(JobRequest):
+    """Carry out pending clusterings.
+
+    Attributes:
+        instants: requested times of the plans; empty: all that are pending, oldest first.
+        when_held: one of `WHEN_HELD`: what to do while another execution of a plan is alive.
+
+    Raises:
+        InvalidRequestError: a field has no possible value.
+    """
+
+    instants: tuple[str, ...] = ()
+    when_held: str = "fail"
+
+    def __post_init__(self) -> None:
+        JobRequest.__post_init__(self)
+        _check_instants(self.instants)
+        _check_word("when_held", self.when_held, WHEN_HELD)
+
+    @property
+    def work(self) -> str:
+        return "execute_clustering"
+
+    @classmethod
+    def from_json(cls, text: str) -> "ExecuteClusteringRequest":
+        """Raises InvalidRequestError naming the field that is wrong or unknown."""
+        document = JsonDocument(parse_document(text, "request"), "request")
+        request = cls(
+            **common_texts(document),
+            instants=document.texts("instants"),
+            when_held=document.text("when_held", "fail"),
+            options=document.text_map("options"),
+            storage_options=document.text_map("storage_options"),
+        )
+        document.finish()
+        return request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusteringRequest(ScheduleClusteringRequest):
+    """Plan a clustering and carry it out.
+
+    Attributes:
+        when_held: see `ExecuteClusteringRequest`.
+
+    Raises:
+        InvalidRequestError: a field has no possible value.
+    """
+
+    when_held: str = "fail"
+
+    def __post_init__(self) -> None:
+        JobRequest.__post_init__(self)
+        _check_plan_fields(self)
+        _check_word("when_held", self.when_held, WHEN_HELD)
+
+    @property
+    def work(self) -> str:
+        return "clustering"
+
+    @classmethod
+    def from_json(cls, text: str) -> "ClusteringRequest":
+        """Raises InvalidRequestError naming the field that is wrong or unknown."""
+        document = JsonDocument(parse_document(text, "request"), "request")
+        request = cls(
+            **common_texts(document),
+            sort_columns=document.texts("sort_columns"),
+            layout=document.text("layout", ""),
+            partitions=document.texts("partitions"),
+            every_n_commits=document.whole_number("every_n_commits", 0),
+            preview=document.flag("preview"),
+            when_held=document.text("when_held", "fail"),
+            options=document.text_map("options"),
+            storage_options=document.text_map("storage_options"),
+        )
+        document.finish()
+        return request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CancelClusteringRequest(JobRequest):
+    """Take pending clusterings off the timeline, with what they wrote.
+
+    Attributes:
+        instants: requested times of the plans; empty: all that are old enough.
+        older_than_minutes: without instants: only plans of at least this age.
+        preview: tell which ones, and cancel none.
+
+    Raises:
+        InvalidRequestError: a field has no possible value.
+    """
+
+    instants: tuple[str, ...] = ()
+    older_than_minutes: int = 0
+    preview: bool = False
+
+    def __post_init__(self) -> None:
+        JobRequest.__post_init__(self)
+        _check_instants(self.instants)
+        if self.older_than_minutes < 0:
+            raise InvalidRequestError(f"older_than_minutes is {self.older_than_minutes}, below 0.")
+        if self.instants and self.older_than_minutes:
+            raise InvalidRequestError(
+                "instants and older_than_minutes exclude each other.", hint="Give one of them."
+            )
+
+    @property
+    def work(self) -> str:
+        return "cancel_clustering"
+
+    @classmethod
+    def from_json(cls, text: str) -> "CancelClusteringRequest":
+        """Raises InvalidRequestError naming the field that is wrong or unknown."""
+        document = JsonDocument(parse_document(text, "request"), "request")
+        request = cls(
+            **common_texts(document),
+            instants=document.texts("instants"),
+            older_than_minutes=document.whole_number("older_than_minutes", 0),
+            preview=document.flag("preview"),
+            options=document.text_map("options"),
+            storage_options=document.text_map("storage_options"),
+        )
+        document.finish()
+        return request
+
+
+def _check_plan_fields(request: ScheduleClusteringRequest) -> None:
+    refuse_text_for_columns(sort_columns=request.sort_columns, partitions=request.partitions)
+    if request.layout:
+        _check_word("layout", request.layout, LAYOUTS)
+    if request.every_n_commits < 0:
+        raise InvalidRequestError(f"every_n_commits is {request.every_n_commits}, below 0.")
+
+
+def _check_word(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise InvalidRequestError(f"{name} is {value!r}.", hint=f"Known: {', '.join(allowed)}.")
+
+
+def _check_instants(instants: tuple[str, ...]) -> None:
+    refuse_text_for_columns(instants=instants)
+    for instant in instants:
+        if not (instant.isascii() and instant.isdigit() and 14 <= len(instant) <= 20):
+            raise InvalidRequestError(
+                f"{instant!r} is not an instant time.", hint="Instant times look like 20260102030405006."
+            )
