@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from hudi_table_services.model.clustering import (
     ClusteringInput,
@@ -17,9 +18,8 @@ from hudi_table_services.planning.clustering_checks import MAX_NUM_GROUPS
 UNKNOWN_SIZE = "size of a file is unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A slice that may be rewritten.
+class Candidate(NamedTuple):
+    """A slice that may be rewritten; a named tuple, as there may be a hundred thousand.
 
     Attributes:
         size_bytes: base file and weighed log files.
@@ -105,9 +105,9 @@ def obstacle(
     written: Set[FileGroupId] | None,
 ) -> str | None:
     """Why the slice may not be planned, whatever its size; None: it may."""
-    plan = snapshot.reserved_file_groups.get(file_slice.file_group_id)
-    if plan is not None:
-        return f"under the pending plan {plan}"
+    reserved = snapshot.reserved_file_groups
+    if reserved and file_slice.file_group_id in reserved:
+        return f"under the pending plan {reserved[file_slice.file_group_id]}"
     if written is not None and file_slice.file_group_id not in written:
         return f"not written after {options.earliest_commit}"
     return None
@@ -158,7 +158,7 @@ def files(count: int) -> str:
 def _candidate(
     file_slice: FileSlice, size: int, options: ClusteringOptions, given: ClusteringInput
 ) -> Candidate:
-    known = given.settled.get(file_slice.file_group_id)
+    known = given.settled.get(file_slice.file_group_id) if given.settled else None
     if known is None:
         return Candidate(file_slice, size, False, not options.layout.is_sorted)
     in_order = not options.layout.is_sorted or known.layout == options.layout

@@ -55,14 +55,10 @@ def select_partitions(partitions: Sequence[str], options: ClusteringOptions, hou
     if options.partition_filter_mode is not PartitionFilterMode.NONE:
         asked.append(_mode_in_words(options, hour))
     unknown = tuple(sorted(set(options.selected_partitions) - set(there)))
-    reason = f"{len(left)} of {_partitions(len(there))} match {' and '.join(asked)}" if asked else ""
+    reason = f"{len(left)} of {len(there)} partitions match {' and '.join(asked)}" if asked else ""
     if unknown:
         reason += f"; the table has no partition {', '.join(map(repr, unknown))}"
     return PartitionSelection(partitions=tuple(left), total=len(there), unknown=unknown, reason=reason)
-
-
-def _partitions(count: int) -> str:
-    return f"{count} partition{'' if count == 1 else 's'}"
 
 
 def _by_name(there: list[str], options: ClusteringOptions) -> tuple[list[str], list[str]]:
