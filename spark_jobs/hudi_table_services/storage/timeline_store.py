@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import replace
 
 from hudi_table_services.errors import (
@@ -63,8 +64,19 @@ class TimelineStore:
         return self._storage.read(self.path_of(instant))
 
     def read_requested(self, instant: Instant) -> bytes:
-        """Content of the requested file, where plans are, whatever state the instant is in now."""
-        return self.read(self._in_state(instant, InstantState.REQUESTED))
+        """Content of the requested file, where plans are, whatever state the instant is in now.
+
+        A completed instant does not tell under which action it was requested, such as clustering or replacecommit.
+        """
+        requested = self._in_state(instant, InstantState.REQUESTED)
+        if not instant.is_completed:
+            return self.read(requested)
+        names = [a for a in Action if a.comparable is instant.action and a is not instant.action]
+        for action in (instant.action, *names):
+            path = self.path_of(replace(requested, action=action))
+            with suppress(ObjectNotFoundError):
+                return self._storage.read(path)
+        raise ObjectNotFoundError(f"{self.path_of(requested)} does not exist.")
 
     def commit_metadata(self, instant: Instant) -> CommitMetadata:
         """What a completed write says of itself, or an inflight one of its plan.
