@@ -44,7 +44,8 @@ def find_clustering(table: TableAccess, requested_time: str) -> Clustering:
 def gave_way_to(table: TableAccess, requested_time: str) -> str | None:
     """The write that a plan gave all of its groups up to; None: there is none on the active timeline."""
     timeline = table.load_timeline()
-    if timeline.find(requested_time):
+    history = ClusteringHistory.load(table.timeline_store, timeline)
+    if timeline.find(requested_time) or history.successor_of(requested_time) is not None:
         return None
     for write in timeline.completed_writes:
         if write.requested_time > requested_time:
