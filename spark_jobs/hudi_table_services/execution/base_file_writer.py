@@ -3,7 +3,8 @@
 Follows HoodieParquetWriter and HoodieCreateHandle of Hudi 1.2 in everything other writers rely on.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import BinaryIO
 
@@ -41,6 +42,7 @@ class BaseFileSpec:
         data_schema: Arrow schema of the user's columns.
         avro_schema_json: Avro schema with meta fields for the footer.
         marker_kind: CREATE for a new file group, MERGE for the next slice of an old one.
+        footer: further pairs for the footer.
     """
 
     base_file: BaseFile
@@ -49,6 +51,7 @@ class BaseFileSpec:
     data_schema: pa.Schema
     avro_schema_json: str
     marker_kind: MarkerKind
+    footer: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def path(self) -> str:
@@ -114,7 +117,8 @@ class BaseFileWriter:
         self._write_row_group()
         writer = self._writer or self._open(self._empty_rows())
         low, high = self._key_range or (None, None)
-        writer.add_key_value_metadata(base_file_footer(self._spec.avro_schema_json, self._bloom, low, high))
+        footer = base_file_footer(self._spec.avro_schema_json, self._bloom, low, high)
+        writer.add_key_value_metadata({**footer, **self._spec.footer})
         assert self._sink is not None  # noqa: S101 - `_open` sets it
         self.data_size_bytes = self._sink.tell()
         writer.close()
@@ -153,9 +157,9 @@ class BaseFileWriter:
             column = constants.get(name)
             columns.append(rows[name] if column is None else column)
             fields.append(pa.field(name, pa.string() if column is None else _CONSTANT))
-        for field in self._spec.data_schema:
-            columns.append(rows[field.name])
-            fields.append(field)
+        for own in self._spec.data_schema:
+            columns.append(rows[own.name])
+            fields.append(own)
         return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
     def _index_keys(self, keys: pa.ChunkedArray) -> None:

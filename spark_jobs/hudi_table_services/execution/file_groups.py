@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hudi_table_services.errors import InstantVanishedError, ObjectExistsError
+from hudi_table_services.errors import ObjectExistsError
 from hudi_table_services.execution.base_file_writer import (
     COMMIT_TIME,
     RECORD_KEY,
@@ -21,6 +21,7 @@ from hudi_table_services.execution.base_file_writer import (
 )
 from hudi_table_services.execution.merging import MergeCounts, Merger, base_row_batches
 from hudi_table_services.execution.parquet_format import ParquetFormat
+from hudi_table_services.execution.running_commit import require_running
 from hudi_table_services.execution.staging import (
     BASE_ROW_COLUMN,
     CHANGE_COLUMN,
@@ -38,7 +39,6 @@ from hudi_table_services.model.data_file import BaseFile, WriteToken
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.write_stat import NEW_FILE_GROUP, WriteStat
 from hudi_table_services.storage.clock import SystemClock
-from hudi_table_services.storage.heartbeat import has_heartbeat
 from hudi_table_services.storage.storage import Storage
 
 
@@ -111,9 +111,9 @@ def write_file_group(job: WriteJob, task: WriteTask) -> WrittenFileGroup:
     started = time.monotonic()
     changes = _load_changes(job, task)
     base_file = BaseFile(
-        file_id=task.file_id, write_token=str(_write_token(task.number)), instant_time=job.instant_time
+        file_id=task.file_id, write_token=str(write_token(task.number)), instant_time=job.instant_time
     )
-    _ensure_partition_metadata(job, task.partition_path)
+    ensure_partition_metadata(job.storage, job.instant_time, task.partition_path)
     base_rows = _base_row_count(job.storage, task.current)
     spec = BaseFileSpec(
         base_file=base_file,
@@ -124,31 +124,13 @@ def write_file_group(job: WriteJob, task: WriteTask) -> WrittenFileGroup:
         marker_kind=MarkerKind.CREATE if task.current is None else MarkerKind.MERGE,
     )
     with BaseFileWriter(job.storage, spec, job.parquet, job.bloom) as writer:
-        _require_running_commit(job.storage, spec)
+        require_running(job.storage, spec)
         counts = _merge(job, task, changes, writer)
         _append_inserts(job, task, 0 if changes is None else changes.num_rows, writer)
-    _require_running_commit(job.storage, spec)
+    require_running(job.storage, spec)
     elapsed_ms = int((time.monotonic() - started) * 1000)
     stat = _stat(job, task, spec, writer, counts, elapsed_ms)
     return WrittenFileGroup(stat, counts.kept_older_incoming, writer.data_size_bytes)
-
-
-def _require_running_commit(storage: Storage, spec: BaseFileSpec) -> None:
-    """Leave nothing behind in a commit that is over: Spark lets tasks run on after a job has failed or been decided.
-
-    Asked after the marker and again after the file. Whoever ends a commit removes its heartbeat first and then the
-    files of all markers, so a file is either removed there or here.
-
-    Raises:
-        InstantVanishedError: the commit was completed or rolled back without this task.
-    """
-    instant_time = spec.base_file.instant_time
-    if has_heartbeat(storage, instant_time):
-        return
-    storage.delete(spec.path)
-    storage.delete(spec.marker_path)
-    storage.delete_empty_folders(spec.marker_path.rpartition("/")[0])
-    raise InstantVanishedError(f"The commit {instant_time} ended while {spec.path} was being written.")
 
 
 def _merge(job: WriteJob, task: WriteTask, changes: pa.Table | None, writer: BaseFileWriter) -> MergeCounts:
@@ -207,18 +189,19 @@ def _base_row_count(storage: Storage, current: FileSlice | None) -> int:
         return int(pq.ParquetFile(source, pre_buffer=False).metadata.num_rows)
 
 
-def _ensure_partition_metadata(job: WriteJob, partition_path: str) -> None:
+def ensure_partition_metadata(storage: Storage, instant_time: str, partition_path: str) -> None:
     """Without this file real Hudi reads the partition as empty."""
     path = f"{partition_path}/{PARTITION_METAFILE}" if partition_path else PARTITION_METAFILE
-    if job.storage.exists(path):
+    if storage.exists(path):
         return
     depth = len(partition_path.split("/")) if partition_path else 0
-    content = encode_partition_metadata(job.instant_time, depth, SystemClock().now())
+    content = encode_partition_metadata(instant_time, depth, SystemClock().now())
     with suppress(ObjectExistsError):  # a neighbouring task of the same partition was first
-        job.storage.create(path, content)
+        storage.create(path, content)
 
 
-def _write_token(number: int) -> WriteToken:
+def write_token(number: int) -> WriteToken:
+    """Unique for every attempt of every task of an instant."""
     from pyspark import TaskContext
 
     context = TaskContext.get()

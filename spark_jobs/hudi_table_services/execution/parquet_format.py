@@ -28,11 +28,13 @@ class ParquetFormat:
         codec: ``zstd``, ``snappy``, ``gzip``, ``lz4`` or ``none``.
         codec_level: level of the codec; None: the library's default.
         row_group_bytes: Arrow bytes gathered for one row group; bounds a writer's memory.
+        writes_page_index: ranges of every page, for readers that look for few rows in files that are in order.
     """
 
     codec: str = "zstd"
     codec_level: int | None = None
     row_group_bytes: int = 64 << 20
+    writes_page_index: bool = False
 
     def open_writer(self, sink: object, schema: pa.Schema, dictionary_columns: list[str]) -> pq.ParquetWriter:
         return pq.ParquetWriter(
@@ -45,6 +47,7 @@ class ParquetFormat:
             store_schema=False,
             coerce_timestamps=None,
             write_statistics=True,
+            write_page_index=self.writes_page_index,
             store_decimal_as_integer=False,
             version="2.6",
             data_page_version="1.0",

@@ -4,6 +4,8 @@ Every `decode_…` raises MalformedMetadataError on bytes that are not a contain
 a pending instant may be empty in many states; what that means is the caller's business.
 """
 
+from collections.abc import Mapping
+
 from hudi_table_services.hudi_format import timeline_schemas as schemas
 from hudi_table_services.hudi_format.avro_container import decode_container, encode_container
 from hudi_table_services.hudi_format.plan_codecs import (
@@ -32,9 +34,14 @@ from hudi_table_services.model.table_service_plans import (
 )
 
 
-def encode_requested_replace(plan: ClusteringPlan | None) -> bytes:
+def encode_requested_replace(
+    plan: ClusteringPlan | None, extra_metadata: Mapping[str, str] | None = None
+) -> bytes:
     """Content of a requested replace commit: with a clustering plan, or, for an overwrite, all null."""
-    record = REQUESTED_REPLACE.to_avro(RequestedReplace(operation_type=CLUSTER, clustering_plan=plan))
+    requested = RequestedReplace(
+        operation_type=CLUSTER, clustering_plan=plan, extra_metadata=extra_metadata or {}
+    )
+    record = REQUESTED_REPLACE.to_avro(requested)
     if plan is None:
         record = dict.fromkeys(record)
     return encode_container(schemas.REQUESTED_REPLACE, record)

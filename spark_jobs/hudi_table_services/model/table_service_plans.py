@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 
 CLUSTER = "CLUSTER"
 SORT_AND_SIZE_STRATEGY = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"
+SINGLE_FILE_SORT_STRATEGY = (
+    "org.apache.hudi.client.clustering.run.strategy.SparkSingleFileSortExecutionStrategy"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -137,6 +137,10 @@ class TimelineStore:
         )
         return self._create(completed, content)
 
+    def return_to_requested(self, instant: Instant) -> None:
+        """Delete the inflight file of a plan, so that it waits for its execution again."""
+        self._storage.delete(self.path_of(self._in_state(instant, InstantState.INFLIGHT)))
+
     def remove(self, instant: Instant) -> None:
         """Delete the files of a pending instant, the most advanced state first, as a rollback does."""
         for state in (InstantState.INFLIGHT, InstantState.REQUESTED):

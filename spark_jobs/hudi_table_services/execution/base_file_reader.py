@@ -1,0 +1,50 @@
+"""Read base files: footers, and rows in pieces of bounded size."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hudi_table_services.execution.arrow_schema import conform
+from hudi_table_services.execution.base_file_writer import COMMIT_TIME, RECORD_KEY, SEQUENCE_NUMBER
+from hudi_table_services.storage.storage import Storage
+
+KEPT_META_COLUMNS = (COMMIT_TIME, SEQUENCE_NUMBER, RECORD_KEY)
+"""Those that differ from row to row; file name and partition path are the same for a whole file."""
+
+_SMALL_FILE_BYTES = 8 << 20
+_BATCH_ROWS = 65_536
+
+
+@contextmanager
+def open_base_file(storage: Storage, path: str, size_bytes: int = -1) -> Iterator[pq.ParquetFile]:
+    """The file, read as a whole first where it is known to be small: that is one request instead of five."""
+    if 0 <= size_bytes <= _SMALL_FILE_BYTES:
+        yield pq.ParquetFile(pa.BufferReader(storage.read(path)), pre_buffer=False)
+        return
+    with storage.open_reader(path) as source:
+        yield pq.ParquetFile(source, pre_buffer=False)
+
+
+def rows_of(file: pq.ParquetFile, data_schema: pa.Schema) -> Iterator[pa.Table]:
+    """Rows in file order, conformed to the schema, with `KEPT_META_COLUMNS` in front."""
+    target = with_kept_meta(data_schema)
+    present = set(file.schema_arrow.names)
+    columns = [name for name in target.names if name in present]
+    if file.metadata.num_rows <= _BATCH_ROWS:
+        yield conform(file.read(columns, use_threads=False), target)
+        return
+    for batch in file.iter_batches(_BATCH_ROWS, columns=columns, use_threads=False):
+        yield conform(pa.Table.from_batches([batch]), target)
+
+
+def with_kept_meta(data_schema: pa.Schema) -> pa.Schema:
+    """The user's columns behind the meta columns that a rewrite keeps."""
+    return pa.schema([*(pa.field(name, pa.string()) for name in KEPT_META_COLUMNS), *data_schema])
+
+
+def keys_of(file: pq.ParquetFile) -> Iterator[pa.ChunkedArray]:
+    """Record keys, in pieces."""
+    for batch in file.iter_batches(_BATCH_ROWS, columns=[RECORD_KEY], use_threads=False):
+        yield pa.chunked_array([batch.column(0)])

@@ -1,0 +1,72 @@
+"""Positions along a z-order or Hilbert curve, from the ranks of each row's values.
+
+Ranks, not values: a rank is as good for text, decimals, dates and negative numbers, knows no prefix that is too long,
+and spreads skewed values evenly. Hudi maps each value to eight bytes instead (HilbertCurve, SpaceCurveSortingHelper).
+The Hilbert transform is Skilling's: "Programming the Hilbert curve", AIP Conference Proceedings 707 (2004).
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+Ranks = npt.NDArray[np.uint64]
+
+POSITION_BITS = 63
+"""Positions stay below 2^63, so that they sort the same as signed and as unsigned numbers."""
+
+MAX_BITS_PER_COLUMN = 16
+
+
+def bits_per_column(columns: int) -> int:
+    """Bits of rank that each of so many columns gets, at least 1."""
+    return max(1, min(MAX_BITS_PER_COLUMN, POSITION_BITS // columns))
+
+
+def z_order(ranks: Sequence[Ranks], bits: int) -> Ranks:
+    """Interleave the bits of the ranks, the first column's foremost.
+
+    Args:
+        ranks: per column, each below 2^bits; bits times columns is at most `POSITION_BITS`.
+    """
+    position = np.zeros(len(ranks[0]), dtype=np.uint64)
+    for bit in range(bits - 1, -1, -1):
+        for column in ranks:
+            position <<= np.uint64(1)
+            position |= (column >> np.uint64(bit)) & np.uint64(1)
+    return position
+
+
+def hilbert(ranks: Sequence[Ranks], bits: int) -> Ranks:
+    """Position along the Hilbert curve through the cube of 2^bits ranks per column; neighbours differ in one step."""
+    axes = [column.astype(np.uint64) for column in ranks]
+    if len(axes) == 1:
+        return axes[0]
+    _undo_excess_work(axes, bits)
+    _gray_encode(axes, bits)
+    return z_order(axes, bits)
+
+
+def _undo_excess_work(axes: list[Ranks], bits: int) -> None:
+    first = axes[0]
+    for bit in range(bits - 1, 0, -1):
+        mask = np.uint64(1 << bit)
+        lower = np.uint64((1 << bit) - 1)
+        for axis in axes:
+            is_set = (axis & mask) != 0
+            exchanged = np.where(is_set, np.uint64(0), (first ^ axis) & lower)
+            first ^= np.where(is_set, lower, exchanged)
+            if axis is not first:
+                axis ^= exchanged
+
+
+def _gray_encode(axes: list[Ranks], bits: int) -> None:
+    for before, axis in pairwise(axes):
+        axis ^= before
+    turned = np.zeros(len(axes[0]), dtype=np.uint64)
+    for bit in range(bits - 1, 0, -1):
+        is_set = (axes[-1] & np.uint64(1 << bit)) != 0
+        turned ^= np.where(is_set, np.uint64((1 << bit) - 1), np.uint64(0))
+    for axis in axes:
+        axis ^= turned

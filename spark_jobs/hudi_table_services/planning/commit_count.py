@@ -1,0 +1,89 @@
+"""Whether enough was written since the last clustering for another (BaseHoodieTableServiceClient; Hudi 1.2).
+
+Like Hudi, the newest clustering in any state resets the count, whoever scheduled it. Unlike Hudi, compactions do
+not count: they write no new rows. Instants that were archived count neither way.
+"""
+
+from collections.abc import Collection, Mapping
+
+from hudi_table_services.model.clustering import CommitCount, CommitGate
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import WriteOperation
+
+COUNTED_OPERATIONS = frozenset(
+    {
+        WriteOperation.INSERT,
+        WriteOperation.INSERT_PREPPED,
+        WriteOperation.UPSERT,
+        WriteOperation.UPSERT_PREPPED,
+        WriteOperation.BULK_INSERT,
+        WriteOperation.BULK_INSERT_PREPPED,
+        WriteOperation.DELETE,
+        WriteOperation.DELETE_PREPPED,
+        WriteOperation.BOOTSTRAP,
+        WriteOperation.INSERT_OVERWRITE,
+        WriteOperation.INSERT_OVERWRITE_TABLE,
+        WriteOperation.DELETE_PARTITION,
+    }
+)
+"""Operations that change the rows of a table."""
+
+
+def count_commits(
+    timeline: Timeline,
+    clusterings: Collection[str],
+    operations: Mapping[str, WriteOperation],
+    wanted_operations: Collection[WriteOperation] = COUNTED_OPERATIONS,
+    *,
+    parity: bool = False,
+) -> CommitCount:
+    """Completed writes requested after the newest clustering.
+
+    Args:
+        clusterings: requested times of the timeline's clusterings in any state; only metadata and plans tell them
+            from overwrites.
+        operations: requested time of each completed write → what it did. A commit or deltacommit that is missing
+            here, or whose operation is not known, counts.
+        wanted_operations: narrows `COUNTED_OPERATIONS`; others never count.
+        parity: every completed write counts, compactions included, as in Hudi.
+    """
+    since = max((i for i in timeline if _is_clustering(i, clusterings)), default=None)
+    later = [i for i in timeline.completed_writes if since is None or i.requested_time > since.requested_time]
+    wanted = COUNTED_OPERATIONS.intersection(wanted_operations)
+    narrowed = wanted != COUNTED_OPERATIONS
+    counted = [i for i in later if parity or _counts(i, operations, wanted, narrowed)]
+    return CommitCount(
+        count=len(counted),
+        since=since,
+        instants=tuple(i.requested_time for i in counted),
+        not_counted=len(later) - len(counted),
+    )
+
+
+def gate_reason(count: CommitCount, gate: CommitGate) -> str | None:
+    """Why it is too early for a clustering, in words; None: it is not."""
+    if gate.wanted <= 0 or count.count >= gate.wanted:
+        return None
+    reason = f"{count.count} of {gate.wanted} commits "
+    if count.since is None:
+        reason += "on the active timeline, which has no clustering"
+    else:
+        reason += f"since clustering {count.since.requested_time} ({count.since.state.value})"
+    return f"{reason}; {gate.key}={gate.wanted}" if gate.key else reason
+
+
+def _is_clustering(instant: Instant, clusterings: Collection[str]) -> bool:
+    return instant.action.comparable is Action.REPLACE_COMMIT and instant.requested_time in clusterings
+
+
+def _counts(
+    instant: Instant,
+    operations: Mapping[str, WriteOperation],
+    wanted: Collection[WriteOperation],
+    narrowed: bool,
+) -> bool:
+    operation = operations.get(instant.requested_time, WriteOperation.UNKNOWN)
+    if operation is WriteOperation.UNKNOWN:
+        return not narrowed and instant.action is not Action.REPLACE_COMMIT
+    return operation in wanted
