@@ -34,6 +34,14 @@ _given_out: dict[str, str] = {}
 _given_out_guard = threading.Lock()
 
 
+_PLANNED_AS = {
+    Action.COMMIT: Action.COMPACTION,
+    Action.DELTA_COMMIT: Action.LOG_COMPACTION,
+    Action.REPLACE_COMMIT: Action.CLUSTERING,
+}
+"""Name of the requested file of a completed instant, if it is not the instant's own."""
+
+
 class TimelineStore:
     """The timeline folder of one table (HoodieActiveTimeline, Hudi 1.2).
 
@@ -63,8 +71,19 @@ class TimelineStore:
         return self._storage.read(self.path_of(instant))
 
     def read_requested(self, instant: Instant) -> bytes:
-        """Content of the requested file, where plans are, whatever state the instant is in now."""
-        return self.read(self._in_state(instant, InstantState.REQUESTED))
+        """Content of the requested file, where plans are, whatever state the instant is in now.
+
+        Raises:
+            ObjectNotFoundError: there is no such file any more.
+        """
+        requested = self._in_state(instant, InstantState.REQUESTED)
+        planned_as = _PLANNED_AS.get(instant.action)
+        if not instant.is_completed or planned_as is None:
+            return self.read(requested)
+        try:
+            return self.read(requested)
+        except ObjectNotFoundError:
+            return self.read(replace(requested, action=planned_as))
 
     def commit_metadata(self, instant: Instant) -> CommitMetadata:
         """What a completed write says of itself, or an inflight one of its plan.
