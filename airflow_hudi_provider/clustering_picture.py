@@ -40,8 +40,8 @@ def clustering_summary(result: JobResult) -> str:
     files, size = sum(g.input_files for g in groups), human_bytes(sum(g.input_bytes for g in groups))
     what = f"{files} files of {size} in {_counted(len(groups), 'group')}"
     match result.outcome:
-        case Outcome.COMPLETED if result.reused and not groups:
-            return f"{', '.join(report.instants) if report is not None else ''}: {result.reason}."
+        case Outcome.COMPLETED if result.reused:
+            return f"{', '.join(report.instants) if report is not None else ''}: {result.reason}"
         case Outcome.PLANNED:
             return f"Planned, nothing written: {what} would become {_expected(groups)} files{commits}"
         case Outcome.NOTHING_TO_DO:
@@ -110,34 +110,17 @@ def _evidence_lines(plan: ClusteringPlanReport) -> Iterable[str]:
         before, after = _share(column.before), _share(column.after)
         yield f"Looking for one {column.column} reads {after} of these rows, before {before}"
     if plan.groups_given_up:
-        yield f"{_counted(plan.groups_given_up, 'file group')} given up: other writers changed their files first"
+        yield f"{_counted(plan.groups_given_up, 'group')} given up: other writers changed their files first"
     if plan.error:
         yield f"Failed: {plan.error}"
 
 
 def _size_lines(result: JobResult) -> list[str]:
-    """Files of the partitions concerned now, and those that come out of the groups."""
-    sections = []
-    if result.files_before.file_count:
-        is_past = result.outcome is Outcome.COMPLETED and _is_executed(result)
-        sections.append(("before" if is_past else "now", result.files_before))
-        if is_past:
-            sections.append(("after", result.files_after))
-    if not _is_executed(result) and (expected := expected_files(result)).file_count:
-        sections.append(("out of the groups", expected))
-    return [line for title, stats in sections for line in _histogram_lines(title, stats)]
-
-
-def expected_files(result: JobResult) -> FileStats:
-    """The files that the planned groups should become, all of a group alike."""
-    plans = result.clustering.plans if result.clustering is not None else ()
-    sizes = [
-        group.input_bytes // group.expected_files
-        for plan in plans
-        for group in plan.groups
-        for _ in range(group.expected_files)
-    ]
-    return FileStats.of(sizes)
+    """Of a plan: files of the table now and as they are expected to be; of an execution: files read and written."""
+    if not result.files_before.file_count:
+        return []
+    now, then = ("before", "after") if _is_executed(result) else ("now", "expected")
+    return [*_histogram_lines(now, result.files_before), *_histogram_lines(then, result.files_after)]
 
 
 def _is_executed(result: JobResult) -> bool:

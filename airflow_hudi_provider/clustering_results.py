@@ -1,6 +1,7 @@
-"""What a clustering task tells other tasks and asset events: small, plain JSON values."""
+"""What a clustering task tells other tasks and asset events, and results that are known without its job."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from airflow_hudi_provider.clustering_picture import draw_clustering
 from hudi_table_services.contract.clustering_report import (
@@ -8,7 +9,12 @@ from hudi_table_services.contract.clustering_report import (
     ClusteringPlanReport,
     ClusteringReport,
 )
+from hudi_table_services.contract.job_request import JobRequest
 from hudi_table_services.contract.job_result import FileStats, JobResult, Outcome
+from hudi_table_services.model.table_service_plans import ClusteringGroup
+
+if TYPE_CHECKING:
+    from hudi_table_services.jobs.clustering_history import Clustering
 
 TOLD_PLANS = 50
 TOLD_PARTITIONS = 50
@@ -76,7 +82,7 @@ def _plan(plan: ClusteringPlanReport) -> dict[str, Any]:
     }
 
 
-def _figures(groups: "list[ClusteringGroupReport] | tuple[ClusteringGroupReport, ...]") -> dict[str, Any]:
+def _figures(groups: Sequence[ClusteringGroupReport]) -> dict[str, Any]:
     written = [group for group in groups if group.output_files is not None]
     return {
         "groups": len(groups),
@@ -91,3 +97,51 @@ def _figures(groups: "list[ClusteringGroupReport] | tuple[ClusteringGroupReport,
 
 def _stats(stats: FileStats) -> dict[str, Any]:
     return {"files": stats.file_count, "bytes": stats.size_bytes, "histogram": dict(stats.histogram)}
+
+
+def result_of_executed(request: JobRequest, completed: "Sequence[Clustering]") -> JobResult:
+    """The result of plans that were carried out before; the bytes of their files are not known any more."""
+    instants = [clustering.instant for clustering in completed]
+    plans = [
+        ClusteringPlanReport(
+            instant_time=clustering.instant.requested_time,
+            state="reused",
+            completion_time=clustering.instant.completion_time,
+            groups=tuple(_stored(group) for group in clustering.plan.groups),
+        )
+        for clustering in completed
+    ]
+    return JobResult(
+        request_id=request.request_id,
+        outcome=Outcome.COMPLETED,
+        operation=request.work,
+        table_name=request.table_name,
+        base_path=request.base_path,
+        reused=True,
+        reason="carried out before; nothing was written now",
+        action=instants[0].action.value,
+        instant_time=instants[0].requested_time,
+        completion_time=instants[0].completion_time,
+        clustering=ClusteringReport(plans=tuple(plans)),
+    )
+
+
+def _stored(group: ClusteringGroup) -> ClusteringGroupReport:
+    return ClusteringGroupReport(
+        partition_path=group.slices[0].partition_path if group.slices else "",
+        input_files=len(group.slices),
+        input_bytes=0,
+        expected_files=group.output_file_groups,
+    )
+
+
+def result_of_nothing(request: JobRequest, reason: str) -> JobResult:
+    """The result where there is nothing to do."""
+    return JobResult(
+        request_id=request.request_id,
+        outcome=Outcome.NOTHING_TO_DO,
+        operation=request.work,
+        table_name=request.table_name,
+        base_path=request.base_path,
+        reason=reason,
+    )

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import BaseHook
 
-from airflow_hudi_provider.clustering_query import ClusteringState, clusterings
 from airflow_hudi_provider.commit_payload import write_operations
 from airflow_hudi_provider.connection import TableLocation, locate_table
 from airflow_hudi_provider.instant_query import InstantQuery, QueryAnswer, look, parse_moment
 from hudi_table_services.errors import TableNotFoundError
 
 if TYPE_CHECKING:
+    from hudi_table_services.jobs.clustering_history import ClusteringHistory
+
     from hudi_table_services.model.clustering import CommitCount
     from hudi_table_services.model.instant import Instant
     from hudi_table_services.model.table_config import TableConfig
@@ -109,12 +110,14 @@ class HudiHook(BaseHook):
         store = self._timeline_store()
         return count_commits_of(store, store.load(), wanted)
 
-    def clusterings(self, instants: Sequence[str] | None = None) -> ClusteringState:
-        """Clusterings on the active timeline, ``.pending`` and ``.completed``; of these requested times, or all."""
+    def clusterings(self) -> "ClusteringHistory":
+        """Clusterings on the active timeline: ``.pending``, ``.find(instant)``; empty where there is no table."""
+        from hudi_table_services.jobs.clustering_history import ClusteringHistory
+
         if self.find_table_config() is None:
-            return ClusteringState()
+            return ClusteringHistory()
         store = self._timeline_store()
-        return clusterings(store, store.load(), instants)
+        return ClusteringHistory.load(store, store.load())
 
     def instant_time_of(self, moment: str) -> str:
         """An ISO date and time as the instant time of this table's zone; an instant time stays as it is."""

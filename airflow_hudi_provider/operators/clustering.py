@@ -1,10 +1,10 @@
 """Rewrite the files of a Hudi table: fewer and larger ones, with their rows in an order that readers can use."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_hudi_provider.arguments import instants_of, whole_number_of
-from airflow_hudi_provider.clustering_query import result_of_executed, result_of_nothing
+from airflow_hudi_provider.clustering_results import result_of_executed, result_of_nothing
 from airflow_hudi_provider.connection import TableLocation
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.operators.clustering_job import (
@@ -14,7 +14,6 @@ from airflow_hudi_provider.operators.clustering_job import (
     WorkerOrSparkOperator,
 )
 from airflow_hudi_provider.task_memory import TaskMemory
-from hudi_table_services.contract.clustering_options import resolve_clustering_options
 from hudi_table_services.contract.clustering_request import (
     CancelClusteringRequest,
     ClusteringRequest,
@@ -23,6 +22,9 @@ from hudi_table_services.contract.clustering_request import (
 )
 from hudi_table_services.contract.job_request import JobRequest
 from hudi_table_services.contract.job_result import JobResult
+
+if TYPE_CHECKING:
+    from hudi_table_services.jobs.clustering_history import Clustering
 
 ALL_PENDING = "all"
 """Every clustering that is pending on the table, oldest first."""
@@ -51,7 +53,7 @@ class ScheduleClusteringOperator(PlanningOperator, WorkerOrSparkOperator):
     :param preview: plan, show the plan in log and return value, and write nothing.
     :param hudi_options: any ``hoodie.*`` key, with Hudi's meaning; unknown ones are refused when the DAG is read.
         (templated)
-    :param run_on: ``worker``: in the process of the task; ``spark``: submitted, for storage that only Spark reaches.
+    :param run_on: ``worker``: in the process of the task; ``spark``: submitted, for tables with a lot of metadata.
     :param on_nothing: what it means that there is nothing to plan: ``skip``, ``succeed`` or ``fail``.
     :param on_rerun: what clearing the task means: ``reuse`` its plan, or ``write_again``: make another one.
     :param table_name: checked against the table's name. (templated)
@@ -69,9 +71,14 @@ class ScheduleClusteringOperator(PlanningOperator, WorkerOrSparkOperator):
         self, location: TableLocation, request_id: str, result_uri: str
     ) -> ScheduleClusteringRequest:
         common = self.common_fields(location, request_id, result_uri)
-        request = ScheduleClusteringRequest(**common, **self.plan_fields())
-        resolve_clustering_options(request)
-        return request
+        return self.checked(ScheduleClusteringRequest(**common, **self.plan_fields()))
+
+    def look_after(self, table: HudiHook, request: JobRequest, result: JobResult | None) -> JobResult | None:
+        """Also where Spark failed: the plan may be on the timeline, and asking again only finds it."""
+        found = super().look_after(table, request, result)
+        if found is None and not self.preview and table.clusterings().of_request(request.request_id):
+            return self.run_here(request)
+        return found
 
     def run_here(self, request: JobRequest) -> JobResult:
         from hudi_table_services.jobs.schedule_clustering import schedule_clustering
@@ -117,13 +124,13 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
     def build_request(
         self, location: TableLocation, request_id: str, result_uri: str
     ) -> ExecuteClusteringRequest:
-        request = ExecuteClusteringRequest(
-            **self.common_fields(location, request_id, result_uri),
-            instants=() if self._means_all else instants_of(self.instant),
-            when_held=self.when_held,
+        return self.checked(
+            ExecuteClusteringRequest(
+                **self.common_fields(location, request_id, result_uri),
+                instants=() if self._means_all else instants_of(self.instant),
+                when_held=self.when_held,
+            )
         )
-        resolve_clustering_options(request)
-        return request
 
     @property
     def _means_all(self) -> bool:
@@ -143,9 +150,10 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
     def _executed(table: HudiHook, request: JobRequest) -> JobResult | None:
         """The result, if the request names plans and all of them are completed."""
         named = _named(request)
-        completed = table.clusterings(named).completed if named else ()
-        is_done = bool(named) and {instant.requested_time for instant in completed} >= set(named)
-        return result_of_executed(request, completed) if is_done else None
+        if not named:
+            return None
+        history = table.clusterings()
+        return _if_completed(request, [history.find(instant) for instant in named])
 
 
 class ClusteringOperator(PlanningOperator):
@@ -185,9 +193,19 @@ class ClusteringOperator(PlanningOperator):
 
     def build_request(self, location: TableLocation, request_id: str, result_uri: str) -> ClusteringRequest:
         common = self.common_fields(location, request_id, result_uri)
-        request = ClusteringRequest(**common, **self.plan_fields(), when_held=self.when_held)
-        resolve_clustering_options(request)
-        return request
+        return self.checked(ClusteringRequest(**common, **self.plan_fields(), when_held=self.when_held))
+
+    def look_before(self, table: HudiHook, request: JobRequest, memory: TaskMemory) -> JobResult | None:
+        return self._executed(table, request)
+
+    def look_after(self, table: HudiHook, request: JobRequest, result: JobResult | None) -> JobResult | None:
+        return super().look_after(table, request, result) or self._executed(table, request)
+
+    def _executed(self, table: HudiHook, request: JobRequest) -> JobResult | None:
+        """The result, if this request planned something and all of it is completed."""
+        if self.preview:
+            return None
+        return _if_completed(request, table.clusterings().of_request(request.request_id))
 
 
 class CancelClusteringOperator(WorkerOrSparkOperator):
@@ -235,14 +253,14 @@ class CancelClusteringOperator(WorkerOrSparkOperator):
         self, location: TableLocation, request_id: str, result_uri: str
     ) -> CancelClusteringRequest:
         age = 0 if self._names_plans else whole_number_of("older_than_minutes", self.older_than_minutes or 0)
-        request = CancelClusteringRequest(
-            **self.common_fields(location, request_id, result_uri),
-            instants=instants_of(self.instant) if self._names_plans else (),
-            older_than_minutes=age,
-            preview=self.preview,
+        return self.checked(
+            CancelClusteringRequest(
+                **self.common_fields(location, request_id, result_uri),
+                instants=instants_of(self.instant) if self._names_plans else (),
+                older_than_minutes=age,
+                preview=self.preview,
+            )
         )
-        resolve_clustering_options(request)
-        return request
 
     def look_before(self, table: HudiHook, request: JobRequest, memory: TaskMemory) -> JobResult | None:
         is_empty = self._names_plans and not _named(request)
@@ -252,6 +270,13 @@ class CancelClusteringOperator(WorkerOrSparkOperator):
         from hudi_table_services.jobs.cancel_clustering import cancel_clustering
 
         return cancel_clustering(request)
+
+
+def _if_completed(request: JobRequest, clusterings: "Sequence[Clustering | None]") -> JobResult | None:
+    """The result, if there are any, and all of them are completed."""
+    completed = [each for each in clusterings if each is not None and each.instant.is_completed]
+    is_done = bool(completed) and len(completed) == len(clusterings)
+    return result_of_executed(request, completed) if is_done else None
 
 
 def _named(request: JobRequest) -> tuple[str, ...]:

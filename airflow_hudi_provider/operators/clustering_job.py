@@ -2,12 +2,12 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from airflow_hudi_provider.arguments import names_of, options_of, whole_number_of
 from airflow_hudi_provider.clustering_results import clustering_answer, clustering_event
 from airflow_hudi_provider.connection import TableLocation
-from airflow_hudi_provider.exceptions import HudiTaskError
+from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.operators.job import HudiJobOperator, OnEmpty
 from airflow_hudi_provider.task_memory import TaskMemory
@@ -17,10 +17,12 @@ from hudi_table_services.contract.clustering_options import resolve_clustering_o
 from hudi_table_services.contract.clustering_request import ScheduleClusteringRequest
 from hudi_table_services.contract.job_request import JobRequest
 from hudi_table_services.contract.job_result import JobResult, Outcome
+from hudi_table_services.planning.clustering_checks import check_clustering_options
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
+RequestT = TypeVar("RequestT", bound=JobRequest)
 RunOn = Literal["worker", "spark"]
 WhenHeld = Literal["fail", "wait"]
 
@@ -66,6 +68,11 @@ class HudiClusteringOperator(HudiJobOperator):
             "result_path": result_uri,
         }
 
+    def checked(self, request: RequestT) -> RequestT:
+        """The request, if its options can be followed. Raises InvalidRequestError."""
+        check_clustering_options(resolve_clustering_options(request).plan)
+        return request
+
     def refuse_unknown_key(self, key: str) -> None:
         resolve_clustering_options(ScheduleClusteringRequest(base_path="/", options={key: ""}))
 
@@ -83,14 +90,14 @@ class HudiClusteringOperator(HudiJobOperator):
         """
         if result is None or result.outcome is not Outcome.COMPLETED or result.clustering is None:
             return None
-        plans = [plan for plan in result.clustering.plans if plan.state in (*_EXECUTED, "requested")]
-        seen = table.clusterings([plan.instant_time for plan in plans])
-        completed = {instant.requested_time for instant in seen.completed}
-        present = completed | {instant.requested_time for instant in seen.pending}
+        history = table.clusterings()
+        present = history.requested_times
+        completed = present - {clustering.instant.requested_time for clustering in history.pending}
         missing = [
             plan.instant_time
-            for plan in plans
-            if plan.instant_time not in (completed if plan.state in _EXECUTED else present)
+            for plan in result.clustering.plans
+            if (plan.state in _EXECUTED and plan.instant_time not in completed)
+            or (plan.state == "requested" and plan.instant_time not in present)
         ]
         if missing:
             raise HudiTaskError(
@@ -100,7 +107,7 @@ class HudiClusteringOperator(HudiJobOperator):
         return result
 
     def tell_what_is_left(self, table: HudiHook, request_id: str) -> None:
-        pending = ", ".join(instant.requested_time for instant in table.clusterings().pending)
+        pending = ", ".join(each.instant.requested_time for each in table.clusterings().pending)
         if pending:
             self.log.warning(
                 "Killed; these clusterings are pending: %s. Readers see the table as it was. Clear the task to go on, "
@@ -120,7 +127,8 @@ class HudiClusteringOperator(HudiJobOperator):
 class WorkerOrSparkOperator(HudiClusteringOperator):
     """Base of those whose job needs no Spark, since it reads and writes metadata only.
 
-    :param run_on: ``worker``: in the process of the task; ``spark``: submitted like the others.
+    :param run_on: ``worker``: in the process of the task; ``spark``: submitted like the others, for tables whose
+        metadata is too much for a worker.
     """
 
     def __init__(self, *, run_on: RunOn = "worker", **kwargs: Any) -> None:
@@ -136,7 +144,16 @@ class WorkerOrSparkOperator(HudiClusteringOperator):
     def _run_job(self, context: "Context", location: TableLocation, memory: TaskMemory) -> JobResult:
         if self.run_on == "spark":
             return super()._run_job(context, location, memory)
-        result = self.run_here(self.build_request(location, self._request_id, ""))
+        try:
+            result = self.run_here(self.build_request(location, self._request_id, ""))
+        except ModuleNotFoundError as error:
+            if (error.name or "").startswith("hudi_table_services"):
+                raise
+            raise HudiTaskRefusedError(
+                f"The worker lacks the package {error.name}, which planning needs for this table: the footers of some "
+                "files are read, since their writer is not on the timeline any more. Install "
+                "airflow-provider-hudi[engine] on the worker, or set run_on='spark'."
+            ) from error
         if result.outcome is Outcome.FAILED and result.error is not None:
             error = result.error
             raise task_error(error.kind, f"{error.message} {error.hint}".strip(), error.retryable)
