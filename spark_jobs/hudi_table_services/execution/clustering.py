@@ -104,14 +104,21 @@ class GroupOutcome:
     """What became of a group, or of a part of it.
 
     Attributes:
+        input_sizes: bytes of the files that were read.
         read: rows and keys that were read.
         ranges: of the row groups read.
     """
 
     index: int
+    partition_path: str
+    input_sizes: tuple[int, ...]
     written: tuple[WrittenFile, ...]
     read: KeyChecksum
     ranges: tuple[RowGroupRange, ...]
+
+    @property
+    def input_bytes(self) -> int:
+        return sum(self.input_sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +162,20 @@ def rewrite_group(job: RewriteJob, task: GroupTask) -> GroupOutcome | TooLarge:
             for place, (start, stop) in enumerate(shares)
             for file in write_output(job, task, place, ordered(start, stop))
         ]
+    return outcome_of(task, written, source.checksum, source.ranges)
+
+
+def outcome_of(
+    task: GroupTask, written: Iterable[WrittenFile], read: KeyChecksum, ranges: Iterable[RowGroupRange]
+) -> GroupOutcome:
+    """The outcome of a group, or of a part of it."""
     return GroupOutcome(
-        index=task.index, written=tuple(written), read=source.checksum, ranges=tuple(source.ranges)
+        index=task.index,
+        partition_path=task.partition_path,
+        input_sizes=tuple(file.size_bytes for file in task.inputs),
+        written=tuple(written),
+        read=read,
+        ranges=tuple(ranges),
     )
 
 

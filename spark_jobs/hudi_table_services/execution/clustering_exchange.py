@@ -20,6 +20,7 @@ from hudi_table_services.execution.clustering import (
     Input,
     InputFile,
     RewriteJob,
+    outcome_of,
     write_output,
 )
 from hudi_table_services.execution.column_ranges import RowGroupRange
@@ -242,7 +243,7 @@ def write_share(job: RewriteJob, task: OutputTask) -> GroupOutcome:
     written = write_output(
         job, task.group, 0, _between(_ordered_rows(job, task), task.first_row, task.stop_row)
     )
-    return GroupOutcome(index=task.group.index, written=tuple(written), read=KeyChecksum(), ranges=())
+    return outcome_of(task.group, written, KeyChecksum(), ())
 
 
 def _ordered_rows(job: RewriteJob, task: OutputTask) -> Iterator[pa.Table]:

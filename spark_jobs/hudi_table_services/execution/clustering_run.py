@@ -16,6 +16,7 @@ from hudi_table_services.execution.clustering import (
     InputFile,
     RewriteJob,
     TooLarge,
+    outcome_of,
     rewrite_group,
     write_output,
 )
@@ -101,7 +102,7 @@ def _exchange(
         spark, tasks, lambda task: write_share(job, task), description=f"Write {len(tasks)} files of {what}"
     )
     return {
-        group.index: _joined(group.index, [o for o in outcomes if o.index == group.index], dealt[group.index])
+        group.index: _joined(group, [o for o in outcomes if o.index == group.index], dealt[group.index])
         for group in groups
     }
 
@@ -161,12 +162,12 @@ def _parts(group: GroupTask, parallelism: int) -> list[GroupTask]:
     ]
 
 
-def _joined(index: int, shares: Sequence[GroupOutcome], dealt: Sequence[Dealt]) -> GroupOutcome:
-    return GroupOutcome(
-        index=index,
-        written=tuple(file for share in shares for file in share.written),
-        read=sum((each.read for each in dealt), KeyChecksum()),
-        ranges=tuple(r for each in dealt for r in each.ranges),
+def _joined(group: GroupTask, shares: Sequence[GroupOutcome], dealt: Sequence[Dealt]) -> GroupOutcome:
+    return outcome_of(
+        group,
+        (file for share in shares for file in share.written),
+        sum((each.read for each in dealt), KeyChecksum()),
+        (r for each in dealt for r in each.ranges),
     )
 
 
@@ -199,11 +200,11 @@ def _stitch_in_shares(
         description=f"Write {len(shares)} files of {what}",
     )
     return {
-        group.index: GroupOutcome(
-            index=group.index,
-            written=tuple(f for o in outcomes if o.index == group.index for f in o.written),
-            read=sum((o.read for o in outcomes if o.index == group.index), KeyChecksum()),
-            ranges=(),
+        group.index: outcome_of(
+            group,
+            (f for o in outcomes if o.index == group.index for f in o.written),
+            sum((o.read for o in outcomes if o.index == group.index), KeyChecksum()),
+            (),
         )
         for group in groups
     }
@@ -237,7 +238,7 @@ def _shares(group: GroupTask, rows_of_file: dict[str, int]) -> Iterator[_Share]:
 def _stitch_share(job: RewriteJob, share: _Share) -> GroupOutcome:
     taken = _Taken(Input(job, share.group.inputs), share.first_row, share.rows)
     written = write_output(job, share.group, 0, taken.rows())
-    return GroupOutcome(index=share.group.index, written=tuple(written), read=taken.checksum, ranges=())
+    return outcome_of(share.group, written, taken.checksum, ())
 
 
 class _Taken:

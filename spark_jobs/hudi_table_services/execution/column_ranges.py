@@ -69,6 +69,16 @@ def read_share(ranges: Iterable[RowGroupRange], column: int) -> float:
     return min(1.0, (hit + unknown) / total)
 
 
+def mean_read_share(by_partition: Iterable[tuple[str, Sequence[RowGroupRange]]], column: int) -> float:
+    """`read_share` of each partition, weighted by rows. A partition may come more than once."""
+    joined: dict[str, list[RowGroupRange]] = {}
+    for path, ranges in by_partition:
+        joined.setdefault(path, []).extend(ranges)
+    rows = {path: sum(r.rows for r in ranges) for path, ranges in joined.items()}
+    total = sum(rows.values())
+    return sum(read_share(joined[path], column) * rows[path] for path in joined) / total if total else 0.0
+
+
 def _mean_rows_hit(ranges: list[tuple[Any, Any, int]]) -> float:
     """Mean over the ends: rows in ranges that begin at or before it, without those that end before it."""
     starts, ends = _running(ranges, 0), _running(ranges, 1)

@@ -20,8 +20,9 @@ from hudi_table_services.errors import (
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
 from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
+from hudi_table_services.jobs.metadata_table import switch_off_metadata_table
 from hudi_table_services.jobs.rollback import rollback_instant
-from hudi_table_services.jobs.table_access import TableAccess, must_disable_metadata_table
+from hudi_table_services.jobs.table_access import TableAccess
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.schema import StructType
@@ -35,11 +36,7 @@ from hudi_table_services.storage.lock import TableLock
 from hudi_table_services.storage.markers import MarkerStore
 from hudi_table_services.storage.request_identity import find_completed
 from hudi_table_services.storage.snapshot_loader import load_commit_changes, load_snapshot
-from hudi_table_services.storage.table_store import (
-    disable_metadata_table,
-    read_table_config,
-    remove_unlisted_metadata_table,
-)
+from hudi_table_services.storage.table_store import read_table_config
 
 _LOG = logging.getLogger(__name__)
 
@@ -121,7 +118,7 @@ class CommitAttempt:
         content = encode_commit_metadata(metadata, self._table.config.table_version)
         with self._lock:
             self._check_conflicts(metadata)
-            self._switch_off_metadata_table()
+            switch_off_metadata_table(self._table)
             self._lock.verify()
             completed = self._store.complete(self._pending, content)
         self._completed = True
@@ -181,20 +178,6 @@ class CommitAttempt:
                 f"Another attempt of request {self._request_id} completed {found[0].requested_time} during this one.",
                 hint="Nothing was committed a second time; running the request again returns that commit.",
             )
-
-    def _switch_off_metadata_table(self) -> None:
-        """Look again right before completing: any default Hudi write lists the metadata table anew."""
-        config = read_table_config(self._table.storage)
-        if not must_disable_metadata_table(config):
-            remove_unlisted_metadata_table(self._table.storage, config)
-            return
-        if not must_disable_metadata_table(self._table.config):
-            raise UnsupportedTableError(
-                "Another writer switched the metadata table on during this write.",
-                hint="Run the request again, with hoodie.metadata.enable=false to switch it off.",
-            )
-        disable_metadata_table(self._table.storage, config, self._table.clock)
-        _LOG.warning("Switched off the metadata table; Hudi builds it anew at its next write.")
 
     def _roll_back(self) -> None:
         if self._pending is None:

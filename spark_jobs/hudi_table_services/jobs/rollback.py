@@ -23,7 +23,7 @@ from hudi_table_services.planning.rollback import files_to_delete, plan_rollback
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.heartbeat import delete_heartbeat
 from hudi_table_services.storage.markers import MarkerStore
-from hudi_table_services.storage.pending_plans import is_dead_write_candidate
+from hudi_table_services.storage.pending_plans import clustering_plan_of, is_dead_write_candidate
 from hudi_table_services.storage.storage import Storage
 from hudi_table_services.storage.table_store import (
     METADATA_TABLE,
@@ -50,14 +50,48 @@ def rollback_instant(table: TableAccess, instant: Instant) -> Instant | None:
     pending = next((i for i in timeline.pending if i.identity == instant.identity), None)
     if pending is None or not is_dead_write_candidate(store, pending):
         return None
+    return _roll_back(table, timeline, pending)
+
+
+def roll_back_clustering(table: TableAccess, instant: Instant) -> Instant | None:
+    """Undo what a pending clustering wrote, and remove its plan. Call it under the table lock.
+
+    Returns:
+        The completed rollback; None if the clustering is not pending any more.
+
+    Raises:
+        UnsupportedTableError: it is in a metadata table that has to stay.
+        StorageError: something could not be deleted; cancelling it again finishes the rollback.
+    """
+    timeline = table.load_timeline()
+    pending = next((i for i in timeline.pending if i.identity == instant.identity), None)
+    if pending is None or clustering_plan_of(table.timeline_store, pending) is None:
+        return None
+    return _roll_back(table, timeline, pending)
+
+
+def _roll_back(table: TableAccess, timeline: Timeline, pending: Instant) -> Instant:
     for rollback in _pending_rollbacks(timeline):
         plan = _stored_plan(table, rollback)
         if plan is not None and _undoes(plan, pending):
             return _carry_out(table, rollback, plan)
     plan = _plan(table, pending)
-    rollback = store.request(Action.ROLLBACK, encode_rollback_plan(plan))
+    rollback = table.timeline_store.request(Action.ROLLBACK, encode_rollback_plan(plan))
     _LOG.info("Requested rollback %s of %s", rollback.requested_time, pending.requested_time)
     return _carry_out(table, rollback, plan)
+
+
+def sweep_pending(table: TableAccess, instant: Instant) -> None:
+    """Delete what an execution of a pending plan wrote, told by markers and, where there are none, by names.
+
+    Whoever calls it holds the plan: tasks of the execution that died remove their own files from now on.
+    """
+    plan = _plan(table, instant)
+    for paths in files_to_delete(plan).values():
+        for path in paths:
+            if table.storage.delete(path):
+                _LOG.info("Deleted %s", path)
+    _sweep(table.storage, instant.requested_time)
 
 
 def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[Instant, ...]:
@@ -104,7 +138,7 @@ def _undoes(plan: RollbackPlan, instant: Instant) -> bool:
 def _undoes_write(table: TableAccess, timeline: Timeline, plan: RollbackPlan) -> bool:
     """Whether the plan's instant is a write of rows, or gone already."""
     undone = plan.instant_to_rollback
-    if undone is None or undone.action not in ("commit", "deltacommit", "replacecommit"):
+    if undone is None or undone.action not in ("commit", "deltacommit", "replacecommit", "clustering"):
         return False
     present = [i for i in timeline.find(undone.requested_time) if i.action.writes_data]
     return all(i.is_completed or is_dead_write_candidate(table.timeline_store, i) for i in present)

@@ -379,7 +379,7 @@ class _UpsertJob:
         }
 
     def _lock(self) -> TableLock:
-        return table_lock(self._storage, self._options, self._clock)
+        return table_lock(self._storage, self._options.lock, self._clock)
 
 
 def _parsed(schema_json: str | None) -> StructType | None:

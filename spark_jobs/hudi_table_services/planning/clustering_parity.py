@@ -129,7 +129,8 @@ def _bins(
 
 def _group(partition_path: str, members: Sequence[Candidate], options: ClusteringOptions) -> PlannedGroup:
     total = sum(c.size_bytes for c in members)
-    outputs = -(-total // options.target_file_max_bytes)
+    # Hudi says 0 for a group of no bytes; rows must go somewhere.
+    outputs = max(-(-total // options.target_file_max_bytes), 1)
     if options.plan_strategy is PlanStrategyKind.SINGLE_FILE_SORT:
         outputs = 1
     order = f", ordered by {options.layout}" if options.layout.is_sorted else ""

@@ -57,7 +57,8 @@ class Heartbeat:
         if self._thread.is_alive():
             self._thread.join()
         if not self._is_removed:
-            self._storage.delete(self._path)
+            if self._is_ours():
+                self._storage.delete(self._path)
             self._is_removed = True
 
     def __enter__(self) -> "Heartbeat":
@@ -72,11 +73,20 @@ class Heartbeat:
     ) -> None:
         self.stop()
 
+    def _is_ours(self) -> bool:
+        """Whether nobody ended the write, or took it over, since."""
+        try:
+            return self._storage.read(self._path) == self._content
+        except ObjectNotFoundError:
+            return False
+
     def _refresh(self) -> None:
         while not self._stopping.wait(self._interval_seconds):
             try:
-                if not self._storage.exists(self._path):
-                    _LOG.warning("Another writer ended this write: the heartbeat %s is gone.", self._path)
+                if not self._is_ours():
+                    _LOG.warning(
+                        "Another writer ended or took over this write: see the heartbeat %s.", self._path
+                    )
                     return
                 self._storage.write(self._path, self._content)
             except StorageError as error:

@@ -21,7 +21,6 @@ from hudi_table_services.errors import (
     StorageError,
 )
 from hudi_table_services.model.lock_options import LockOptions
-from hudi_table_services.model.write_options import WriteOptions
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.paths import join_path
 from hudi_table_services.storage.storage import Storage
@@ -193,10 +192,10 @@ class FileSystemLock:
             return str(error)
 
 
-def table_lock(storage: Storage, options: WriteOptions, clock: Clock | None = None) -> TableLock:
+def table_lock(storage: Storage, options: LockOptions, clock: Clock | None = None) -> TableLock:
     """The file-system lock, also where a request names Hudi's lock within one JVM: that would not hold here."""
-    folder = _below_base_path(storage, options.lock.folder)
-    return FileSystemLock(storage, replace(options.lock, folder=folder), clock)
+    folder = _below_base_path(storage, options.folder)
+    return FileSystemLock(storage, replace(options, folder=folder), clock)
 
 
 def _below_base_path(storage: Storage, folder: str) -> str:

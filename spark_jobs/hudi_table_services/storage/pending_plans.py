@@ -1,12 +1,15 @@
 """Plans of table services that wait on the timeline. Their file groups belong to them until they complete."""
 
+from hudi_table_services.errors import MalformedMetadataError, ObjectNotFoundError
 from hudi_table_services.hudi_format.table_service_plans import (
     decode_compaction_plan,
     decode_requested_replace,
 )
 from hudi_table_services.model.file_group import FileGroupId
-from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import ClusteringPlan
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.storage.timeline_store import TimelineStore
 
 
@@ -44,3 +47,26 @@ def planned_file_groups(store: TimelineStore, instant: Instant) -> frozenset[Fil
     plan = clustering_plan_of(store, instant)
     groups = plan.groups if plan is not None else ()
     return frozenset(FileGroupId(s.partition_path, s.file_id) for group in groups for s in group.slices)
+
+
+def groups_being_written(store: TimelineStore, timeline: Timeline) -> dict[FileGroupId, str]:
+    """File groups that inflight writes say they rewrite or replace → who does. Writes that only add are left out."""
+    found: dict[FileGroupId, str] = {}
+    for instant in timeline.pending:
+        if instant.state is not InstantState.INFLIGHT or not is_dead_write_candidate(store, instant):
+            continue
+        metadata = _profile(store, instant)
+        stats = metadata.write_stats if metadata is not None else ()
+        for stat in stats:
+            if stat.file_id:
+                group = FileGroupId(stat.partition_path, stat.file_id)
+                found[group] = f"of the write {instant.requested_time}"
+    return found
+
+
+def _profile(store: TimelineStore, instant: Instant) -> CommitMetadata | None:
+    """What an inflight write says of itself; None: nothing that can be read, or it has just ended."""
+    try:
+        return store.commit_metadata(instant)
+    except (ObjectNotFoundError, MalformedMetadataError):
+        return None

@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import replace
 
 from hudi_table_services.errors import (
@@ -32,14 +33,6 @@ _LOG = logging.getLogger(__name__)
 # Newest instant time given out by this process, per table: two threads never get the same one.
 _given_out: dict[str, str] = {}
 _given_out_guard = threading.Lock()
-
-
-_PLANNED_AS = {
-    Action.COMMIT: Action.COMPACTION,
-    Action.DELTA_COMMIT: Action.LOG_COMPACTION,
-    Action.REPLACE_COMMIT: Action.CLUSTERING,
-}
-"""Name of the requested file of a completed instant, if it is not the instant's own."""
 
 
 class TimelineStore:
@@ -73,17 +66,17 @@ class TimelineStore:
     def read_requested(self, instant: Instant) -> bytes:
         """Content of the requested file, where plans are, whatever state the instant is in now.
 
-        Raises:
-            ObjectNotFoundError: there is no such file any more.
+        A completed instant does not tell under which action it was requested, such as clustering or replacecommit.
         """
         requested = self._in_state(instant, InstantState.REQUESTED)
-        planned_as = _PLANNED_AS.get(instant.action)
-        if not instant.is_completed or planned_as is None:
+        if not instant.is_completed:
             return self.read(requested)
-        try:
-            return self.read(requested)
-        except ObjectNotFoundError:
-            return self.read(replace(requested, action=planned_as))
+        names = [a for a in Action if a.comparable is instant.action and a is not instant.action]
+        for action in (instant.action, *names):
+            path = self.path_of(replace(requested, action=action))
+            with suppress(ObjectNotFoundError):
+                return self._storage.read(path)
+        raise ObjectNotFoundError(f"{self.path_of(requested)} does not exist.")
 
     def commit_metadata(self, instant: Instant) -> CommitMetadata:
         """What a completed write says of itself, or an inflight one of its plan.

@@ -12,8 +12,6 @@ import pytest
 from fixed_clock import FixedClock
 from hudi_table_services.errors import InvalidRequestError, LockNotAcquiredError
 from hudi_table_services.model.lock_options import IN_PROCESS_PROVIDER, LockOptions
-from hudi_table_services.model.write_options import WriteOptions
-from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.local import LocalStorage
 from hudi_table_services.storage.lock import FileSystemLock, TableLock, table_lock
@@ -156,15 +154,12 @@ def test_options_out_of_bounds_are_named(key: str, value: str) -> None:
 
 
 def test_a_request_gets_the_file_system_lock_also_for_hudis_lock_within_one_jvm(storage: Storage) -> None:
-    options = WriteOptions(operation=WriteOperation.UPSERT)
-    assert isinstance(table_lock(storage, options), FileSystemLock)
-    in_process = replace(options, lock=LockOptions(provider=IN_PROCESS_PROVIDER))
-    assert isinstance(table_lock(storage, in_process), FileSystemLock)
+    for options in (LockOptions(), LockOptions(provider=IN_PROCESS_PROVIDER)):
+        assert isinstance(table_lock(storage, options), FileSystemLock)
 
 
 def lock_in(storage: Storage, folder: str) -> TableLock:
-    options = WriteOptions(operation=WriteOperation.UPSERT, lock=LockOptions(folder=folder))
-    return table_lock(storage, options)
+    return table_lock(storage, LockOptions(folder=folder))
 
 
 def test_hudi_names_the_folder_of_the_lock_absolutely(storage: Storage, tmp_path: Path) -> None:

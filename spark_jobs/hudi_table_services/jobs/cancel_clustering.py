@@ -1,0 +1,110 @@
+"""Cancel pending clusterings: what they wrote goes, then the plan, with a rollback on the timeline that says so."""
+
+import logging
+from collections.abc import Sequence
+from datetime import timedelta
+
+from hudi_table_services.contract.clustering_options import resolve_clustering_options
+from hudi_table_services.contract.clustering_request import CancelClusteringRequest
+from hudi_table_services.contract.job_result import JobResult
+from hudi_table_services.errors import InstantHeldError, InvalidRequestError
+from hudi_table_services.jobs.clustering_history import Clustering, ClusteringHistory
+from hudi_table_services.jobs.clustering_lookup import find_clustering
+from hudi_table_services.jobs.clustering_reporting import ClusteringReporter
+from hudi_table_services.jobs.rollback import roll_back_clustering
+from hudi_table_services.jobs.stopwatch import Stopwatch
+from hudi_table_services.jobs.table_access import TableAccess, check_writable
+from hudi_table_services.model.clustering_job_options import ClusteringJobOptions
+from hudi_table_services.storage.clock import Clock, SystemClock, instant_text
+from hudi_table_services.storage.factory import open_storage
+from hudi_table_services.storage.heartbeat import delete_heartbeat, is_heartbeat_alive
+from hudi_table_services.storage.lock import table_lock
+from hudi_table_services.storage.storage import Storage
+from hudi_table_services.storage.table_store import read_table_config
+
+_LOG = logging.getLogger(__name__)
+
+
+def cancel_clustering(
+    request: CancelClusteringRequest, *, storage: Storage | None = None, clock: Clock | None = None
+) -> JobResult:
+    """Cancel the plans that the request names, or all pending ones that are old enough.
+
+    Plans under execution are left alone where the request names none, and refused where it does.
+
+    Raises:
+        InstantHeldError: a plan that was named is being executed.
+        InvalidRequestError: an instant is no pending clustering.
+    """
+    options = resolve_clustering_options(request)
+    storage, clock = (
+        storage or open_storage(request.base_path, request.storage_options),
+        clock or SystemClock(),
+    )
+    config = read_table_config(storage)
+    check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
+    table = TableAccess(storage=storage, clock=clock, config=config)
+    report = ClusteringReporter(request, options.warnings, Stopwatch())
+    with table_lock(storage, options.lock, clock):
+        chosen = (
+            _named(table, request) if request.instants else _old_enough(table, request.older_than_minutes)
+        )
+        if not request.preview:
+            for clustering in chosen:
+                drop_plan(table, clustering)
+    return report.cancelled(chosen, preview=request.preview)
+
+
+def cancel_expired(table: TableAccess, options: ClusteringJobOptions) -> tuple[Clustering, ...]:
+    """Cancel plans that nobody works on and that are older than the options allow; returns them."""
+    expired = _old_enough(table, options.expires_after_minutes)
+    if not expired:
+        return ()
+    with table_lock(table.storage, options.lock, table.clock):
+        expired = _old_enough(table, options.expires_after_minutes)
+        for clustering in expired:
+            _LOG.warning(
+                "Cancelling clustering %s, pending for more than %d minutes.",
+                clustering.instant.requested_time,
+                options.expires_after_minutes,
+            )
+            drop_plan(table, clustering)
+    return expired
+
+
+def drop_plan(table: TableAccess, clustering: Clustering) -> None:
+    """Undo what was written and remove the plan. Call it under the table lock, after looking for a heartbeat."""
+    time = clustering.instant.requested_time
+    delete_heartbeat(table.storage, time)  # tasks of an execution that died find that they are too late
+    roll_back_clustering(table, clustering.instant)
+    _LOG.info("Cancelled clustering %s", time)
+
+
+def _named(table: TableAccess, request: CancelClusteringRequest) -> tuple[Clustering, ...]:
+    found = tuple(find_clustering(table, instant) for instant in request.instants)
+    for clustering in found:
+        time = clustering.instant.requested_time
+        if clustering.instant.is_completed:
+            raise InvalidRequestError(
+                f"Clustering {time} is completed, so it cannot be cancelled.",
+                hint="A completed clustering holds the same rows in other files; there is nothing to undo.",
+            )
+        if is_heartbeat_alive(table.storage, time, table.clock):
+            raise InstantHeldError(
+                f"Clustering {time} is being executed.",
+                hint="End that job first, or wait until it has ended.",
+            )
+    return found
+
+
+def _old_enough(table: TableAccess, minutes: int) -> tuple[Clustering, ...]:
+    timeline = table.load_timeline()
+    # One minute for clocks that differ is not deducted: ages are given in minutes at least.
+    newest = instant_text(table.clock.now() - timedelta(minutes=minutes), table.config)
+    pending: Sequence[Clustering] = ClusteringHistory.load(table.timeline_store, timeline).pending
+    return tuple(
+        each
+        for each in pending
+        if each.instant.requested_time <= newest
+        and not is_heartbeat_alive(table.storage, each.instant.requested_time, table.clock)
+    )

@@ -1,0 +1,249 @@
+"""One attempt to execute a clustering plan: take it, write beside the table, complete it under the lock.
+
+The heartbeat says who executes the plan; its file holds the attempt. An attempt that finds the heartbeat of another
+one has lost the plan: it completes nothing, and its tasks remove what they wrote. What an attempt that died has left
+is removed by the one that takes the plan over. Groups whose files were changed meanwhile are given up one by one.
+"""
+
+import logging
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from types import TracebackType
+
+from hudi_table_services.errors import (
+    CommitStateUnknownError,
+    FileGroupConflictError,
+    HudiTableServiceError,
+    InstantHeldError,
+    InstantVanishedError,
+    StorageError,
+    UnsupportedTableError,
+)
+from hudi_table_services.hudi_format.avro_schema import from_avro_json
+from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
+from hudi_table_services.jobs.metadata_table import switch_off_metadata_table
+from hudi_table_services.jobs.rollback import sweep_pending
+from hudi_table_services.jobs.table_access import TableAccess
+from hudi_table_services.model.concurrent_change import ChangeKind
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Instant, InstantState
+from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.write_stat import CommitMetadata
+from hudi_table_services.planning.table_changes import refuse_changed_schema
+from hudi_table_services.storage.heartbeat import Heartbeat, is_heartbeat_alive, read_heartbeat_owner
+from hudi_table_services.storage.lock import TableLock
+from hudi_table_services.storage.markers import MarkerStore
+from hudi_table_services.storage.pending_plans import groups_being_written
+from hudi_table_services.storage.snapshot_loader import load_commit_changes, load_snapshot
+from hudi_table_services.storage.table_store import read_table_config
+
+_LOG = logging.getLogger(__name__)
+_POLL_SECONDS = 2.0
+
+MetadataWithout = Callable[[frozenset[FileGroupId]], CommitMetadata]
+"""Content of the completed instant, without the groups that hold one of these file groups."""
+
+
+class ClusteringAttempt:
+    """Use as a context manager: leaving it by an error removes what was written, and the plan waits again.
+
+    Args:
+        instant: the pending clustering.
+        wait_seconds: how long to wait while another attempt holds the plan; 0: not at all.
+    """
+
+    def __init__(
+        self, table: TableAccess, instant: Instant, lock: TableLock, *, wait_seconds: int = 0
+    ) -> None:
+        self._table = table
+        self._store = table.timeline_store
+        self._instant = instant
+        self._lock = lock
+        self._wait_seconds = wait_seconds
+        self._heartbeat: Heartbeat | None = None
+        self._is_over = False
+        self.attempt = uuid.uuid4().hex
+        """What the tasks of this attempt find in the heartbeat."""
+
+    @property
+    def instant_time(self) -> str:
+        return self._instant.requested_time
+
+    def __enter__(self) -> "ClusteringAttempt":
+        deadline = time.monotonic() + self._wait_seconds
+        while not self._take():
+            if time.monotonic() >= deadline:
+                raise InstantHeldError(
+                    f"Another attempt executes clustering {self.instant_time}; its heartbeat is alive.",
+                    hint="Wait until it has ended, or let the job wait (when_held=wait).",
+                )
+            time.sleep(_POLL_SECONDS)
+        return self
+
+    def _take(self) -> bool:
+        """Make the plan ours unless a living attempt holds it.
+
+        Raises:
+            InstantVanishedError: it was cancelled, or completed, meanwhile.
+        """
+        with self._lock:
+            pending = [i for i in self._store.load().pending if i.identity == self._instant.identity]
+            if not pending:
+                raise InstantVanishedError(
+                    f"Clustering {self.instant_time} is not pending any more.",
+                    hint="Another job completed or cancelled it.",
+                )
+            if is_heartbeat_alive(self._table.storage, self.instant_time, self._table.clock):
+                return False
+            self._heartbeat = Heartbeat(self._table.storage, self.instant_time, owner=self.attempt)
+            try:
+                self._heartbeat.start()
+                self._begin(pending[0])
+            except BaseException:
+                self._heartbeat.stop()
+                raise
+        return True
+
+    def _begin(self, pending: Instant) -> None:
+        if pending.state is InstantState.REQUESTED:
+            self._instant = self._store.start(pending)
+            return
+        _LOG.warning("Taking over clustering %s from an attempt that died.", self.instant_time)
+        self._instant = pending
+        sweep_pending(self._table, pending)
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            if not self._is_over and not isinstance(error, CommitStateUnknownError):
+                self._give_back()
+        finally:
+            self._stop_heartbeat()
+
+    def complete(
+        self, snapshot: TableSnapshot, metadata_without: MetadataWithout
+    ) -> tuple[Instant, frozenset[FileGroupId]]:
+        """Make the new files visible and the old ones not.
+
+        Args:
+            snapshot: the table as the execution saw it; what was committed since is checked.
+            metadata_without: gives the commit's metadata once the groups to be given up are known.
+
+        Returns:
+            The completed instant, and the file groups that others changed meanwhile.
+
+        Raises:
+            FileGroupConflictError: nothing is left that nobody changed.
+            InstantVanishedError: the plan was cancelled or taken over.
+        """
+        with self._lock:
+            self._require_ours()
+            self._require_same_table(snapshot)
+            lost = self._lost(snapshot)
+            metadata = metadata_without(lost)
+            if not metadata.partition_to_replace_file_ids:
+                raise FileGroupConflictError(
+                    f"Other writers changed every file group of clustering {self.instant_time}.",
+                    hint="Nothing was committed. Cancel the plan, or schedule anew.",
+                )
+            self._require_files(metadata)
+            switch_off_metadata_table(self._table)
+            self._lock.verify()
+            content = encode_commit_metadata(metadata, self._table.config.table_version)
+            # Files that do not count must go first: with a completed instant they would be part of the table.
+            self._markers.sweep(keep={stat.path for stat in metadata.write_stats})
+            completed = self._store.complete(self._instant, content)
+        self._is_over = True
+        _LOG.info("Completed clustering %s", self.instant_time)
+        self._stop_heartbeat()
+        self._tidy({stat.path for stat in metadata.write_stats})
+        return completed, lost
+
+    def _require_ours(self) -> None:
+        if read_heartbeat_owner(self._table.storage, self.instant_time) != self.attempt:
+            self._is_over = True  # what is there now belongs to somebody else
+            raise InstantVanishedError(
+                f"Another attempt took clustering {self.instant_time} over, or cancelled it.",
+                hint="Nothing was committed by this one.",
+            )
+
+    def _require_same_table(self, snapshot: TableSnapshot) -> None:
+        config = read_table_config(self._table.storage)
+        if config.table_version is not self._table.config.table_version:
+            raise UnsupportedTableError(
+                "Another writer changed the table's version during the clustering.", hint="Run the job again."
+            )
+        now = load_snapshot(self._table.storage, ())
+        schemas = [from_avro_json(s.schema_json) if s.schema_json else None for s in (snapshot, now)]
+        refuse_changed_schema(*schemas)
+
+    def _lost(self, snapshot: TableSnapshot) -> frozenset[FileGroupId]:
+        """File groups that others wrote or replaced since, or are about to: their work goes before ours."""
+        timeline = self._store.load()
+        ours = {self.instant_time}
+        changes = load_commit_changes(self._store, snapshot.timeline, timeline, ignore=ours)
+        if any(change.kind is ChangeKind.UNDONE for change in changes):
+            raise FileGroupConflictError(
+                "Another writer rolled a completed commit back during the clustering.",
+                hint="Nothing was committed; run the job again.",
+            )
+        changed = frozenset(group for change in changes for group in change.file_groups)
+        return changed | frozenset(groups_being_written(self._store, timeline))
+
+    def _require_files(self, metadata: CommitMetadata) -> None:
+        """Nobody else may have removed them: committing without them would lose rows."""
+        for stat in metadata.write_stats:
+            if not self._table.storage.exists(stat.path):
+                raise InstantVanishedError(
+                    f"{stat.path}, which clustering {self.instant_time} wrote, is gone: another job removed it.",
+                    hint="Nothing was committed; run the job again.",
+                )
+
+    @property
+    def _markers(self) -> MarkerStore:
+        return MarkerStore(self._table.storage, self.instant_time)
+
+    def _tidy(self, keep: set[str]) -> None:
+        try:
+            self._markers.sweep(keep=keep)
+            self._markers.delete()
+        except StorageError as failure:
+            _LOG.warning("The markers of %s stay behind: %s", self.instant_time, failure)
+
+    def _give_back(self) -> None:
+        """Remove what was written; the plan waits for its next execution."""
+        try:
+            with self._lock:
+                if read_heartbeat_owner(self._table.storage, self.instant_time) != self.attempt:
+                    return
+                self._stop_heartbeat()
+                sweep_pending(self._table, self._instant)
+                self._store.return_to_requested(self._instant)
+        except HudiTableServiceError as failure:
+            _LOG.warning(
+                "Could not clear clustering %s (%s); its next execution does it.", self.instant_time, failure
+            )
+
+    def _stop_heartbeat(self) -> None:
+        if self._heartbeat is None:
+            return
+        try:
+            self._heartbeat.stop()
+        except StorageError as failure:
+            _LOG.warning("A heartbeat stays behind: %s", failure)
+
+
+def replaced_without(
+    replaced: Mapping[str, tuple[str, ...]], lost: frozenset[FileGroupId]
+) -> dict[str, tuple[str, ...]]:
+    """Replaced file ids by partition, without the lost ones; partitions without any are left out."""
+    kept = {
+        path: tuple(file_id for file_id in ids if FileGroupId(path, file_id) not in lost)
+        for path, ids in replaced.items()
+    }
+    return {path: ids for path, ids in kept.items() if ids}
