@@ -12,8 +12,7 @@ from airflow_hudi_provider.instant_query import InstantQuery, QueryAnswer, look,
 from hudi_table_services.errors import TableNotFoundError
 
 if TYPE_CHECKING:
-    from hudi_table_services.jobs.clustering_history import ClusteringHistory
-
+    from hudi_table_services.jobs.clustering_history import Clustering, ClusteringHistory
     from hudi_table_services.model.clustering import CommitCount
     from hudi_table_services.model.instant import Instant
     from hudi_table_services.model.table_config import TableConfig
@@ -118,6 +117,21 @@ class HudiHook(BaseHook):
             return ClusteringHistory()
         store = self._timeline_store()
         return ClusteringHistory.load(store, store.load())
+
+    def executed_by(self, request_id: str) -> "tuple[Clustering, ...]":
+        """Clusterings on the active timeline that this request completed, whoever planned them."""
+        from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
+
+        completed = [each for each in self.clusterings().clusterings if each.instant.is_completed]
+        if not completed:
+            return ()
+        store = self._timeline_store()
+        found = [store.commit_metadata(each.instant).extra_metadata for each in completed]
+        return tuple(
+            each
+            for each, extra in zip(completed, found, strict=True)
+            if extra.get(REQUEST_ID_KEY) == request_id
+        )
 
     def instant_time_of(self, moment: str) -> str:
         """An ISO date and time as the instant time of this table's zone; an instant time stays as it is."""

@@ -138,9 +138,9 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
 
     def look_before(self, table: HudiHook, request: JobRequest, memory: TaskMemory) -> JobResult | None:
         """An earlier try may have carried all of them out, and there may be none."""
-        if self._means_all:
-            return None
-        return self._executed(table, request) if _named(request) else result_of_nothing(request, _NONE_NAMED)
+        if not self._means_all and not _named(request):
+            return result_of_nothing(request, _NONE_NAMED)
+        return self._executed(table, request)
 
     def look_after(self, table: HudiHook, request: JobRequest, result: JobResult | None) -> JobResult | None:
         """Also where Spark failed: the plans that were named may all be completed."""
@@ -148,12 +148,11 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
 
     @staticmethod
     def _executed(table: HudiHook, request: JobRequest) -> JobResult | None:
-        """The result, if the request names plans and all of them are completed."""
-        named = _named(request)
-        if not named:
-            return None
+        """The result, if all plans that are meant are completed: those named, or whatever this request took on."""
         history = table.clusterings()
-        return _if_completed(request, [history.find(instant) for instant in named])
+        if named := _named(request):
+            return _if_completed(request, [history.find(instant) for instant in named])
+        return None if history.pending else _if_completed(request, table.executed_by(request.request_id))
 
 
 class ClusteringOperator(PlanningOperator):

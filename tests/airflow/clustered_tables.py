@@ -36,21 +36,22 @@ def schedule(table: SmallTable, *, partition: str = "city=a", request_id: str = 
     return table.timeline_store.request(action, encode_requested_replace(plan, extra))
 
 
-def complete(table: SmallTable, *instants: Instant) -> None:
-    """Complete clusterings."""
+def complete(table: SmallTable, *instants: Instant, request_id: str = "") -> None:
+    """Complete clusterings, as an execution with this request id."""
     metadata = CommitMetadata(
         operation_type=WriteOperation.CLUSTER,
         partition_to_write_stats={},
         partition_to_replace_file_ids={"city=a": ("a-0",)},
+        extra_metadata={REQUEST_ID_KEY: request_id} if request_id else {},
     )
     for instant in instants:
         store = table.timeline_store
         store.complete(store.start(instant), encode_commit_metadata(metadata, table.version))
 
 
-def complete_pending(base_path: str, times: Sequence[str] = ()) -> list[str]:
+def complete_pending(base_path: str, times: Sequence[str] = (), request_id: str = "") -> list[str]:
     """Complete those that are pending, or those of these times; returns their requested times."""
     table = open_table(base_path)
     pending = [i for i in table.timeline_store.load().pending if not times or i.requested_time in times]
-    complete(table, *pending)
+    complete(table, *pending, request_id=request_id)
     return [instant.requested_time for instant in pending]

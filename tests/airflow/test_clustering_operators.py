@@ -40,7 +40,7 @@ def report(times, state="completed"):
     skipping = (ColumnSkipping(column="x", before=1.0, after=0.25),)
     return ClusteringReport(plans=tuple(ClusteringPlanReport(instant_time=time, state=state, layout="LINEAR(x)",
         target_file_max_bytes=8, groups=(group,), rows_checked=5, skipping=skipping) for time in times))
-times = complete_pending(base_path, request.get("instants", ()))
+times = complete_pending(base_path, request.get("instants", ()), request["request_id"])
 """
 PLANS = """
 from clustered_tables import open_table, schedule
@@ -150,8 +150,8 @@ def test_arguments_of_the_others_become_the_request() -> None:
         (ScheduleClusteringOperator, {"sort_columns": "a,a"}, "names a column twice"),
         (
             ScheduleClusteringOperator,
-            {"hudi_options": {"hoodie.clustering.plan.x": 1}},
-            "hoodie.clustering.plan.x",
+            {"hudi_options": {"hoodie.clustering.plan.strategy.max.num.group": 1}},
+            "Did you mean hoodie.clustering.plan.strategy.max.num.groups",
         ),
         (
             ScheduleClusteringOperator,
@@ -384,9 +384,26 @@ def test_plans_that_were_completed_win_over_a_bad_end(table: SmallTable, run: Ru
     assert run(ExecuteClusteringOperator, instant=named)["reused"]
 
 
+def test_all_that_were_pending_are_completed_once(table: SmallTable, run: Run) -> None:
+    """A retry finds none pending, which is not the same as nothing to do."""
+    first, second = schedule(table), schedule(table)
+    answer = run(ExecuteClusteringOperator, COMPLETES + "sys.exit(3)")
+    assert (answer["reused"], answer["instants"]) == (True, [first.requested_time, second.requested_time])
+    assert run(ExecuteClusteringOperator)["instants"] == answer["instants"]
+    nothing = "result(outcome='nothing_to_do', reason='no clustering is pending')"
+    with pytest.raises(AirflowSkipException):
+        run(ExecuteClusteringOperator, nothing, ti=TaskInstance(run_id="run 2"))
+    third = schedule(table)
+    later = run(ExecuteClusteringOperator, COMPLETES + SAYS_SO)
+    assert (later["reused"], later["instants"]) == (False, [third.requested_time])
+
+
 def test_a_claim_that_the_timeline_does_not_bear_out_fails(table: SmallTable, run: Run) -> None:
     pending = schedule(table)
-    claim = COMPLETES.replace("complete_pending(base_path, request", "list(request") + SAYS_SO
+    claim = (
+        COMPLETES.replace("times = complete_pending", "times = request['instants'] or complete_pending")
+        + SAYS_SO
+    )
     with pytest.raises(HudiTaskError, match=f"timeline does not have {pending.requested_time}"):
         run(ExecuteClusteringOperator, claim, instant=pending.requested_time)
 

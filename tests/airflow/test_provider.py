@@ -29,7 +29,9 @@ compat.BaseSensorOperator, compat.AirflowPlugin
 from airflow.triggers.base import BaseTrigger
 before = set(sys.modules)
 started = time.perf_counter()
+import airflow_hudi_provider.operators.clustering
 import airflow_hudi_provider.operators.upsert
+import airflow_hudi_provider.sensors.commit_count
 import airflow_hudi_provider.sensors.instant
 import airflow_hudi_provider.plugins.hudi_plugin
 seconds = time.perf_counter() - started
