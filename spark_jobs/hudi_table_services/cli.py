@@ -6,15 +6,29 @@ The only module that reads the environment and ends the process.
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from hudi_table_services.contract.command_line import CommandLine, parse_command_line
+from hudi_table_services.contract.clustering_command_line import (
+    parse_cancel,
+    parse_execute,
+    parse_run,
+    parse_schedule,
+)
+from hudi_table_services.contract.clustering_options import resolve_clustering_options
+from hudi_table_services.contract.clustering_request import (
+    CancelClusteringRequest,
+    ClusteringRequest,
+    ExecuteClusteringRequest,
+    ScheduleClusteringRequest,
+)
+from hudi_table_services.contract.command_line import parse_command_line
+from hudi_table_services.contract.flags import CommandLine
 from hudi_table_services.contract.hoodie_options import resolve_options
-from hudi_table_services.contract.job_request import UpsertRequest
+from hudi_table_services.contract.job_request import JobRequest, UpsertRequest
 from hudi_table_services.contract.job_result import JobResult, Outcome
 from hudi_table_services.errors import (
     ExecutionFailedError,
@@ -22,6 +36,7 @@ from hudi_table_services.errors import (
     InvalidRequestError,
     ObjectNotFoundError,
 )
+from hudi_table_services.planning.clustering_checks import check_clustering_options
 from hudi_table_services.storage.factory import open_storage
 from hudi_table_services.storage.storage import Storage
 
@@ -32,21 +47,42 @@ _LOG = logging.getLogger(__name__)
 _UNEXPECTED_EXIT_CODE = 70
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one write job.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobScript:
+    """What one script does with its arguments.
+
+    Attributes:
+        parse: reads the flags.
+        read: reads the request document.
+        check: what can be refused without Spark and without looking at the table.
+        needs_spark: whether the request cannot be carried out without a session.
+        run: carries the request out; the session is None where none is needed.
+    """
+
+    parse: Callable[[Sequence[str] | None], CommandLine]
+    read: Callable[[str], JobRequest]
+    check: Callable[[Any], object]
+    needs_spark: Callable[[Any], bool]
+    run: "Callable[[SparkSession | None, Any], JobResult]"
+
+
+def main(arguments: Sequence[str] | None = None, script: JobScript | None = None) -> int:
+    """Run one job.
 
     Args:
         arguments: flags; None: those of the process.
+        script: which job; None: the write job.
 
     Returns:
         The exit code. The result document is written as the last act, also when the job failed.
     """
     _start_logging()
+    script = script or UPSERT
     try:
-        command = parse_command_line(arguments)
-        request = _request(command)
+        command = script.parse(arguments)
+        request = _request(command, script)
         if command.prints_request:
-            resolve_options(request)
+            script.check(request)
             print(request.to_json())
             return 0
         document = _result_document(request)
@@ -54,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(error)
     except Exception:
         return _puzzle()
-    return _report(document, *_attempt(request))
+    return _report(document, *_attempt(request, script))
 
 
 def _start_logging() -> None:
@@ -72,10 +108,10 @@ def _puzzle() -> int:
     return _UNEXPECTED_EXIT_CODE
 
 
-def _attempt(request: UpsertRequest) -> tuple[JobResult, int]:
+def _attempt(request: JobRequest, script: JobScript) -> tuple[JobResult, int]:
     """Result and exit code, whatever happens."""
     try:
-        return _run(request), 0
+        return _run(request, script), 0
     except HudiTableServiceError as error:
         _LOG.debug("The job failed.", exc_info=True)
         return JobResult.failed(request, error), _complain(error)
@@ -89,20 +125,15 @@ def _attempt(request: UpsertRequest) -> tuple[JobResult, int]:
         return JobResult.failed(request, error), _puzzle()
 
 
-def _run(request: UpsertRequest) -> JobResult:
-    from hudi_table_services.jobs.upsert import upsert
-
-    _LOG.info("Request %s: %s into %s", request.request_id, request.operation, request.base_path)
-    if not request.can_be_repeated and not request.dry_run:
-        _LOG.info("No request id was given: running this again writes again. See --request-id.")
-    resolve_options(request)  # a bad option need not wait for Spark
-    if request.source is None and request.operation != "delete_partition":
-        raise InvalidRequestError(
-            f"Operation {request.operation} needs rows.", hint="Say where they are: --source-path."
-        )
-    spark = spark_session(f"{request.operation} {request.table_name or request.base_path}")
+def _run(request: JobRequest, script: JobScript) -> JobResult:
+    _LOG.info("Request %s: %s, %s", request.request_id, request.work, request.base_path)
+    script.check(request)  # a bad option need not wait for Spark
+    # spark-submit in cluster mode takes a program that opens no session for one that failed.
+    if not script.needs_spark(request) and "PYSPARK_GATEWAY_PORT" not in os.environ:
+        return script.run(None, request)
+    spark = spark_session(f"{request.work} {request.table_name or request.base_path}")
     try:
-        return upsert(spark, request)
+        return script.run(spark, request)
     finally:
         _stop(spark)
 
@@ -163,7 +194,7 @@ def _document(uri: str, options: dict[str, str] | None = None) -> _Document:
     return _Document(open_storage(folder or slash or ".", options), name)
 
 
-def _request(command: CommandLine) -> UpsertRequest:
+def _request(command: CommandLine, script: JobScript) -> JobRequest:
     if command.request is not None:
         return command.request
     document = _document(command.request_uri)
@@ -175,10 +206,10 @@ def _request(command: CommandLine) -> UpsertRequest:
         raise InvalidRequestError(
             f"The request document {command.request_uri!r} is not UTF-8 text."
         ) from None
-    return UpsertRequest.from_json(text)
+    return script.read(text)
 
 
-def _result_document(request: UpsertRequest) -> _Document | None:
+def _result_document(request: JobRequest) -> _Document | None:
     """Where the result will go. One of an earlier run goes away now: it must not be taken for this run's."""
     if not request.result_path:
         return None
@@ -202,3 +233,91 @@ def _report(document: _Document | None, result: JobResult, exit_code: int) -> in
         _LOG.error("The job ended as %s, but its result %s was not written.", result.outcome.value, where)
         return exit_code or _complain(error)
     return exit_code
+
+
+def _check_upsert(request: UpsertRequest) -> None:
+    if not request.can_be_repeated and not request.dry_run:
+        _LOG.info("No request id was given: running this again writes again. See --request-id.")
+    resolve_options(request)
+
+
+def _run_upsert(spark: "SparkSession | None", request: UpsertRequest) -> JobResult:
+    from hudi_table_services.jobs.upsert import upsert
+
+    assert spark is not None  # noqa: S101 - the script needs one
+    return upsert(spark, request)
+
+
+def _needs_rows(request: UpsertRequest) -> bool:
+    if request.source is None and request.operation != "delete_partition":
+        raise InvalidRequestError(
+            f"Operation {request.operation} needs rows.", hint="Say where they are: --source-path."
+        )
+    return True
+
+
+def _check_plan(request: JobRequest) -> None:
+    check_clustering_options(resolve_clustering_options(request).plan)
+
+
+def _run_schedule(_: "SparkSession | None", request: ScheduleClusteringRequest) -> JobResult:
+    from hudi_table_services.jobs.schedule_clustering import schedule_clustering
+
+    return schedule_clustering(request)
+
+
+def _run_cancel(_: "SparkSession | None", request: CancelClusteringRequest) -> JobResult:
+    from hudi_table_services.jobs.cancel_clustering import cancel_clustering
+
+    return cancel_clustering(request)
+
+
+def _run_execute(spark: "SparkSession | None", request: ExecuteClusteringRequest) -> JobResult:
+    from hudi_table_services.jobs.execute_clustering import execute_clustering
+
+    assert spark is not None  # noqa: S101 - the script needs one
+    return execute_clustering(spark, request)
+
+
+def _run_both(spark: "SparkSession | None", request: ClusteringRequest) -> JobResult:
+    from hudi_table_services.jobs.execute_clustering import run_clustering
+
+    assert spark is not None  # noqa: S101 - the script needs one
+    return run_clustering(spark, request)
+
+
+UPSERT = JobScript(
+    parse=parse_command_line,
+    read=UpsertRequest.from_json,
+    check=_check_upsert,
+    needs_spark=_needs_rows,
+    run=_run_upsert,
+)
+SCHEDULE_CLUSTERING = JobScript(
+    parse=parse_schedule,
+    read=ScheduleClusteringRequest.from_json,
+    check=_check_plan,
+    needs_spark=lambda _: False,
+    run=_run_schedule,
+)
+EXECUTE_CLUSTERING = JobScript(
+    parse=parse_execute,
+    read=ExecuteClusteringRequest.from_json,
+    check=resolve_clustering_options,
+    needs_spark=lambda _: True,
+    run=_run_execute,
+)
+RUN_CLUSTERING = JobScript(
+    parse=parse_run,
+    read=ClusteringRequest.from_json,
+    check=_check_plan,
+    needs_spark=lambda _: True,
+    run=_run_both,
+)
+CANCEL_CLUSTERING = JobScript(
+    parse=parse_cancel,
+    read=CancelClusteringRequest.from_json,
+    check=resolve_clustering_options,
+    needs_spark=lambda _: False,
+    run=_run_cancel,
+)

@@ -22,7 +22,8 @@ from hudi_table_services.hudi_format.avro_schema import from_avro_json, to_avro_
 from hudi_table_services.jobs.clustering_attempt import ClusteringAttempt, replaced_without
 from hudi_table_services.jobs.clustering_history import Clustering, ClusteringHistory
 from hudi_table_services.jobs.clustering_lookup import find_clustering
-from hudi_table_services.jobs.clustering_reporting import ClusteringReporter, ExecutedPlan
+from hudi_table_services.jobs.clustering_reporting import ClusteringReporter
+from hudi_table_services.jobs.executed_clustering import ExecutedPlan
 from hudi_table_services.jobs.file_settings import bloom_settings, parquet_format
 from hudi_table_services.jobs.pending_writes import remove_traces_of_finished_writes
 from hudi_table_services.jobs.schedule_clustering import schedule_clustering

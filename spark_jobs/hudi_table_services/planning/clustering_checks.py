@@ -44,10 +44,12 @@ def _check_numbers(options: ClusteringOptions) -> None:
     # Written so that NaN fails too.
     if not 0 <= options.size_tolerance < 1:
         raise InvalidRequestError(
-            f"size_tolerance is {options.size_tolerance}, it must be at least 0 and below 1."
+            f"hoodie.airflow.clustering.size.tolerance is {options.size_tolerance}, it must be at least 0 and below 1."
         )
     if not 0 <= options.log_weight < float("inf"):
-        raise InvalidRequestError(f"log_weight is {options.log_weight}, it must be at least 0.")
+        raise InvalidRequestError(
+            f"hoodie.logfile.to.parquet.compression.ratio is {options.log_weight}, it must be at least 0."
+        )
 
 
 def _check_pairs(options: ClusteringOptions) -> None:

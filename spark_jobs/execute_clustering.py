@@ -1,0 +1,11 @@
+"""Carry out pending clusterings of a Hudi table. Give it to spark-submit, or run it with plain python.
+
+With spark-submit ship the engine beside it: ``--py-files dist/hudi_table_services.zip`` (``make archive``).
+"""
+
+import sys
+
+from hudi_table_services.cli import EXECUTE_CLUSTERING, main
+
+if __name__ == "__main__":
+    sys.exit(main(script=EXECUTE_CLUSTERING))

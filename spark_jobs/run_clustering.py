@@ -1,0 +1,11 @@
+"""Plan a clustering of a Hudi table and carry it out. Give it to spark-submit, or run it with plain python.
+
+With spark-submit ship the engine beside it: ``--py-files dist/hudi_table_services.zip`` (``make archive``).
+"""
+
+import sys
+
+from hudi_table_services.cli import RUN_CLUSTERING, main
+
+if __name__ == "__main__":
+    sys.exit(main(script=RUN_CLUSTERING))
