@@ -196,6 +196,19 @@ def test_templates_and_outputs_of_other_tasks_are_left_for_the_run() -> None:
         )
 
 
+def test_they_can_be_mapped_and_take_default_arguments() -> None:
+    defaults = {"sort_columns": "x", "on_nothing": "fail", "run_on": "spark", "instant": INSTANT}
+    with DAG("mapped", schedule=None, default_args=defaults):
+        plan = ScheduleClusteringOperator(task_id="plan", base_path="/t")
+        execute = ExecuteClusteringOperator(task_id="execute", base_path="/t")
+        ScheduleClusteringOperator.partial(task_id="plans", layout="zorder").expand(base_path=["/t", "/u"])
+        ExecuteClusteringOperator.partial(task_id="executes", base_path="/t").expand(instant=[INSTANT])
+        with pytest.raises(TypeError, match="sort_column"):
+            ScheduleClusteringOperator.partial(task_id="typo", sort_column="x")
+    assert (plan.sort_columns, plan.on_nothing, plan.run_on) == ("x", "fail", "spark")
+    assert (execute.instant, execute.on_nothing) == (INSTANT, "fail")
+
+
 # Which plans are meant
 
 

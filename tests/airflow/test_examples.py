@@ -20,10 +20,10 @@ import airflow.providers.standard.operators.hitl
 compat.BaseSensorOperator, compat.AirflowPlugin, airflow.sdk.CronDataIntervalTimetable, airflow.sdk.Param
 from airflow.sdk import DAG, task
 from airflow.triggers.base import BaseTrigger
-started = time.perf_counter()
+started = time.process_time()
 for path in sys.argv[1:]:
     runpy.run_path(path)
-print(time.perf_counter() - started)
+print(time.process_time() - started)
 """
 
 
@@ -61,7 +61,7 @@ def test_what_is_shown_for_approval_is_in_the_preview(bag: Any) -> None:
 
 
 def test_reading_them_is_light_and_fast() -> None:
-    """Half a second beyond Airflow itself, without any package that only jobs need; the better of two tries."""
+    """Half a second of the processor beyond Airflow itself, and no package that only jobs need; the better of two."""
     seconds = []
     for _ in range(2):
         command = [sys.executable, "-c", PARSE_WITHOUT_HEAVY_PACKAGES, *map(str, EXAMPLES.glob("*.py"))]
