@@ -41,6 +41,12 @@ def find_clustering(table: TableAccess, requested_time: str) -> Clustering:
     )
 
 
+def was_cancelled(table: TableAccess, requested_time: str) -> bool:
+    """Whether a rollback took the plan off the timeline."""
+    timeline = table.load_timeline()
+    return not timeline.find(requested_time) and _undone_by(table, timeline, requested_time) is not None
+
+
 def gave_way_to(table: TableAccess, requested_time: str) -> str | None:
     """The write that a plan gave all of its groups up to; None: there is none on the active timeline."""
     timeline = table.load_timeline()
