@@ -116,7 +116,7 @@ def _show_files(table: Path, days: Sequence[Day]) -> None:
     print(pictures.heading("Files by partition; a full bar is what clustering makes of them"))
     now = layout_now(table, SORT_COLUMN)
     clustered = now.written_by(timeline_check(table).clusterings)
-    notes = {file.name: f"{SORT_COLUMN} {file.low}–{file.high}" for file in clustered}
+    notes = {file.name: f"{SORT_COLUMN} {file.low} … {file.high}" for file in clustered}
     print("\n".join(pictures.file_bars(files, SIZES, notes)))
     print(pictures.heading("Bytes per row: what the planner reckoned with, against the files"))
     print("\n".join(pictures.record_size_lines([day.result for day in days], files)))
