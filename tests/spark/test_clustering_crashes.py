@@ -43,8 +43,10 @@ def small_files(
     return made
 
 
-def stopped_runs(start: TableUnderTest, folder: Path, act: Act, failure: str) -> Iterator[TableUnderTest]:
-    """The table as each failed run left it: one run per change of storage that the job makes."""
+def stopped_runs(
+    start: TableUnderTest, folder: Path, act: Act, failure: str, step: int = 1
+) -> Iterator[TableUnderTest]:
+    """The table as each failed run left it: one run per change of storage that the job makes, or each `step`-th."""
     after, error = FAILURES[failure]
     for fail_at in range(1, 1000, step):
         table = start.copied_to(folder / str(fail_at))
