@@ -16,7 +16,7 @@ from hudi_table_services.contract.job_result import JobResult
 DAG_ID = "flights_daily"
 ROOT = Path(__file__).resolve().parent.parent.parent
 EXAMPLES = ROOT / "dags_examples"
-_LONGEST_S = 900
+_LONGEST_S = 1800
 _PAUSE_S = 2.0
 # Short jobs are over before generated code and the best compiler of the JVM have earned their cost.
 _SPARK_DEFAULTS = """\
