@@ -17,11 +17,31 @@ def get_provider_info() -> dict[str, Any]:
         ],
         "hooks": [{"integration-name": hudi, "python-modules": ["airflow_hudi_provider.hooks.hudi"]}],
         "operators": [
-            {"integration-name": hudi, "python-modules": ["airflow_hudi_provider.operators.upsert"]}
+            {
+                "integration-name": hudi,
+                "python-modules": [
+                    "airflow_hudi_provider.operators.upsert",
+                    "airflow_hudi_provider.operators.clustering",
+                ],
+            }
         ],
-        "sensors": [{"integration-name": hudi, "python-modules": ["airflow_hudi_provider.sensors.instant"]}],
+        "sensors": [
+            {
+                "integration-name": hudi,
+                "python-modules": [
+                    "airflow_hudi_provider.sensors.instant",
+                    "airflow_hudi_provider.sensors.commit_count",
+                ],
+            }
+        ],
         "triggers": [
-            {"integration-name": hudi, "python-modules": ["airflow_hudi_provider.triggers.instant"]}
+            {
+                "integration-name": hudi,
+                "python-modules": [
+                    "airflow_hudi_provider.triggers.instant",
+                    "airflow_hudi_provider.triggers.commit_count",
+                ],
+            }
         ],
         "connection-types": [
             {

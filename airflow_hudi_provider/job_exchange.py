@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from urllib.parse import quote
 
-from hudi_table_services.contract.job_request import UpsertRequest
+from hudi_table_services.contract.job_request import JobRequest
 from hudi_table_services.contract.job_result import JobResult
 from hudi_table_services.errors import HudiTableServiceError, ObjectNotFoundError
 
@@ -60,7 +60,7 @@ class JobExchange:
     def result_uri(self) -> str:
         return f"{self._root}/result.json"
 
-    def put_request(self, request: UpsertRequest) -> None:
+    def put_request(self, request: JobRequest) -> None:
         """Write the document. With credentials in it nobody else can read it on a file system."""
         from hudi_table_services.storage.local import LocalStorage
 

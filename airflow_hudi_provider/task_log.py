@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from airflow_hudi_provider.clustering_picture import clustering_sections, clustering_summary
 from airflow_hudi_provider.table_picture import bar, human_bytes
 from hudi_table_services.contract.job_result import JobResult, Outcome, PartitionReport
 
@@ -51,10 +52,7 @@ class SparkLogSorter:
 
 def log_result(log: Any, result: JobResult) -> None:
     """Plan, rows and files of a result, in groups that Airflow folds."""
-    for title, lines in (
-        ("Plan by partition", _plan_lines(result)),
-        ("Files before and after", _file_lines(result)),
-    ):
+    for title, lines in _sections(result):
         if lines:
             log.info(_GROUP, title)
             for line in lines:
@@ -65,8 +63,16 @@ def log_result(log: Any, result: JobResult) -> None:
         log.warning("%s", warning)
 
 
+def _sections(result: JobResult) -> list[tuple[str, list[str]]]:
+    if result.clustering is not None:
+        return clustering_sections(result)
+    return [("Plan by partition", _plan_lines(result)), ("Files before and after", _file_lines(result))]
+
+
 def summary(result: JobResult) -> str:
     """The result in one line."""
+    if result.clustering is not None:
+        return clustering_summary(result)
     rows = result.rows
     counts = f"{rows.inserted} inserted, {rows.updated} updated, {rows.deleted} deleted"
     match result.outcome:

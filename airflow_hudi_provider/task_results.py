@@ -18,6 +18,7 @@ class JobEnd:
         committed: what the timeline says of the request; None: nothing, or it was a dry run.
         result: the job's result document; None: there is none that can be trusted, for the reason in `problem`.
         failure: the error of spark-submit; None: exit code 0.
+        left_behind: what a job of this kind leaves where the request is not completed, in a sentence.
     """
 
     request_id: str
@@ -25,6 +26,7 @@ class JobEnd:
     result: JobResult | None
     failure: Exception | None
     problem: str
+    left_behind: str = "Nothing was committed."
 
 
 def judge(end: JobEnd, log: Any) -> JobResult:
@@ -54,10 +56,10 @@ def judge(end: JobEnd, log: Any) -> JobResult:
         error = result.error
         raise task_error(error.kind, f"{error.message} {error.hint}".strip(), error.retryable)
     if end.failure is not None:
-        raise HudiTaskError(f"{end.failure} {end.problem} Nothing was committed.") from end.failure
+        raise HudiTaskError(f"{end.failure} {end.problem} {end.left_behind}") from end.failure
     raise HudiTaskError(
-        f"spark-submit ended with success, but nothing was committed. {end.problem} The job may have been stopped "
-        "before it began; see Spark's lines above."
+        f"spark-submit ended with success, but {end.left_behind[0].lower()}{end.left_behind[1:]} {end.problem} The job "
+        "may have been stopped before it began; see Spark's lines above."
     )
 
 

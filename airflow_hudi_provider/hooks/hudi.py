@@ -1,16 +1,19 @@
 """Look at a Hudi table from a worker, the triggerer or a callback, without Spark."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import BaseHook
 
+from airflow_hudi_provider.commit_payload import write_operations
 from airflow_hudi_provider.connection import TableLocation, locate_table
 from airflow_hudi_provider.instant_query import InstantQuery, QueryAnswer, look, parse_moment
 from hudi_table_services.errors import TableNotFoundError
 
 if TYPE_CHECKING:
+    from hudi_table_services.jobs.clustering_history import Clustering, ClusteringHistory
+    from hudi_table_services.model.clustering import CommitCount
     from hudi_table_services.model.instant import Instant
     from hudi_table_services.model.table_config import TableConfig
     from hudi_table_services.model.table_snapshot import TableSnapshot
@@ -89,6 +92,46 @@ class HudiHook(BaseHook):
     def instants(self, query: InstantQuery) -> QueryAnswer:
         """Completed instants that fit. Raises TableNotFoundError."""
         return look(self._timeline_store(), query)
+
+    def commit_count(self, operations: Sequence[str] = ()) -> "CommitCount":
+        """Completed writes since the newest clustering, completed or pending: ``.count``, ``.since``, ``.instants``.
+
+        Args:
+            operations: only writes of these, such as ``upsert``; empty: all that change rows.
+
+        Raises:
+            TableNotFoundError: there is no table.
+            InvalidRequestError: Hudi has no such operation.
+        """
+        from hudi_table_services.jobs.commit_counter import count_commits_of
+
+        wanted = write_operations(operations)
+        store = self._timeline_store()
+        return count_commits_of(store, store.load(), wanted)
+
+    def clusterings(self) -> "ClusteringHistory":
+        """Clusterings on the active timeline: ``.pending``, ``.find(instant)``; empty where there is no table."""
+        from hudi_table_services.jobs.clustering_history import ClusteringHistory
+
+        if self.find_table_config() is None:
+            return ClusteringHistory()
+        store = self._timeline_store()
+        return ClusteringHistory.load(store, store.load())
+
+    def executed_by(self, request_id: str) -> "tuple[Clustering, ...]":
+        """Clusterings on the active timeline that this request completed, whoever planned them."""
+        from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
+
+        completed = [each for each in self.clusterings().clusterings if each.instant.is_completed]
+        if not completed:
+            return ()
+        store = self._timeline_store()
+        found = [store.commit_metadata(each.instant).extra_metadata for each in completed]
+        return tuple(
+            each
+            for each, extra in zip(completed, found, strict=True)
+            if extra.get(REQUEST_ID_KEY) == request_id
+        )
 
     def instant_time_of(self, moment: str) -> str:
         """An ISO date and time as the instant time of this table's zone; an instant time stays as it is."""

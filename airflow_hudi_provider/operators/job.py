@@ -24,10 +24,10 @@ from airflow_hudi_provider.spark_environment import (
 from airflow_hudi_provider.task_log import SparkLogSorter, log_result
 from airflow_hudi_provider.task_memory import TaskMemory
 from airflow_hudi_provider.task_results import JobEnd, event_of, judge, task_error, xcom_of
-from airflow_hudi_provider.templates import refuse_emptied
-from hudi_table_services.contract.completed_request import result_of_completed
-from hudi_table_services.contract.job_request import UpsertRequest
+from airflow_hudi_provider.templates import is_filled_in_later, refuse_emptied
+from hudi_table_services.contract.job_request import JobRequest
 from hudi_table_services.contract.job_result import JobResult, Outcome
+from hudi_table_services.contract.known_options import find_option
 from hudi_table_services.errors import HudiTableServiceError
 
 if TYPE_CHECKING:
@@ -42,10 +42,16 @@ _OF_THE_JOB = {"application", "application_args", "java_class"}
 
 
 class HudiJobOperator(SparkSubmitOperator):
-    """Base of the operators; see `UpsertWithSizingOperator` for the parameters."""
+    """Base of the operators; see `UpsertWithSizingOperator` for the parameters.
+
+    What a job is about is told by its kind: `HudiWriteOperator` for writes, `HudiClusteringOperator` for clusterings.
+    """
 
     script: ClassVar[str]
     """Name of the job script."""
+
+    left_behind: ClassVar[str] = "Nothing was committed."
+    """What there is where a job of this kind did not complete its request, in a sentence."""
 
     template_fields: Sequence[str] = (
         *SparkSubmitOperator.template_fields,
@@ -69,7 +75,6 @@ class HudiJobOperator(SparkSubmitOperator):
         result_base_path: str | None = None,
         hudi_options: Mapping[str, Any] | None = None,
         on_rerun: OnRerun = "reuse",
-        dry_run: bool = False,
         conn_id: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -94,19 +99,66 @@ class HudiJobOperator(SparkSubmitOperator):
         self.result_base_path = result_base_path
         self.hudi_options = hudi_options
         self.on_rerun = on_rerun
-        self.dry_run_only = dry_run
         self._table: HudiHook | None = None
         self._request_id = ""
         self._is_on_cluster = False
         self._filled_in_later: tuple[str, ...] = ()
 
     @abstractmethod
-    def build_request(self, location: TableLocation, request_id: str, result_uri: str) -> UpsertRequest:
+    def build_request(self, location: TableLocation, request_id: str, result_uri: str) -> JobRequest:
         """The job's request from the rendered arguments. Raises InvalidRequestError."""
+
+    @abstractmethod
+    def refuse_unknown_key(self, key: str) -> None:
+        """Raises InvalidRequestError: the job does not know this key of ``hudi_options``."""
 
     @abstractmethod
     def when_empty(self) -> OnEmpty:
         """What a job that had nothing to do means for the task."""
+
+    @abstractmethod
+    def look_before(self, table: HudiHook, request: JobRequest, memory: TaskMemory) -> JobResult | None:
+        """The result, where it is known without running the job: an earlier try may have completed the request."""
+
+    @abstractmethod
+    def look_after(self, table: HudiHook, request: JobRequest, result: JobResult | None) -> JobResult | None:
+        """What the timeline says of the request after the job; None: it is not completed.
+
+        Args:
+            result: the job's own word; None: there is none that can be trusted.
+        """
+
+    @abstractmethod
+    def tell_what_is_left(self, table: HudiHook, request_id: str) -> None:
+        """Log what a killed job left on the timeline."""
+
+    def remember(self, memory: TaskMemory, result: JobResult) -> None:
+        """Note for later tries what only this one knows; by default nothing."""
+
+    def answer_of(self, result: JobResult) -> dict[str, Any]:
+        """The task's return value: small, plain JSON values."""
+        return xcom_of(result)
+
+    def event_of(self, result: JobResult) -> dict[str, Any]:
+        """What asset events of the task tell: small, plain JSON values."""
+        return event_of(result)
+
+    def check_when_the_dag_is_read(self) -> None:
+        """Refuse what no rendering can mend: unknown keys, and values and contradictions without a template.
+
+        Raises:
+            ValueError: with the task's id in front.
+        """
+        if not (is_filled_in_later(self.hudi_options) or isinstance(self.hudi_options or {}, Mapping)):
+            raise ValueError(f"{self.task_id}: hudi_options must be a dictionary, not {self.hudi_options!r}.")
+        try:
+            for key in self.hudi_options if isinstance(self.hudi_options, Mapping) else ():
+                if find_option(key) is None:
+                    self.refuse_unknown_key(key)
+            if not self._filled_in_later:
+                self.build_request(TableLocation(base_path="/"), "parse", "")
+        except HudiTableServiceError as error:
+            raise ValueError(f"{self.task_id}: {error}") from error
 
     def execute(self, context: "Context") -> dict[str, Any]:
         """Look whether the request is done, submit it if not, and judge by the timeline."""
@@ -120,13 +172,18 @@ class HudiJobOperator(SparkSubmitOperator):
         self.log.info("Request %s on %s", self._request_id, location.base_path)
         memory = TaskMemory(context, self)
         try:
-            result = self._look_before(memory) or self._submit(context, location, memory)
+            request = self.build_request(location, self._request_id, "")
+            result = self.look_before(self._table, request, memory)
+            if result is None:
+                result = self._run_job(context, location, memory)
         except HudiTableServiceError as error:
             raise task_error(error.kind, str(error), error.retryable) from error
-        if result.outcome is Outcome.COMPLETED and result.instant_time:
-            memory.remember_commit(self._request_id, result.instant_time)
+        self.remember(memory, result)
         log_result(self.log, result)
         return self._finish(context, result)
+
+    def _run_job(self, context: "Context", location: TableLocation, memory: TaskMemory) -> JobResult:
+        return self._submit(context, location, memory)
 
     @classmethod
     def _own_fields(cls) -> tuple[str, ...]:
@@ -162,38 +219,6 @@ class HudiJobOperator(SparkSubmitOperator):
     def _uses_interval(self) -> bool:
         return False
 
-    def _look_before(self, memory: TaskMemory) -> JobResult | None:
-        """Result of an earlier try that committed and could not say so.
-
-        Raises:
-            HudiTaskRefusedError: the request was seen to commit, and the timeline does not know of it any more.
-        """
-        if self.dry_run_only:
-            return None
-        found = self._committed(self._planned_request())
-        instant_time = memory.commit_of(self._request_id)
-        if (
-            found is None
-            and instant_time
-            and self._table is not None
-            and self._table.begins_after(instant_time)
-        ):
-            raise HudiTaskRefusedError(
-                f"This request was completed by {instant_time}, which is older than the active timeline: it was "
-                "archived, or the table was made anew. Writing again could double its rows, so nothing was done. "
-                "To write them again, set on_rerun='write_again' and clear the task."
-            )
-        return found
-
-    def _planned_request(self) -> UpsertRequest:
-        assert self._table is not None  # noqa: S101 - set by execute
-        return self.build_request(self._table.location, self._request_id, "")
-
-    def _committed(self, request: UpsertRequest) -> JobResult | None:
-        assert self._table is not None  # noqa: S101 - set by execute
-        found = self._table.find_request(request.request_id)
-        return None if found is None else result_of_completed(request, *found)
-
     def _submit(self, context: "Context", location: TableLocation, memory: TaskMemory) -> JobResult:
         folder = self._prepare_spark(location)
         with JobExchange(folder, self._place(context), location.storage_options) as exchange:
@@ -210,13 +235,17 @@ class HudiJobOperator(SparkSubmitOperator):
                 memory.forget_driver()
             if result is None:
                 self.log.warning("%s", exchange.problem)
+            assert self._table is not None  # noqa: S101 - set by execute
             end = JobEnd(
                 request_id=request.request_id,
-                committed=None if request.dry_run else self._committed(request),
+                committed=self.look_after(self._table, request, result),
                 result=result,
                 failure=failure,
                 problem=exchange.problem,
+                left_behind=self.left_behind,
             )
+            if result is not None and result.outcome is Outcome.FAILED and result.clustering is not None:
+                log_result(self.log, result)  # what was done before it failed
             return judge(end, self.log)
 
     def _prepare_spark(self, location: TableLocation) -> str:
@@ -285,10 +314,10 @@ class HudiJobOperator(SparkSubmitOperator):
         return hook
 
     def _finish(self, context: "Context", result: JobResult) -> dict[str, Any]:
-        document = xcom_of(result)
+        document = self.answer_of(result)
         events = context.get("outlet_events")
         for outlet in self.outlets if events is not None else ():
-            events[outlet].extra = {"hudi": event_of(result)}
+            events[outlet].extra = {"hudi": self.event_of(result)}
         if result.outcome is Outcome.NOTHING_TO_DO and self.when_empty() != "succeed":
             reason = f"Nothing to do: {result.reason}"
             raise (
@@ -325,21 +354,6 @@ class HudiJobOperator(SparkSubmitOperator):
                 "The driver on the cluster may still be at work: what follows is how it looks now."
             )
         try:
-            committed = self._table.find_request(self._request_id)
-            pending = self._table.pending_of_request(self._request_id)
+            self.tell_what_is_left(self._table, self._request_id)
         except Exception as error:
             self.log.warning("The timeline was not read after the kill: %s", error)
-            return
-        if committed is not None:
-            self.log.warning(
-                "Killed after %s was completed: the rows are in the table.", committed[0].requested_time
-            )
-        elif pending:
-            times = ", ".join(instant.requested_time for instant in pending)
-            self.log.warning(
-                "Killed while %s was pending: readers see the table as it was. Clear the task to do it again; the next "
-                "write rolls the pending one back.",
-                times,
-            )
-        else:
-            self.log.warning("Killed before anything was begun: the table is as it was.")

@@ -4,18 +4,19 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from airflow_hudi_provider.arguments import names_of, options_of, text_of
 from airflow_hudi_provider.connection import TableLocation
 from airflow_hudi_provider.operators.job import HudiJobOperator, OnEmpty
-from airflow_hudi_provider.templates import is_filled_in_later, names_filled_in_later
+from airflow_hudi_provider.operators.write import HudiWriteOperator
+from airflow_hudi_provider.templates import names_filled_in_later
 from hudi_table_services.contract.hoodie_options import resolve_options
 from hudi_table_services.contract.job_request import SourceSpec, UpsertRequest
-from hudi_table_services.contract.known_options import find_option
-from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError
+from hudi_table_services.errors import InvalidRequestError
 
 _INTERVAL_TEMPLATE = re.compile(r"\{[{%][^}]*\bdata_interval_(start|end)\b")
 
 
-class UpsertWithSizingOperator(HudiJobOperator):
+class UpsertWithSizingOperator(HudiWriteOperator):
     """Upsert, insert or delete the rows of a source in a copy-on-write Hudi table, on Spark.
 
     The job fills small files before it opens new ones, so that files reach ``max_file_size``. The same task in the same
@@ -108,7 +109,7 @@ class UpsertWithSizingOperator(HudiJobOperator):
             _INTERVAL_TEMPLATE.search(str(getattr(self, name, ""))) for name in self.template_fields
         )
         self._filled_in_later = names_filled_in_later(self, self._own_fields())
-        self._check_when_the_dag_is_read()
+        self.check_when_the_dag_is_read()
 
     @property
     def _uses_interval(self) -> bool:
@@ -124,8 +125,8 @@ class UpsertWithSizingOperator(HudiJobOperator):
             table_name=self.table_name,
             operation=self.operation,
             source=self._source(),
-            record_key=_names(self.record_key),
-            partition_by=_names(self.partition_by),
+            record_key=names_of(self.record_key),
+            partition_by=names_of(self.partition_by),
             ordering_field=self.ordering_field,
             options=self._options(),
             storage_options=dict(location.storage_options),
@@ -142,7 +143,7 @@ class UpsertWithSizingOperator(HudiJobOperator):
             raise InvalidRequestError(
                 f"Operation {self.operation} needs a source.", hint="Give source_path, or source_options."
             )
-        options = {key: _text(value) for key, value in (self.source_options or {}).items()}
+        options = {key: text_of(value) for key, value in (self.source_options or {}).items()}
         return SourceSpec(
             path=self.source_path or "", format=self.source_format, options=options, sql=self.source_sql
         )
@@ -152,42 +153,9 @@ class UpsertWithSizingOperator(HudiJobOperator):
             "hoodie.parquet.max.file.size": self.max_file_size,
             "hoodie.parquet.small.file.limit": self.small_file_limit,
         }
-        options = {key: _text(value) for key, value in (self.hudi_options or {}).items()}
-        for key, value in sizes.items():
-            if value is not None and options.setdefault(key, _text(value)) != _text(value):
-                raise InvalidRequestError(
-                    f"The task says {key}={value}, and its hudi_options {options[key]}.",
-                    hint="Give the argument or the key, not both.",
-                )
-        return options
+        return options_of(self.hudi_options, sizes)
 
-    def _check_when_the_dag_is_read(self) -> None:
-        """Refuse what no rendering can mend: unknown keys, and values and contradictions without a template.
-
-        Raises:
-            ValueError: with the task's id in front.
-        """
-        if not (is_filled_in_later(self.hudi_options) or isinstance(self.hudi_options or {}, Mapping)):
-            raise ValueError(f"{self.task_id}: hudi_options must be a dictionary, not {self.hudi_options!r}.")
-        try:
-            for key in self.hudi_options if isinstance(self.hudi_options, Mapping) else ():
-                if find_option(key) is None and not key.startswith("_"):
-                    resolve_options(UpsertRequest(base_path="/", options={key: ""}))
-            if not self._filled_in_later:
-                self.build_request(TableLocation(base_path="/"), "parse", "")
-        except HudiTableServiceError as error:
-            raise ValueError(f"{self.task_id}: {error}") from error
-
-
-def _names(given: str | Sequence[str]) -> tuple[str, ...]:
-    """Columns, from a sequence or from text with commas."""
-    return (
-        tuple(name.strip() for name in (given.split(",") if isinstance(given, str) else given))
-        if given
-        else ()
-    )
-
-
-def _text(value: Any) -> str:
-    """``True`` is ``true`` to Hudi."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    def refuse_unknown_key(self, key: str) -> None:
+        # Keys with this prefix are notes for the commit, whatever their name.
+        if not key.startswith("_"):
+            resolve_options(UpsertRequest(base_path="/", options={key: ""}))

@@ -15,6 +15,7 @@
     │  ├─ InstantExistsError
     │  ├─ TableExistsError
     │  ├─ FileGroupConflictError
+    │  ├─ PendingPlanError                                   a clustering plan for the file groups does not give way
     │  ├─ LockNotAcquiredError
     │  ├─ InstantVanishedError                               our pending instant was rolled back by another writer
     │  └─ InstantHeldError                                   another attempt works on the same plan
@@ -120,6 +121,10 @@ class TableExistsError(CommitConflictError):
 
 class FileGroupConflictError(CommitConflictError):
     """Another writer changed a file group this commit changes too."""
+
+
+class PendingPlanError(CommitConflictError):
+    """File groups of this write are under a pending plan that does not give way."""
 
 
 class LockNotAcquiredError(CommitConflictError):

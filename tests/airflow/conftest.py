@@ -42,7 +42,7 @@ def airflow_db() -> None:
     resetdb()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def run_dag(airflow_db: None) -> Callable[..., Any]:
     """Run a DAG object with ``dag.test``: real operators, real state, one process."""
 

@@ -1,7 +1,7 @@
 """Real Spark under the operator, run by Airflow's own ``dag.test``."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from airflow.sdk import DAG
 
+from airflow_hudi_provider.operators.clustering import ExecuteClusteringOperator, ScheduleClusteringOperator
 from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
 from judges.hudi_rs import read_snapshot
 
@@ -37,19 +38,26 @@ def xcom(run: Any, task_id: str) -> Any:
         return XComModel.deserialize_value(row)
 
 
-@pytest.fixture
-def spark_connection(connections: Callable[..., None]) -> None:
-    connections("spark_default", conn_type="spark", host="local[2]")
+ROWS = pa.table({"id": list(range(1200)), "p": ["a", "b"] * 600, "city": [(7 * n) % 10 for n in range(1200)]})
 
 
-@pytest.mark.usefixtures("spark_connection")
-def test_of_mapped_tasks_the_good_one_writes_and_the_bad_one_fails(
-    run_dag: Callable[..., Any], tmp_path: Path
-) -> None:
-    landing, base_path = tmp_path / "landing", tmp_path / "lake" / "t"
-    landing.mkdir()
-    pq.write_table(pa.table({"id": [1, 2, 3], "p": ["a", "b", "a"]}), landing / "good.parquet")
-    pq.write_table(pa.table({"id": pa.array([None], pa.int64()), "p": ["a"]}), landing / "bad.parquet")
+@pytest.fixture(scope="module", autouse=True)
+def spark_connection() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps({"conn_type": "spark", "host": "local[2]"}))
+        yield
+
+
+@pytest.fixture(scope="module")
+def loaded(
+    run_dag: Callable[..., Any], spark_connection: None, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Any, Path]:
+    """The run of mapped loads, one of good rows and one of bad ones, and the table; its files have 200 rows each."""
+    landing, base_path = tmp_path_factory.mktemp("landing"), tmp_path_factory.mktemp("lake") / "t"
+    pq.write_table(ROWS, landing / "good.parquet")
+    pq.write_table(
+        ROWS.slice(0, 1).set_column(0, "id", pa.array([None], pa.int64())), landing / "bad.parquet"
+    )
     with DAG("with_spark", schedule=None, default_args={"retries": 0}) as dag:
         UpsertWithSizingOperator.partial(
             task_id="load",
@@ -57,14 +65,45 @@ def test_of_mapped_tasks_the_good_one_writes_and_the_bad_one_fails(
             table_name="t",
             record_key="id",
             partition_by="p",
+            hudi_options={
+                "hoodie.copyonwrite.insert.auto.split": False,
+                "hoodie.copyonwrite.insert.split.size": 200,
+            },
             conf=QUICK,
         ).expand(source_path=[f"{landing}/good.parquet", f"{landing}/bad.parquet"])
-    run = run_dag(dag)
+    return run_dag(dag), base_path
+
+
+def test_of_mapped_tasks_the_good_one_writes_and_the_bad_one_fails(loaded: tuple[Any, Path]) -> None:
+    run, base_path = loaded
     assert run.state == "failed"
     states = {ti.map_index: ti.state for ti in run.get_task_instances()}
     assert states == {0: "success", 1: "failed"}
-    assert ids(base_path) == [1, 2, 3]
+    assert ids(base_path) == ROWS["id"].to_pylist()
     first = json.loads(next(base_path.glob(".hoodie/*.commit")).read_text())["extraMetadata"][
         "airflow.request_id"
     ]
     assert first == f"with_spark/{run.run_id}/load/0"
+
+
+def test_small_files_are_planned_in_the_worker_and_rewritten_by_spark(
+    loaded: tuple[Any, Path], run_dag: Callable[..., Any]
+) -> None:
+    _, base_path = loaded
+    table = {"base_path": str(base_path), "table_name": "t", "conf": QUICK}
+    with DAG("cluster_with_spark", schedule=None) as dag:
+        schedule = ScheduleClusteringOperator(
+            task_id="schedule", sort_columns="city", every_n_commits=1, **table
+        )
+        ExecuteClusteringOperator(task_id="execute", instant=schedule.output, **table)
+    run = run_dag(dag)
+    assert run.state == "success"
+    planned, done = xcom(run, "schedule"), xcom(run, "execute")
+    assert (planned["files_in"], planned["expected_files"], planned["commit_count"]) == (6, 2, 1)
+    assert done["instants"] == planned["instants"]
+    assert (done["files_in"], done["files_out"], done["rows_checked"]) == (6, 2, 1200)
+    rows = read_snapshot(base_path).to_pylist()
+    assert sorted(row["id"] for row in rows) == ROWS["id"].to_pylist()
+    for partition in ("a", "b"):
+        cities = [row["city"] for row in rows if row["p"] == partition]
+        assert cities == sorted(cities)

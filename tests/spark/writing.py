@@ -9,11 +9,21 @@ import pyarrow as pa
 from hudi import HudiReadOptions, HudiTable
 from pyspark.sql import SparkSession
 
+from hudi_table_services.contract.clustering_request import (
+    CancelClusteringRequest,
+    ExecuteClusteringRequest,
+    ScheduleClusteringRequest,
+)
 from hudi_table_services.contract.job_request import UpsertRequest
 from hudi_table_services.contract.job_result import JobResult
+from hudi_table_services.jobs.cancel_clustering import cancel_clustering
+from hudi_table_services.jobs.execute_clustering import execute_clustering
+from hudi_table_services.jobs.schedule_clustering import schedule_clustering
 from hudi_table_services.jobs.upsert import upsert
 from hudi_table_services.model.data_file import BaseFile
 from hudi_table_services.storage.clock import Clock
+from hudi_table_services.storage.local import LocalStorage
+from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.storage import Storage
 from judges.hudi_rs import read_snapshot
 
@@ -60,6 +70,30 @@ class TableUnderTest:
         )
         frame = self._spark.createDataFrame(list(rows), schema)
         return upsert(self._spark, request, frame, storage=storage, clock=clock)
+
+    def schedule(self, **fields: object) -> JobResult:
+        """Put a clustering plan on the timeline; storage and clock as for `write`."""
+        own = {name: fields.pop(name) for name in ("storage", "clock") if name in fields}
+        request = ScheduleClusteringRequest(base_path=str(self.base_path), **fields)
+        return schedule_clustering(request, **own)
+
+    def execute(self, *instants: str, **fields: object) -> JobResult:
+        """Execute these plans, or all that are pending."""
+        own = {name: fields.pop(name) for name in ("storage", "clock") if name in fields}
+        request = ExecuteClusteringRequest(base_path=str(self.base_path), instants=instants, **fields)
+        return execute_clustering(self._spark, request, **own)
+
+    def cancel(self, *instants: str, **fields: object) -> JobResult:
+        own = {name: fields.pop(name) for name in ("storage", "clock") if name in fields}
+        request = CancelClusteringRequest(base_path=str(self.base_path), instants=instants, **fields)
+        return cancel_clustering(request, **own)
+
+    def live_files(self) -> dict[str, list[Path]]:
+        """Base files that readers see, by partition."""
+        slices = load_snapshot(LocalStorage(str(self.base_path))).file_slices
+        return {
+            p: [self.base_path / (s.base_file_path or "") for s in slices[p]] for p in slices if slices[p]
+        }
 
     def rows(self) -> list[Row]:
         """All rows as hudi-rs reads them, sorted, duplicates included."""

@@ -3,7 +3,7 @@
 from hudi_table_services.contract.clustering_request import ClusteringRequest, ScheduleClusteringRequest
 from hudi_table_services.contract.job_request import JobRequest
 from hudi_table_services.contract.known_option import Service
-from hudi_table_services.contract.option_reader import EnumT, OptionReader
+from hudi_table_services.contract.option_reader import OptionReader
 from hudi_table_services.contract.shared_options import (
     base_file_options,
     metadata_enable,
@@ -87,7 +87,7 @@ def _agrees(given: str, value: str) -> bool:
 def _plan_options(reader: OptionReader) -> ClusteringOptions:
     parity = reader.flag("hoodie.airflow.clustering.parity", False)
     return ClusteringOptions(
-        plan_strategy=_by_class(reader, f"{_STRATEGY}class", PlanStrategyKind, PlanStrategyKind.SIZE_BASED),
+        plan_strategy=reader.by_class(f"{_STRATEGY}class", PlanStrategyKind, PlanStrategyKind.SIZE_BASED),
         layout=_layout(reader),
         small_file_limit_bytes=_bytes(reader, "small.file.limit", 300 * _MIB),
         target_file_max_bytes=_bytes(reader, "target.file.max.bytes", _GIB),
@@ -135,12 +135,6 @@ def _slices_sort_by(reader: OptionReader) -> tuple[str, ...]:
             f"{key}={reader.text(key)} is not supported.", hint="Use SIZE, INSTANT_TIME or both."
         )
     return names
-
-
-def _by_class(reader: OptionReader, key: str, kind: type[EnumT], default: EnumT) -> EnumT:
-    """The member named like the class, with or without its package."""
-    name = reader.text(key).rpartition(".")[2]
-    return OptionReader({key: name}).enum(key, kind, default)
 
 
 def _gates(reader: OptionReader) -> tuple[CommitGate, ...]:

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from hudi_table_services.contract.job_request import UpsertRequest
+from hudi_table_services.contract.job_request import JobRequest
 from hudi_table_services.contract.job_result import JobResult, Outcome, PartitionReport, RowCounts
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.write_stat import CommitMetadata
 
 
-def result_of_completed(request: UpsertRequest, instant: Instant, metadata: CommitMetadata) -> JobResult:
+def result_of_completed(request: JobRequest, instant: Instant, metadata: CommitMetadata) -> JobResult:
     """Counts from the commit's own metadata; how files looked before it is not known any more."""
     stats = metadata.write_stats
     replaced: Mapping[str, tuple[str, ...]] = metadata.partition_to_replace_file_ids or {}

@@ -16,6 +16,7 @@ from hudi_table_services.contract.shared_options import (
     staging_path,
 )
 from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.model.clustering import UpdatesStrategy
 from hudi_table_services.model.file_sizing import BLOOM_FOOTER_BYTES_PER_RECORD, FileSizingOptions
 from hudi_table_services.model.lock_options import LockOptions
 from hudi_table_services.model.table_config import (
@@ -27,11 +28,13 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_options import (
     IndexType,
     InsertDupPolicy,
+    PendingClusteringOptions,
     WriteOptions,
 )
 from hudi_table_services.model.write_stat import WriteOperation
 
 _WRITE = "hoodie.datasource.write."
+_CLUSTERING = "hoodie.clustering."
 _KEY_PREFIX = f"{_WRITE}commitmeta.key.prefix"
 _OPERATION = f"{_WRITE}operation"
 _MAX_SIZE, _SMALL_LIMIT = "hoodie.parquet.max.file.size", "hoodie.parquet.small.file.limit"
@@ -73,6 +76,7 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
         failed_writes_policy=failed_writes_policy(reader, concurrency),
         lock=LockOptions.of(obeyed),
         retries_on_conflict=reader.whole_number("hoodie.write.num.retries.on.conflict.failures", 3, least=0),
+        pending_clustering=_pending_clustering(reader),
         partitions_to_delete=reader.names(f"{_WRITE}partitions.to.delete"),
         staging_path=staging_path(reader),
         extra_metadata=noted,
@@ -81,6 +85,15 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
     )
     refuse_contradictions(resolved, reader)
     return resolved.with_warnings(inapplicable_options(resolved, reader))
+
+
+def _pending_clustering(reader: OptionReader) -> PendingClusteringOptions:
+    return PendingClusteringOptions(
+        strategy=reader.by_class(f"{_CLUSTERING}updates.strategy", UpdatesStrategy, UpdatesStrategy.GIVE_WAY),
+        rolls_back=reader.flag(f"{_CLUSTERING}rollback.pending.replacecommit.on.conflict", False),
+        wait_seconds=reader.whole_number("hoodie.airflow.clustering.wait.seconds", 600, least=0),
+        expires_after_minutes=reader.whole_number(f"{_CLUSTERING}expiration.threshold.mins", 60, least=0),
+    )
 
 
 def _is_noted(key: str, prefix: str) -> bool:

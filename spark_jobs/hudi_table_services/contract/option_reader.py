@@ -48,6 +48,10 @@ class OptionReader:
             raise self._unsupported(key, tuple(str(member.value) for member in kind))
         return by_name[text.lower()]
 
+    def by_class(self, key: str, kind: type[EnumT], default: EnumT) -> EnumT:
+        """The member named like a Java class, with or without its package."""
+        return OptionReader({key: self.text(key).rpartition(".")[2]}).enum(key, kind, default)
+
     def flag(self, key: str, default: bool) -> bool:
         return self.one_of(key, str(default).lower(), ("true", "false")) == "true"
 

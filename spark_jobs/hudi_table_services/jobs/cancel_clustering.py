@@ -9,9 +9,9 @@ from hudi_table_services.contract.clustering_request import CancelClusteringRequ
 from hudi_table_services.contract.job_result import JobResult
 from hudi_table_services.errors import InstantHeldError, InvalidRequestError
 from hudi_table_services.jobs.clustering_history import Clustering, ClusteringHistory
-from hudi_table_services.jobs.clustering_lookup import find_clustering
+from hudi_table_services.jobs.clustering_lookup import find_clustering, was_cancelled
 from hudi_table_services.jobs.clustering_reporting import ClusteringReporter
-from hudi_table_services.jobs.rollback import roll_back_clustering
+from hudi_table_services.jobs.rollback import finish_pending_rollbacks, roll_back_clustering
 from hudi_table_services.jobs.stopwatch import Stopwatch
 from hudi_table_services.jobs.table_access import TableAccess, check_writable
 from hudi_table_services.model.clustering_job_options import ClusteringJobOptions
@@ -30,7 +30,8 @@ def cancel_clustering(
 ) -> JobResult:
     """Cancel the plans that the request names, or all pending ones that are old enough.
 
-    Plans under execution are left alone where the request names none, and refused where it does.
+    Plans under execution are left alone where the request names none, and refused where it does. A plan that was
+    cancelled before stays so.
 
     Raises:
         InstantHeldError: a plan that was named is being executed.
@@ -46,6 +47,8 @@ def cancel_clustering(
     table = TableAccess(storage=storage, clock=clock, config=config)
     report = ClusteringReporter(request, options.warnings, Stopwatch())
     with table_lock(storage, options.lock, clock):
+        if not request.preview:
+            finish_pending_rollbacks(table, table.load_timeline())
         chosen = (
             _named(table, request) if request.instants else _old_enough(table, request.older_than_minutes)
         )
@@ -81,7 +84,8 @@ def drop_plan(table: TableAccess, clustering: Clustering) -> None:
 
 
 def _named(table: TableAccess, request: CancelClusteringRequest) -> tuple[Clustering, ...]:
-    found = tuple(find_clustering(table, instant) for instant in request.instants)
+    wanted = [instant for instant in request.instants if not was_cancelled(table, instant)]
+    found = tuple(find_clustering(table, instant) for instant in wanted)
     for clustering in found:
         time = clustering.instant.requested_time
         if clustering.instant.is_completed:

@@ -221,6 +221,8 @@ class ClusteringAttempt:
             with self._lock:
                 if read_heartbeat_owner(self._table.storage, self.instant_time) != self.attempt:
                     return
+                if not any(i.identity == self._instant.identity for i in self._store.load().pending):
+                    return  # completed: what was written is the table now
                 self._stop_heartbeat()
                 sweep_pending(self._table, self._instant)
                 self._store.return_to_requested(self._instant)

@@ -1,6 +1,6 @@
 """Clusterings on the active timeline: their plans, who asked for them, and what is known of the files they wrote."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
@@ -19,6 +19,12 @@ from hudi_table_services.storage.timeline_store import TimelineStore
 
 PARENT_KEY = "airflow.clustering.schedule"
 """Extra metadata of plans that were scheduled together: requested time of the first of them."""
+
+PREDECESSOR_KEY = "airflow.clustering.instead_of"
+"""Extra metadata of a plan that took the place of another one, which gave some groups up to a write."""
+
+GAVE_WAY_KEY = "airflow.clustering.gave_way"
+"""Extra metadata of a write: requested times of the plans that gave way to it, with commas."""
 
 _READ_THREADS = 8
 
@@ -78,6 +84,16 @@ class ClusteringHistory:
     def find(self, requested_time: str) -> Clustering | None:
         return next((c for c in self.clusterings if c.instant.requested_time == requested_time), None)
 
+    def successor_of(self, requested_time: str) -> "Clustering | None":
+        """The plan that took the place of one that gave way, or of its successors."""
+        found = None
+        while True:
+            later = [c for c in self.clusterings if c.extra_metadata.get(PREDECESSOR_KEY) == requested_time]
+            if not later:
+                return found
+            found = later[-1]
+            requested_time = found.instant.requested_time
+
     def of_request(self, request_id: str) -> tuple[Clustering, ...]:
         return tuple(each for each in self.clusterings if each.request_id == request_id)
 
@@ -119,8 +135,3 @@ def _settings(plan: ClusteringPlan) -> SettledSlice:
     settings = read_plan_settings(plan, ClusteringOptions())
     says_target = TARGET_FILE_MAX_BYTES in plan.strategy.parameters
     return settings if says_target else replace(settings, target_file_max_bytes=None)
-
-
-def describe(instants: Collection[str]) -> str:
-    """Requested times in order, for messages."""
-    return ", ".join(sorted(instants))

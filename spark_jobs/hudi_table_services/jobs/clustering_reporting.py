@@ -1,7 +1,7 @@
 """Tell what was planned, scheduled, executed and cancelled: log lines and the result document."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -121,9 +121,14 @@ class ClusteringReporter:
             instant_time=clusterings[0].instant.requested_time,
         )
 
-    def nothing_pending(self) -> JobResult:
-        """Result of an execution that found no plan."""
-        reason = "no clustering is pending on the table"
+    def nothing_pending(self, gave_way: Mapping[str, str]) -> JobResult:
+        """Result of an execution that found no plan.
+
+        Args:
+            gave_way: plans that were named → writes that they gave all of their groups up to.
+        """
+        told = [f"clustering {plan} gave way to the write {write}" for plan, write in gave_way.items()]
+        reason = "; ".join(told) or "no clustering is pending on the table"
         _LOG.info("Nothing to execute: %s", reason)
         return replace(self._result(Outcome.NOTHING_TO_DO, ClusteringReport()), reason=reason)
 
@@ -157,7 +162,7 @@ class ClusteringReporter:
         state = "previewed" if preview else "cancelled"
         plans = tuple(stored_plan_report(each, state) for each in clusterings)
         if not clusterings:
-            reason = "no pending clustering is old enough, and held by nobody"
+            reason = "no pending clustering is left to cancel, or all are too young or being executed"
             return replace(self._result(Outcome.NOTHING_TO_DO, ClusteringReport()), reason=reason)
         outcome = Outcome.PLANNED if preview else Outcome.COMPLETED
         reason = "preview: nothing was cancelled" if preview else ""

@@ -21,7 +21,7 @@ from hudi_table_services.execution.file_layouts import footer_of
 from hudi_table_services.hudi_format.avro_schema import from_avro_json, to_avro_json
 from hudi_table_services.jobs.clustering_attempt import ClusteringAttempt, replaced_without
 from hudi_table_services.jobs.clustering_history import Clustering, ClusteringHistory
-from hudi_table_services.jobs.clustering_lookup import find_clustering
+from hudi_table_services.jobs.clustering_lookup import find_clustering, gave_way_to
 from hudi_table_services.jobs.clustering_reporting import ClusteringReporter
 from hudi_table_services.jobs.executed_clustering import ExecutedPlan
 from hudi_table_services.jobs.file_settings import bloom_settings, parquet_format
@@ -132,13 +132,12 @@ class _ExecuteJob:
         self._table = TableAccess(storage=storage, clock=clock, config=config)
 
     def run(self, instants: Sequence[str]) -> JobResult:
+        given_up = {instant: gave_way_to(self._table, instant) for instant in instants}
         chosen = (
-            [find_clustering(self._table, instant) for instant in instants]
-            if instants
-            else self._all_pending()
+            self._all_pending() if not instants else self._named([i for i in instants if not given_up[i]])
         )
         if not chosen:
-            return self._report.nothing_pending()
+            return self._report.nothing_pending({i: write for i, write in given_up.items() if write})
         executed: list[ExecutedPlan] = []
         failures: list[HudiTableServiceError] = []
         for number, clustering in enumerate(chosen, start=1):
@@ -153,6 +152,11 @@ class _ExecuteJob:
             raise _told(failures, executed)
         remove_traces_of_finished_writes(self._table)
         return self._report.executed(executed)
+
+    def _named(self, instants: Sequence[str]) -> list[Clustering]:
+        """Each plan once, though two names may have become one plan."""
+        found = [find_clustering(self._table, instant) for instant in instants]
+        return list({each.instant.requested_time: each for each in found}.values())
 
     def _all_pending(self) -> list[Clustering]:
         return list(ClusteringHistory.load(self._table.timeline_store, self._table.load_timeline()).pending)

@@ -40,13 +40,17 @@ from hudi_table_services.jobs.batch_placement import (
     refuse_duplicates,
     stage_batch,
 )
+from hudi_table_services.jobs.clustering_history import GAVE_WAY_KEY
 from hudi_table_services.jobs.commit_attempt import CommitAttempt
+from hudi_table_services.jobs.make_room import make_room
+from hudi_table_services.jobs.new_table import new_table_config
 from hudi_table_services.jobs.pending_writes import clear_pending_writes, remove_traces_of_finished_writes
 from hudi_table_services.jobs.reporting import Report
 from hudi_table_services.jobs.staging_area import StagingArea
 from hudi_table_services.jobs.stopwatch import Stopwatch
 from hudi_table_services.jobs.table_access import TableAccess, check_writable
 from hudi_table_services.jobs.write_settings import WriteSettings, derive_settings
+from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.file_sizing import FileSizingPlan
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.key_generator import KeyGeneratorConfig
@@ -63,7 +67,6 @@ from hudi_table_services.planning.key_generator import (
     key_generator_config,
 )
 from hudi_table_services.planning.table_changes import partition_matches, refuse_changed_schema
-from hudi_table_services.planning.table_creation import NewTable, new_table_properties
 from hudi_table_services.planning.write_profile import (
     commit_metadata,
     replaced_file_ids,
@@ -127,6 +130,7 @@ class _UpsertJob:
         self._clock = clock
         self._watch = Stopwatch()
         self._schema_json: str | None = None
+        self._gave_way: list[str] = []
         self._report = Report(spark, request, options, self._watch)
 
     def run(self, source: "DataFrame | None") -> JobResult:
@@ -148,7 +152,9 @@ class _UpsertJob:
                     return done
             settings = self._settings(config, source)
         if config is None:
-            table = self._access(self._new_config(settings), exists=False)
+            table = self._access(
+                new_table_config(self._storage, self._request, self._options, settings), exists=False
+            )
         if self._options.operation is WriteOperation.DELETE_PARTITION:
             return self._delete_partitions(table, settings)
         if source is None:
@@ -246,30 +252,6 @@ class _UpsertJob:
             existing_key = any_record_key(self._storage, load_snapshot(self._storage))
         return key_generator_config(config, options, existing_key=existing_key)
 
-    def _new_config(self, settings: WriteSettings) -> TableConfig:
-        if self._options.operation in (WriteOperation.DELETE, WriteOperation.DELETE_PARTITION):
-            raise InvalidRequestError(
-                f"There is no table at {self._storage.uri}, so nothing can be deleted from it."
-            )
-        if not self._request.table_name:
-            raise InvalidRequestError(
-                f"There is no table at {self._storage.uri} yet, and the request names none.",
-                hint="Give --table-name to create it.",
-            )
-        table = NewTable(
-            table_name=self._request.table_name,
-            table_version=self._options.table_version or TableVersion.V6,
-            table_type=self._options.table_type,
-            key_generator=settings.key_generator,
-            ordering_fields=settings.combine_fields,
-            merge_mode=settings.merge_mode,
-            create_schema_json=to_avro_json(
-                settings.writer_schema, self._request.table_name, with_meta_fields=False
-            ),
-            database_name=self._options.database_name,
-        )
-        return TableConfig(new_table_properties(table))
-
     def _stage(
         self, source: "DataFrame", folder: str, table: TableAccess, settings: WriteSettings
     ) -> StagedInput:
@@ -288,7 +270,24 @@ class _UpsertJob:
             index = RecordIndex(self._spark, self._storage, folder, lookup)
             placed = place_rows(index, staged, snapshot, lookup)
         refuse_duplicates(placed, self._options)
+        if self._makes_room(table, snapshot, self._changed(placed)):
+            return self._place(staged, folder, table, settings)
         return placed
+
+    def _changed(self, placed: PlacedBatch) -> set[FileGroupId]:
+        """File groups that the write changes or replaces."""
+        if self._options.operation in _OVERWRITES:
+            return {s.file_group_id for s in placed.snapshot.all_slices}
+        batches = placed.routed.batches
+        return {FileGroupId(b.partition_path, b.file_id) for b in batches if b.file_id is not None}
+
+    def _makes_room(self, table: TableAccess, snapshot: TableSnapshot, changed: set[FileGroupId]) -> bool:
+        """Whether pending clusterings had to give way, so that the table is another one now."""
+        if self._request.dry_run or changed.isdisjoint(snapshot.reserved_file_groups):
+            return False
+        gave_way = make_room(table, changed, self._options.pending_clustering, self._lock())
+        self._gave_way.extend(gave_way)
+        return bool(gave_way)
 
     def _snapshot(self, table: TableAccess, partitions: tuple[str, ...] | None) -> TableSnapshot:
         if not table.exists:
@@ -358,6 +357,9 @@ class _UpsertJob:
         snapshot = load_snapshot(self._storage)
         patterns = self._options.partitions_to_delete
         partitions = [p for p in snapshot.partitions if partition_matches(p, patterns)]
+        doomed = {s.file_group_id for p in partitions for s in snapshot.slices_of(p)}
+        if self._makes_room(table, snapshot, doomed):
+            return self._delete_partitions(table, settings)
         replaced = replaced_file_ids(snapshot, partitions)
         if not replaced or self._request.dry_run:
             return self._report.partitions_deleted(snapshot, replaced, None)
@@ -372,8 +374,10 @@ class _UpsertJob:
 
     def _extra_metadata(self, config: TableConfig, settings: WriteSettings) -> dict[str, str]:
         schema = to_avro_json(settings.writer_schema, config.table_name, with_meta_fields=False)
+        gave_way = {GAVE_WAY_KEY: ",".join(self._gave_way)} if self._gave_way else {}
         return {
             **self._options.extra_metadata,
+            **gave_way,
             REQUEST_ID_KEY: self._request.request_id,
             "schema": schema,
         }

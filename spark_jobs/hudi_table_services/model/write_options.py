@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from hudi_table_services.model.base_file_options import BaseFileOptions
+from hudi_table_services.model.clustering import UpdatesStrategy
 from hudi_table_services.model.file_sizing import FileSizingOptions
 from hudi_table_services.model.lock_options import LockOptions
 from hudi_table_services.model.table_config import RecordMergeMode
@@ -54,6 +55,22 @@ class ConcurrencyMode(str, Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PendingClusteringOptions:
+    """What a write does whose rows are in file groups under a pending clustering.
+
+    Attributes:
+        rolls_back: with `UpdatesStrategy.ALLOW`: the plan goes; without it the write is rejected, as in Hudi.
+        wait_seconds: longest wait for a plan under execution.
+        expires_after_minutes: age at which an execution without a heartbeat, such as Hudi's, counts as dead.
+    """
+
+    strategy: UpdatesStrategy = UpdatesStrategy.GIVE_WAY
+    rolls_back: bool = False
+    wait_seconds: int = 600
+    expires_after_minutes: int = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WriteOptions:
     """Everything a request may ask of a write. Defaults are Hudi's unless a comment says otherwise.
 
@@ -64,6 +81,7 @@ class WriteOptions:
         base_files: how base files are written.
         metadata_enable: False switches an active metadata table off; None: refuse such a table.
         retries_on_conflict: times that a write which lost its file groups to another is planned anew; Hudi: 0.
+        pending_clustering: what becomes of plans for file groups that this write changes.
         partitions_to_delete: patterns for `delete_partition`; ``*`` stands for any text.
         staging_path: folder for staged rows, below the base path.
         extra_metadata: pairs stored in the commit.
@@ -90,6 +108,7 @@ class WriteOptions:
     failed_writes_policy: FailedWritesPolicy = FailedWritesPolicy.EAGER
     lock: LockOptions = field(default_factory=LockOptions)
     retries_on_conflict: int = 3
+    pending_clustering: PendingClusteringOptions = field(default_factory=PendingClusteringOptions)
     partitions_to_delete: tuple[str, ...] = ()
     staging_path: str = ".hoodie/.aux/staging"
     extra_metadata: Mapping[str, str] = field(default_factory=dict)

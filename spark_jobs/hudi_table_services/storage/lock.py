@@ -140,6 +140,10 @@ class FileSystemLock:
             except ObjectExistsError:
                 if not self._remove_abandoned():
                     return False
+            except StorageError:
+                if not self._is_ours():  # else it was created all the same
+                    raise
+                return True
         return False
 
     def _new_content(self) -> bytes:

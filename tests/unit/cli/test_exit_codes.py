@@ -25,6 +25,7 @@ EXIT_CODES = {
     "LockNotAcquiredError": 75,
     "InstantHeldError": 75,
     "InstantVanishedError": 75,
+    "PendingPlanError": 75,
     "CommitStateUnknownError": 75,
     "StorageError": 74,
     "ObjectNotFoundError": 74,

@@ -69,7 +69,9 @@ def test_services_complete_under_the_action_hudi_gives_them(
     folder = version.layout.timeline_folder
     assert f"{pending.requested_time}.{pending_name}.requested" in names(storage, folder)
     assert table.timeline_store.read_requested(pending) == b"plan"
-    assert table.timeline_store.complete(pending, b"done").action is completed_as
+    completed = table.timeline_store.complete(pending, b"done")
+    assert completed.action is completed_as
+    assert table.timeline_store.read_requested(completed) == b"plan"
     assert len(table.timeline_store.load()) == 1
 
 

@@ -1,0 +1,103 @@
+"""Arguments of tasks as the requests of jobs want them, after their templates were rendered."""
+
+import ast
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hudi_table_services.errors import InvalidRequestError
+
+
+def names_of(given: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Names, from a sequence or from text with commas."""
+    return (
+        tuple(name.strip() for name in (given.split(",") if isinstance(given, str) else given))
+        if given
+        else ()
+    )
+
+
+def text_of(value: Any) -> str:
+    """``True`` is ``true`` to Hudi."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def options_of(hudi_options: Mapping[str, Any] | None, typed: Mapping[str, Any]) -> dict[str, str]:
+    """Hudi's keys as texts, with those that arguments stand for.
+
+    Args:
+        typed: key → the argument's value; None: not given.
+
+    Raises:
+        InvalidRequestError: an argument and its key say different things.
+    """
+    options = {key: text_of(value) for key, value in (hudi_options or {}).items()}
+    for key, value in typed.items():
+        if value is not None and options.setdefault(key, text_of(value)) != text_of(value):
+            raise InvalidRequestError(
+                f"The task says {key}={value}, and its hudi_options {options[key]}.",
+                hint="Give the argument or the key, not both.",
+            )
+    return options
+
+
+def whole_number_of(name: str, value: int | str) -> int:
+    """A number that a template may have rendered to text.
+
+    Raises:
+        InvalidRequestError: it is none, or below 0.
+    """
+    try:
+        number = int(str(value).strip())
+    except ValueError:
+        raise InvalidRequestError(f"{name}={value!r} is not a whole number.") from None
+    if number < 0:
+        raise InvalidRequestError(f"{name}={value!r} is below 0.")
+    return number
+
+
+def instants_of(given: object) -> tuple[str, ...]:
+    """Instant times out of what a task was given: the answer of another task, its list, one time, or text of these.
+
+    Text is what a template renders to: times between commas, or a list or an answer as JSON or as Python writes them.
+    Empty: a list or an answer that names no instant, which says so on purpose.
+
+    Raises:
+        InvalidRequestError: nothing was given although something was meant to be, or it cannot be understood.
+    """
+    if isinstance(given, str) and given.strip()[:1] in ("[", "{", "("):
+        given = _parsed(given.strip())
+    if isinstance(given, int) and not isinstance(given, bool):  # a template rendered to a native value
+        given = str(given)
+    if isinstance(given, Mapping):
+        if "instants" not in given:
+            raise InvalidRequestError(
+                f"instant={_short(given)} is no answer of a clustering task: it has no instants."
+            )
+        given = given["instants"]
+    if given is None or (isinstance(given, str) and given.strip() in ("", "None", "null")):
+        raise InvalidRequestError(
+            "instant is empty once its template is rendered, which does not mean all pending plans.",
+            hint="Look at its template and at what it refers to; leave instant out for all pending plans.",
+        )
+    if isinstance(given, str):
+        return tuple(name.strip() for name in given.split(",") if name.strip())
+    if not isinstance(given, Sequence) or not all(isinstance(item, str | int) for item in given):
+        raise InvalidRequestError(f"instant={_short(given)} is neither an instant time nor a list of them.")
+    return tuple(str(item) for item in given)
+
+
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        pass
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        raise InvalidRequestError(f"instant={_short(text)} cannot be read.") from None
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 100 else f"{text[:100]}…"

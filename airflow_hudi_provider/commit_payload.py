@@ -1,0 +1,57 @@
+"""How many commits there are since the last clustering, as JSON: answer of a sensor, payload of an event."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.model.clustering import CommitCount
+from hudi_table_services.model.write_stat import WriteOperation
+
+TOLD_INSTANTS = 50
+"""The latest ones are told, so that a payload stays small however long nobody clustered."""
+
+
+def commit_payload(count: CommitCount, every: int) -> dict[str, Any]:
+    """``{"count", "every", "since", "since_state", "instants", "not_counted", "dedupe_key"}``.
+
+    ``since`` is the newest clustering, completed or pending, or None; ``instants`` are the latest of those counted.
+    ``dedupe_key`` stays the same until as many commits more have completed or somebody clusters, so that an event
+    which is told twice, after a restart of whoever tells it, can be recognised. It is empty where nothing is due.
+
+    Args:
+        every: commits that make a clustering due, 1 or more.
+    """
+    since = count.since
+    return {
+        "count": count.count,
+        "every": every,
+        "since": None if since is None else since.requested_time,
+        "since_state": None if since is None else since.state.value,
+        "instants": list(count.instants[-TOLD_INSTANTS:]),
+        "not_counted": count.not_counted,
+        "dedupe_key": _dedupe_key(count, every),
+    }
+
+
+def _dedupe_key(count: CommitCount, every: int) -> str:
+    """Made of the commit that made the clustering due, the last such one if it is due several times over."""
+    due = count.count // every * every
+    if not due or due > len(count.instants):
+        return ""
+    since = "" if count.since is None else count.since.requested_time
+    return f"{since}+{every}@{count.instants[due - 1]}"
+
+
+def write_operations(names: Iterable[str]) -> tuple[WriteOperation, ...]:
+    """Operations by their names, whatever their case.
+
+    Raises:
+        InvalidRequestError: Hudi has no such operation.
+    """
+    known = {operation.value.lower(): operation for operation in WriteOperation}
+    found = []
+    for name in names:
+        if name.lower() not in known:
+            raise InvalidRequestError(f"There is no operation {name!r}.", hint=f"Known: {', '.join(known)}.")
+        found.append(known[name.lower()])
+    return tuple(found)

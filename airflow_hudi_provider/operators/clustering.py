@@ -1,0 +1,283 @@
+"""Rewrite the files of a Hudi table: fewer and larger ones, with their rows in an order that readers can use."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow_hudi_provider.arguments import instants_of, whole_number_of
+from airflow_hudi_provider.clustering_results import result_of_executed, result_of_nothing
+from airflow_hudi_provider.connection import TableLocation
+from airflow_hudi_provider.hooks.hudi import HudiHook
+from airflow_hudi_provider.operators.clustering_job import (
+    HudiClusteringOperator,
+    PlanningOperator,
+    WhenHeld,
+    WorkerOrSparkOperator,
+)
+from airflow_hudi_provider.task_memory import TaskMemory
+from hudi_table_services.contract.clustering_request import (
+    CancelClusteringRequest,
+    ClusteringRequest,
+    ExecuteClusteringRequest,
+    ScheduleClusteringRequest,
+)
+from hudi_table_services.contract.job_request import JobRequest
+from hudi_table_services.contract.job_result import JobResult
+
+if TYPE_CHECKING:
+    from hudi_table_services.jobs.clustering_history import Clustering
+
+ALL_PENDING = "all"
+"""Every clustering that is pending on the table, oldest first."""
+
+Instants = str | Sequence[str] | Mapping[str, Any]
+
+_NONE_NAMED = "the task before named no plan: it had nothing to plan, or only previewed"
+
+
+class ScheduleClusteringOperator(PlanningOperator, WorkerOrSparkOperator):
+    """Plan a clustering and put it on the timeline; `ExecuteClusteringOperator` carries it out.
+
+    It reads metadata only, so by default it runs in the worker. The same task in the same run plans once, however
+    often it is retried or cleared. Returns ``{"instant", "instants", "groups", "files_in", "bytes_in",
+    "expected_files", "reason", …}``.
+
+    .. seealso:: docs/airflow.md
+
+    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
+    :param hudi_conn_id: connection of type ``hudi``: base path, Spark and storage connection. (templated)
+    :param sort_columns: rows of the new files are sorted by them. (templated)
+    :param layout: ``linear``, ``zorder`` or ``hilbert``: how several sort columns become one order. (templated)
+    :param partitions: these partition paths only. (templated)
+    :param every_n_commits: plan only after as many commits since the last clustering, completed or pending; 0: always.
+        (templated)
+    :param preview: plan, show the plan in log and return value, and write nothing.
+    :param hudi_options: any ``hoodie.*`` key, with Hudi's meaning; unknown ones are refused when the DAG is read.
+        (templated)
+    :param run_on: ``worker``: in the process of the task; ``spark``: submitted, for tables with a lot of metadata.
+    :param on_nothing: what it means that there is nothing to plan: ``skip``, ``succeed`` or ``fail``.
+    :param on_rerun: what clearing the task means: ``reuse`` its plan, or ``write_again``: make another one.
+    :param table_name: checked against the table's name. (templated)
+    :param storage_conn_id: connection with credentials of the object store. (templated)
+    :param kwargs: with ``run_on="spark"`` everything that `UpsertWithSizingOperator` takes to reach Spark.
+    """
+
+    script: ClassVar[str] = "schedule_clustering.py"
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.check_arguments()
+
+    def build_request(
+        self, location: TableLocation, request_id: str, result_uri: str
+    ) -> ScheduleClusteringRequest:
+        common = self.common_fields(location, request_id, result_uri)
+        return self.checked(ScheduleClusteringRequest(**common, **self.plan_fields()))
+
+    def look_after(self, table: HudiHook, request: JobRequest, result: JobResult | None) -> JobResult | None:
+        """Also where Spark failed: the plan may be on the timeline, and asking again only finds it."""
+        found = super().look_after(table, request, result)
+        if found is None and not self.preview and table.clusterings().of_request(request.request_id):
+            return self.run_here(request)
+        return found
+
+    def run_here(self, request: JobRequest) -> JobResult:
+        from hudi_table_services.jobs.schedule_clustering import schedule_clustering
+
+        return schedule_clustering(request)
+
+
+class ExecuteClusteringOperator(HudiClusteringOperator):
+    """Carry out pending clusterings on Spark.
+
+    What was completed before is not done again. Returns what became of the files: ``{"instants", "files_in",
+    "files_out", "bytes_in", "bytes_out", "rows_checked", "plans": [{…, "skipping"}], …}``.
+
+    .. seealso:: docs/airflow.md
+
+    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
+    :param hudi_conn_id: connection of type ``hudi``: base path, Spark and storage connection. (templated)
+    :param instant: plans by their requested times: one, a list, texts of these, or the answer of
+        `ScheduleClusteringOperator`, as in ``instant=schedule.output``. ``all``: all that are pending, oldest first.
+        One that turns out empty is refused; an answer without plans means that there is nothing to do. (templated)
+    :param when_held: while another execution of a plan is alive: ``fail``, to be retried, or ``wait`` for it.
+    :param hudi_options: any ``hoodie.*`` key, with Hudi's meaning. (templated)
+    :param on_nothing: what it means that no plan is pending: ``skip``, ``succeed`` or ``fail``.
+    :param table_name: checked against the table's name. (templated)
+    :param spark_conn_id: Spark connection, as ``SparkSubmitOperator`` takes it; left out: the hudi connection's, or
+        ``spark_default``. (templated)
+    :param storage_conn_id: connection with credentials of the object store. (templated)
+    :param result_base_path: folder for request and result, needed with ``deploy_mode="cluster"``. (templated)
+    :param kwargs: everything else that ``SparkSubmitOperator`` takes (``conf``, ``executor_memory``, …).
+    """
+
+    script: ClassVar[str] = "execute_clustering.py"
+    template_fields: Sequence[str] = (*HudiClusteringOperator.template_fields, "instant")
+
+    def __init__(
+        self, *, instant: Instants = ALL_PENDING, when_held: WhenHeld = "fail", **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.instant = instant
+        self.when_held = when_held
+        self.check_arguments()
+
+    def build_request(
+        self, location: TableLocation, request_id: str, result_uri: str
+    ) -> ExecuteClusteringRequest:
+        return self.checked(
+            ExecuteClusteringRequest(
+                **self.common_fields(location, request_id, result_uri),
+                instants=() if self._means_all else instants_of(self.instant),
+                when_held=self.when_held,
+            )
+        )
+
+    @property
+    def _means_all(self) -> bool:
+        return isinstance(self.instant, str) and self.instant.strip().lower() == ALL_PENDING
+
+    def look_before(self, table: HudiHook, request: JobRequest, memory: TaskMemory) -> JobResult | None:
+        """An earlier try may have carried all of them out, and there may be none."""
+        if not self._means_all and not _named(request):
+            return result_of_nothing(request, _NONE_NAMED)
+        return self._executed(table, request)
+
+    def look_after(self, table: HudiHook, request: JobRequest, result: JobResult | None) -> JobResult | None:
+        """Also where Spark failed: the plans that were named may all be completed."""
+        return super().look_after(table, request, result) or self._executed(table, request)
+
+    @staticmethod
+    def _executed(table: HudiHook, request: JobRequest) -> JobResult | None:
+        """The result, if all plans that are meant are completed: those named, or whatever this request took on."""
+        history = table.clusterings()
+        if named := _named(request):
+            return _if_completed(request, [history.find(instant) for instant in named])
+        return None if history.pending else _if_completed(request, table.executed_by(request.request_id))
+
+
+class ClusteringOperator(PlanningOperator):
+    """Plan a clustering and carry it out, in one Spark job.
+
+    The same task in the same run plans once; a retry finishes what it planned.
+
+    .. seealso:: docs/airflow.md
+
+    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
+    :param hudi_conn_id: connection of type ``hudi``: base path, Spark and storage connection. (templated)
+    :param sort_columns: rows of the new files are sorted by them. (templated)
+    :param layout: ``linear``, ``zorder`` or ``hilbert``: how several sort columns become one order. (templated)
+    :param partitions: these partition paths only. (templated)
+    :param every_n_commits: cluster only after as many commits since the last clustering, completed or pending; 0:
+        always. (templated)
+    :param preview: plan, show the plan in log and return value, and write nothing.
+    :param when_held: while another execution of the plan is alive: ``fail``, to be retried, or ``wait`` for it.
+    :param hudi_options: any ``hoodie.*`` key, with Hudi's meaning; unknown ones are refused when the DAG is read.
+        (templated)
+    :param on_nothing: what it means that there is nothing to do: ``skip``, ``succeed`` or ``fail``.
+    :param on_rerun: what clearing the task means: ``reuse`` its clustering, or ``write_again``: make another one.
+    :param table_name: checked against the table's name. (templated)
+    :param spark_conn_id: Spark connection, as ``SparkSubmitOperator`` takes it; left out: the hudi connection's, or
+        ``spark_default``. (templated)
+    :param storage_conn_id: connection with credentials of the object store. (templated)
+    :param result_base_path: folder for request and result, needed with ``deploy_mode="cluster"``. (templated)
+    :param kwargs: everything else that ``SparkSubmitOperator`` takes (``conf``, ``executor_memory``, …).
+    """
+
+    script: ClassVar[str] = "run_clustering.py"
+
+    def __init__(self, *, when_held: WhenHeld = "fail", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.when_held = when_held
+        self.check_arguments()
+
+    def build_request(self, location: TableLocation, request_id: str, result_uri: str) -> ClusteringRequest:
+        common = self.common_fields(location, request_id, result_uri)
+        return self.checked(ClusteringRequest(**common, **self.plan_fields(), when_held=self.when_held))
+
+    def look_before(self, table: HudiHook, request: JobRequest, memory: TaskMemory) -> JobResult | None:
+        return self._executed(table, request)
+
+    def look_after(self, table: HudiHook, request: JobRequest, result: JobResult | None) -> JobResult | None:
+        return super().look_after(table, request, result) or self._executed(table, request)
+
+    def _executed(self, table: HudiHook, request: JobRequest) -> JobResult | None:
+        """The result, if this request planned something and all of it is completed."""
+        if self.preview:
+            return None
+        return _if_completed(request, table.clusterings().of_request(request.request_id))
+
+
+class CancelClusteringOperator(WorkerOrSparkOperator):
+    """Take pending clusterings off the timeline, with the files that they have written so far.
+
+    Say which: ``instant`` or ``older_than_minutes``. Readers see no difference; the files stay as they are.
+
+    .. seealso:: docs/airflow.md
+
+    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
+    :param hudi_conn_id: connection of type ``hudi``: base path, Spark and storage connection. (templated)
+    :param instant: plans by their requested times, as `ExecuteClusteringOperator` takes them. (templated)
+    :param older_than_minutes: all plans of at least this age; 0: all. (templated)
+    :param preview: tell which ones, and cancel none.
+    :param hudi_options: any ``hoodie.*`` key, with Hudi's meaning. (templated)
+    :param run_on: ``worker``: in the process of the task; ``spark``: submitted.
+    :param on_nothing: what it means that there is nothing to cancel: ``skip``, ``succeed`` or ``fail``.
+    :param table_name: checked against the table's name. (templated)
+    :param storage_conn_id: connection with credentials of the object store. (templated)
+    """
+
+    script: ClassVar[str] = "cancel_clustering.py"
+    template_fields: Sequence[str] = (*WorkerOrSparkOperator.template_fields, "instant", "older_than_minutes")
+
+    def __init__(
+        self,
+        *,
+        instant: Instants | None = None,
+        older_than_minutes: int | str | None = None,
+        preview: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        if (instant is None) == (older_than_minutes is None):
+            raise ValueError(
+                f"{self.task_id}: say which plans: instant, or older_than_minutes, and not both."
+            )
+        self.instant = instant
+        self.older_than_minutes = older_than_minutes
+        self.preview = preview
+        self._names_plans = instant is not None
+        self.check_arguments()
+
+    def build_request(
+        self, location: TableLocation, request_id: str, result_uri: str
+    ) -> CancelClusteringRequest:
+        age = 0 if self._names_plans else whole_number_of("older_than_minutes", self.older_than_minutes or 0)
+        return self.checked(
+            CancelClusteringRequest(
+                **self.common_fields(location, request_id, result_uri),
+                instants=instants_of(self.instant) if self._names_plans else (),
+                older_than_minutes=age,
+                preview=self.preview,
+            )
+        )
+
+    def look_before(self, table: HudiHook, request: JobRequest, memory: TaskMemory) -> JobResult | None:
+        is_empty = self._names_plans and not _named(request)
+        return result_of_nothing(request, _NONE_NAMED) if is_empty else None
+
+    def run_here(self, request: JobRequest) -> JobResult:
+        from hudi_table_services.jobs.cancel_clustering import cancel_clustering
+
+        return cancel_clustering(request)
+
+
+def _if_completed(request: JobRequest, clusterings: "Sequence[Clustering | None]") -> JobResult | None:
+    """The result, if there are any, and all of them are completed."""
+    completed = [each for each in clusterings if each is not None and each.instant.is_completed]
+    is_done = bool(completed) and len(completed) == len(clusterings)
+    return result_of_executed(request, completed) if is_done else None
+
+
+def _named(request: JobRequest) -> tuple[str, ...]:
+    """Plans that the request names."""
+    return tuple(getattr(request, "instants", ()))

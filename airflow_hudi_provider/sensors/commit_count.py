@@ -1,0 +1,93 @@
+"""Wait until as much was committed to a Hudi table that a clustering is due."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import PokeReturnValue
+
+from airflow_hudi_provider.arguments import names_of, whole_number_of
+from airflow_hudi_provider.commit_payload import commit_payload, write_operations
+from airflow_hudi_provider.hooks.hudi import HudiHook
+from airflow_hudi_provider.sensors.table import HudiTableSensor
+from airflow_hudi_provider.templates import is_filled_in_later, names_filled_in_later, refuse_emptied
+from airflow_hudi_provider.triggers.commit_count import HudiCommitCountTrigger, count_once
+from hudi_table_services.errors import InvalidRequestError
+
+if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import Context
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    every: int
+    operations: tuple[str, ...]
+
+
+class HudiCommitCountSensor(HudiTableSensor):
+    """Waits until as many commits have completed since the last clustering of a Hudi table, by anyone.
+
+    The newest clustering counts from the moment at which it is planned, whoever planned it; the timeline is asked, and
+    nothing is kept between two looks. Returns ``{"count", "every", "since", "since_state", "instants", "not_counted",
+    "dedupe_key"}``.
+
+    .. seealso:: docs/airflow.md
+
+    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
+    :param hudi_conn_id: connection of type ``hudi``. (templated)
+    :param storage_conn_id: connection with credentials of the object store. (templated)
+    :param every_n_commits: as many must have completed, 1 or more. (templated)
+    :param operations: only writes of these, such as ``upsert``; left out: all that change rows. (templated)
+    :param if_missing: what a table that does not exist means: ``wait`` for it, or ``fail``.
+    :param deferrable: wait in the triggerer, without a worker slot.
+    """
+
+    template_fields: Sequence[str] = (*HudiTableSensor.template_fields, "every_n_commits", "operations")
+
+    def __init__(
+        self, *, every_n_commits: int | str, operations: str | Sequence[str] = (), **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.every_n_commits = every_n_commits
+        self.operations = operations
+        self._filled_in_later = names_filled_in_later(self, self.template_fields)
+        try:
+            if not is_filled_in_later(every_n_commits):
+                self._every()
+            if not is_filled_in_later(operations):
+                write_operations(names_of(operations))
+        except InvalidRequestError as error:
+            raise ValueError(f"{self.task_id}: {error}") from error
+
+    def asked(self, context: "Context") -> _Asked:
+        refuse_emptied(self, self._filled_in_later)
+        operations = names_of(self.operations)
+        write_operations(operations)
+        return _Asked(every=self._every(), operations=operations)
+
+    def _every(self) -> int:
+        every = whole_number_of("every_n_commits", self.every_n_commits)
+        if every < 1:
+            raise InvalidRequestError(f"every_n_commits={every} must be at least 1.")
+        return every
+
+    def look(self, hook: HudiHook, asked: _Asked) -> PokeReturnValue:
+        count = count_once(hook, asked.operations, fails_if_missing=self.if_missing == "fail")
+        if count is None:
+            return self.no_table(hook)
+        answer = commit_payload(count, asked.every)
+        self.log.info("%s: %s", hook.storage.uri, self.describe(answer))
+        return PokeReturnValue(is_done=count.count >= asked.every, xcom_value=answer)
+
+    def make_trigger(self, asked: _Asked) -> HudiCommitCountTrigger:
+        return HudiCommitCountTrigger(
+            every_n_commits=asked.every, operations=asked.operations, **self.common_arguments()
+        )
+
+    def describe(self, answer: dict[str, Any]) -> str:
+        since = (
+            f"since clustering {answer['since']} ({answer['since_state']})"
+            if answer["since"]
+            else "on the active timeline, which has no clustering"
+        )
+        return f"{answer['count']} of {answer['every']} commits {since}"

@@ -1,0 +1,155 @@
+"""What the sensors of tables have in common: looking once or deferring, and what an error means."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Literal
+
+from airflow.providers.common.compat.sdk import (
+    AirflowException,
+    AirflowSkipException,
+    BaseSensorOperator,
+    PokeReturnValue,
+    conf,
+)
+
+from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
+from airflow_hudi_provider.hooks.hudi import HudiHook
+from airflow_hudi_provider.triggers.table import HudiTableTrigger
+from hudi_table_services.errors import (
+    CorruptTableError,
+    HudiTableServiceError,
+    InvalidRequestError,
+    StorageError,
+    TableNotFoundError,
+    UnsupportedTableError,
+)
+
+if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import Context
+
+_SHORTEST_RESCHEDULE_S = 30
+_PERMANENT = (CorruptTableError, InvalidRequestError, TableNotFoundError, UnsupportedTableError)
+
+
+class HudiTableSensor(BaseSensorOperator):
+    """Base of the sensors; see `HudiInstantSensor` for the parameters."""
+
+    template_fields: Sequence[str] = ("base_path", "hudi_conn_id", "storage_conn_id")
+    ui_color = "#d5eef7"
+
+    def __init__(
+        self,
+        *,
+        base_path: str | None = None,
+        hudi_conn_id: str | None = None,
+        storage_conn_id: str | None = None,
+        if_missing: Literal["wait", "fail"] = "wait",
+        deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        if base_path is None and hudi_conn_id is None:
+            raise ValueError(f"{self.task_id}: give base_path or hudi_conn_id.")
+        if if_missing not in ("wait", "fail"):
+            raise ValueError(f"{self.task_id}: if_missing={if_missing!r} must be 'wait' or 'fail'.")
+        self.base_path = base_path
+        self.hudi_conn_id = hudi_conn_id
+        self.storage_conn_id = storage_conn_id
+        self.if_missing = if_missing
+        self.deferrable = deferrable
+
+    @abstractmethod
+    def asked(self, context: "Context") -> Any:
+        """What is waited for, from the rendered arguments and the run.
+
+        Raises:
+            HudiTaskRefusedError: an argument has no possible value.
+            InvalidRequestError: so does this.
+        """
+
+    @abstractmethod
+    def look(self, hook: HudiHook, asked: Any) -> PokeReturnValue:
+        """One look at the table. Raises HudiTableServiceError."""
+
+    @abstractmethod
+    def make_trigger(self, asked: Any) -> HudiTableTrigger:
+        """What looks on in the triggerer."""
+
+    @abstractmethod
+    def describe(self, answer: dict[str, Any]) -> str:
+        """The answer of the trigger in a line of the log."""
+
+    def common_arguments(self) -> dict[str, Any]:
+        """Those of every trigger."""
+        return {
+            "base_path": self.base_path,
+            "hudi_conn_id": self.hudi_conn_id,
+            "storage_conn_id": self.storage_conn_id,
+            "fails_if_missing": self.if_missing == "fail",
+            "poke_interval": self.poke_interval,
+        }
+
+    def execute(self, context: "Context") -> Any:
+        if self.mode == "reschedule" and self.poke_interval < _SHORTEST_RESCHEDULE_S:
+            self.log.warning(
+                "poke_interval=%g in mode reschedule: Airflow may take a task that comes back so soon for failed. "
+                "Use 60 or more, or deferrable=True.",
+                self.poke_interval,
+            )
+        if not self.deferrable:
+            return super().execute(context)
+        try:
+            asked = self._asked(context)
+            found = self._look(asked)
+        except AirflowException as error:
+            # Airflow itself looks at these only once a sensor is deferred.
+            if self.soft_fail or self.never_fail:
+                raise AirflowSkipException(str(error)) from error
+            raise
+        if found.is_done:
+            return found.xcom_value
+        self.defer(
+            trigger=self.make_trigger(asked),
+            method_name="execute_complete",
+            timeout=timedelta(seconds=self.timeout),
+        )
+
+    def execute_complete(self, context: "Context", event: dict[str, Any] | None = None) -> Any:
+        """Called with the trigger's event."""
+        if event is None or not ("error" in event or "answer" in event):
+            raise HudiTaskError(f"The trigger ended with an unknown event: {event!r}.")
+        if "error" in event:
+            raise HudiTaskRefusedError(str(event["error"]))
+        answer = event["answer"]
+        self.log.info("%s", self.describe(answer))
+        return answer
+
+    def poke(self, context: "Context") -> PokeReturnValue:
+        """One look; what is asked comes from the run, never from this object, which may be another one each time."""
+        return self._look(self._asked(context))
+
+    def _asked(self, context: "Context") -> Any:
+        try:
+            return self.asked(context)
+        except InvalidRequestError as error:
+            raise HudiTaskRefusedError(f"{error.kind}: {error}") from error
+
+    def _look(self, asked: Any) -> PokeReturnValue:
+        hook = HudiHook(self.base_path, hudi_conn_id=self.hudi_conn_id, storage_conn_id=self.storage_conn_id)
+        try:
+            return self.look(hook, asked)
+        except _PERMANENT as error:
+            raise HudiTaskRefusedError(f"{error.kind}: {error}") from error
+        except StorageError as error:
+            if not error.retryable:
+                raise HudiTaskRefusedError(f"{error.kind}: {error}") from error
+            self.log.warning("The timeline was not read, looking again later: %s", error)
+            return PokeReturnValue(is_done=False)
+        except HudiTableServiceError as error:
+            raise HudiTaskError(f"{error.kind}: {error}") from error
+
+    def no_table(self, hook: HudiHook) -> PokeReturnValue:
+        """What a look gives while there is no table and none is asked for."""
+        self.log.info("There is no table at %s yet.", hook.storage.uri)
+        return PokeReturnValue(is_done=False)

@@ -1,0 +1,44 @@
+"""Count a table's commits from the triggerer."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from airflow_hudi_provider.commit_payload import commit_payload
+from airflow_hudi_provider.hooks.hudi import HudiHook
+from airflow_hudi_provider.triggers.table import HudiTableTrigger
+from hudi_table_services.errors import TableNotFoundError
+from hudi_table_services.model.clustering import CommitCount
+
+
+class HudiCommitCountTrigger(HudiTableTrigger):
+    """Fires once when enough commits have completed since the last clustering; see `HudiTableTrigger`.
+
+    Its answer is that of `commit_payload`.
+
+    :param every_n_commits: as many must have completed.
+    :param operations: of these only; empty: all that change rows.
+    """
+
+    def __init__(self, *, every_n_commits: int, operations: Sequence[str] = (), **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.every_n_commits = every_n_commits
+        self.operations = list(operations)
+
+    def asked(self) -> dict[str, Any]:
+        return {"every_n_commits": self.every_n_commits, "operations": self.operations}
+
+    def look(self, hook: HudiHook) -> dict[str, Any] | None:
+        count = count_once(hook, self.operations, fails_if_missing=self.fails_if_missing)
+        if count is None or count.count < self.every_n_commits:
+            return None
+        return commit_payload(count, self.every_n_commits)
+
+
+def count_once(hook: HudiHook, operations: Sequence[str], *, fails_if_missing: bool) -> CommitCount | None:
+    """What the timeline says now; None: there is no table yet, and that is no error."""
+    try:
+        return hook.commit_count(operations)
+    except TableNotFoundError:
+        if fails_if_missing:
+            raise
+        return None

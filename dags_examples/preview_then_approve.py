@@ -1,0 +1,49 @@
+"""How does a person look at the plan before anything is rewritten?
+
+The first task plans and writes nothing. The second shows the plan in the UI (Required actions) and waits for an answer;
+without one it is a no after a day. What is then planned is what the table needs at that time: where others have
+written meanwhile it may differ from the picture.
+
+Airflow 3.1 knows this operator too; there give execution_timeout in place of response_timeout.
+"""
+
+import os
+from datetime import timedelta
+
+from airflow.providers.standard.operators.hitl import ApprovalOperator
+from airflow.sdk import DAG, Param
+
+from airflow_hudi_provider.operators.clustering import ClusteringOperator, ScheduleClusteringOperator
+
+FOLDER = os.environ.get("HUDI_EXAMPLES_FOLDER", "/tmp/hudi_examples")  # noqa: S108 - an example's default
+TABLE = f"{FOLDER}/flights"
+
+PLAN = {
+    "base_path": TABLE,
+    "sort_columns": "{{ params.sort_columns }}",
+    "layout": "{{ params.layout }}",
+}
+
+with DAG(
+    "preview_then_approve",
+    description=__doc__,
+    schedule=None,
+    params={
+        "sort_columns": Param("carrier,dest", type="string", minLength=1, title="Sort columns"),
+        "layout": Param("zorder", enum=["linear", "zorder", "hilbert"], title="Layout"),
+    },
+    tags=["hudi", "example"],
+):
+    preview = ScheduleClusteringOperator(task_id="preview", preview=True, on_nothing="skip", **PLAN)
+
+    approve = ApprovalOperator(
+        task_id="approve",
+        subject=f"Cluster {TABLE}?",
+        body="```\n{{ ti.xcom_pull(task_ids='preview')['picture'] }}\n```",
+        defaults="Reject",
+        response_timeout=timedelta(days=1),
+    )
+
+    cluster = ClusteringOperator(task_id="cluster", conf={"spark.ui.enabled": "false"}, **PLAN)
+
+    preview >> approve >> cluster

@@ -1,0 +1,152 @@
+"""Let a write into file groups that wait for their clustering, so that neither of the two is lost.
+
+A plan that nobody executes gives those file groups up: it is replaced by a plan of the others. A plan under execution
+is waited for; the rows are placed anew afterwards, in the files that the clustering wrote. Plans are never changed in
+place, since another job may hold the old one, and real Hudi carries out what it reads.
+"""
+
+import logging
+import time
+from collections.abc import Collection
+from dataclasses import replace
+
+from hudi_table_services.errors import PendingPlanError
+from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
+from hudi_table_services.jobs.cancel_clustering import drop_plan
+from hudi_table_services.jobs.clustering_history import (
+    PREDECESSOR_KEY,
+    Clustering,
+    ClusteringHistory,
+)
+from hudi_table_services.jobs.table_access import TableAccess
+from hudi_table_services.model.clustering import UpdatesStrategy
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import InstantState
+from hudi_table_services.model.write_options import PendingClusteringOptions
+from hudi_table_services.storage.heartbeat import has_heartbeat, is_heartbeat_alive
+from hudi_table_services.storage.lock import TableLock
+
+_LOG = logging.getLogger(__name__)
+_POLL_SECONDS = 1.0
+
+
+def make_room(
+    table: TableAccess,
+    file_groups: Collection[FileGroupId],
+    options: PendingClusteringOptions,
+    lock: TableLock,
+) -> tuple[str, ...]:
+    """Free file groups from pending clusterings, as the options say.
+
+    Args:
+        file_groups: those that the write changes or replaces.
+
+    Returns:
+        Requested times of the plans that gave way or were completed meanwhile; if there are any, the table has to be
+        loaded and the rows placed anew.
+
+    Raises:
+        PendingPlanError: a plan does not give way, or its execution did not end in time.
+    """
+    gone: list[str] = []
+    deadline = time.monotonic() + options.wait_seconds
+    while True:
+        with lock:
+            hit = _hit(table, file_groups)
+            running = [plan for plan in hit if _is_running(table, plan, options)]
+            if hit and (options.strategy is UpdatesStrategy.REJECT or _is_rejected(options)):
+                raise _rejected(hit[0], options)
+            for plan in hit:
+                if options.strategy is UpdatesStrategy.ALLOW:
+                    _LOG.warning("Rolling clustering %s back, whose files this write changes.", _time(plan))
+                    drop_plan(table, plan)
+                elif plan not in running:
+                    _give_way(table, plan, file_groups)
+                if _time(plan) not in gone:
+                    gone.append(_time(plan))
+        if options.strategy is UpdatesStrategy.ALLOW or not running:
+            return tuple(gone)
+        if time.monotonic() >= deadline:
+            raise PendingPlanError(
+                f"Clustering {_time(running[0])}, which rewrites file groups of this write, did not end within "
+                f"{options.wait_seconds} s (hoodie.airflow.clustering.wait.seconds).",
+                hint="Nothing was committed; run the request again when it has ended.",
+            )
+        _LOG.info("Waiting for clustering %s, which rewrites file groups of this write.", _time(running[0]))
+        _wait_for(table, running[0], deadline)
+
+
+def _hit(table: TableAccess, file_groups: Collection[FileGroupId]) -> list[Clustering]:
+    timeline = table.load_timeline()
+    if not timeline.pending:
+        return []
+    wanted = frozenset(file_groups)
+    pending = ClusteringHistory.load(table.timeline_store, timeline).pending
+    return [plan for plan in pending if not plan.file_groups.isdisjoint(wanted)]
+
+
+def _time(plan: Clustering) -> str:
+    return plan.instant.requested_time
+
+
+def _is_rejected(options: PendingClusteringOptions) -> bool:
+    """Hudi's conflict check lets the plan win unless it is told to roll plans back."""
+    return options.strategy is UpdatesStrategy.ALLOW and not options.rolls_back
+
+
+def _rejected(plan: Clustering, options: PendingClusteringOptions) -> PendingPlanError:
+    return PendingPlanError(
+        f"This write changes file groups under the pending clustering {_time(plan)}, and "
+        f"hoodie.clustering.updates.strategy={options.strategy.value} rejects it.",
+        hint="Execute or cancel that clustering first, or leave the option out.",
+    )
+
+
+def _is_running(table: TableAccess, plan: Clustering, options: PendingClusteringOptions) -> bool:
+    """Whether somebody executes the plan. Hudi's own executions have no heartbeat: their age must do."""
+    if plan.instant.state is not InstantState.INFLIGHT:
+        return False
+    if has_heartbeat(table.storage, _time(plan)):
+        return is_heartbeat_alive(table.storage, _time(plan), table.clock)
+    begun_ms = table.storage.modified_ms(table.timeline_store.path_of(plan.instant))
+    age_ms = int(table.clock.now().timestamp() * 1000) - begun_ms
+    return age_ms <= options.expires_after_minutes * 60_000
+
+
+def _give_way(table: TableAccess, plan: Clustering, file_groups: Collection[FileGroupId]) -> None:
+    """Replace the plan by one without the groups that hold one of the file groups.
+
+    The old plan goes first: were there two for a moment, and a crash then, real Hudi would carry both out.
+    """
+    wanted = frozenset(file_groups)
+    kept = tuple(
+        group
+        for group in plan.plan.groups
+        if wanted.isdisjoint(FileGroupId(s.partition_path, s.file_id) for s in group.slices)
+    )
+    drop_plan(table, plan)
+    if not kept:
+        _LOG.warning("Clustering %s gave way to this write.", _time(plan))
+        return
+    extra = {**plan.extra_metadata, PREDECESSOR_KEY: _time(plan)}
+    content = encode_requested_replace(replace(plan.plan, groups=kept), extra)
+    action = plan.instant.action
+    instant = table.timeline_store.request(action, content)
+    _LOG.warning(
+        "Clustering %s gave way to this write; %s takes its place with %d of its %d groups.",
+        _time(plan),
+        instant.requested_time,
+        len(kept),
+        len(plan.plan.groups),
+    )
+
+
+def _wait_for(table: TableAccess, plan: Clustering, deadline: float) -> None:
+    """Until the plan is not inflight any more, or the time is over."""
+    while time.monotonic() < deadline:
+        time.sleep(_POLL_SECONDS)
+        found = [i for i in table.load_timeline() if i.identity == plan.instant.identity]
+        if not found or found[0].state is not InstantState.INFLIGHT:
+            return
+        if not is_heartbeat_alive(table.storage, _time(plan), table.clock):
+            return  # looked at more closely under the lock

@@ -1,0 +1,293 @@
+"""Writes before, during and after the execution of a plan: neither the rows nor the clustering get lost."""
+
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from writing import Row, TableUnderTest
+
+from fixed_clock import FixedClock
+from hudi_table_services.contract.job_result import JobResult, Outcome
+from hudi_table_services.errors import (
+    ExecutionFailedError,
+    HudiTableServiceError,
+    InstantHeldError,
+    InstantVanishedError,
+    PendingPlanError,
+)
+from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.heartbeat import Heartbeat
+from hudi_table_services.storage.local import LocalStorage
+
+BATCHES = 3
+STRATEGY = "hoodie.clustering.updates.strategy"
+
+
+@pytest.fixture(scope="module", params=["6", "9"])
+def small_files(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> TableUnderTest:
+    options = {"hoodie__write__table__version": request.param, "hoodie__parquet__small__file__limit": "0"}
+    table = TableUnderTest(spark, tmp_path_factory.mktemp("clustering") / "t", **options)
+    for number in range(BATCHES):
+        table.write([(f"{p}{number}", 1, p, 1.0) for p in "ab"], "insert")
+    return table
+
+
+@pytest.fixture
+def table(small_files: TableUnderTest, tmp_path: Path) -> TableUnderTest:
+    return small_files.copied_to(tmp_path / "t")
+
+
+def updated(table: TableUnderTest, *changes: Row) -> list[Row]:
+    """What the table must hold after an upsert of these rows."""
+    return sorted({**{row[0]: row for row in table.rows()}, **{row[0]: row for row in changes}}.values())
+
+
+def files_by_partition(table: TableUnderTest) -> dict[str, int]:
+    return {path: len(files) for path, files in table.live_files().items()}
+
+
+class HeldUp:
+    """An execution that has written its files and waits before it completes."""
+
+    def __init__(self, table: TableUnderTest) -> None:
+        self.has_written, self.may_commit = threading.Event(), threading.Event()
+        has_written, may_commit, base_path = self.has_written, self.may_commit, table.base_path
+
+        class Waiting(LocalStorage):
+            def create(self, path: str, data: bytes) -> None:
+                # The second lock is the one under which the clustering is checked and completed.
+                if path == ".hoodie/lock" and any((base_path / ".hoodie" / ".temp").rglob("*.marker.*")):
+                    has_written.set()
+                    may_commit.wait(60)
+                super().create(path, data)
+
+            def __reduce__(self) -> tuple[object, ...]:
+                return (LocalStorage, (self.root,))
+
+        self._pool = ThreadPoolExecutor(1)
+        self.result: Future[JobResult] = self._pool.submit(table.execute, storage=Waiting(str(base_path)))
+
+    def __enter__(self) -> "HeldUp":
+        assert self.has_written.wait(60), self.result.exception(0)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.may_commit.set()
+        self._pool.shutdown()
+
+
+def hidden_plan(table: TableUnderTest) -> dict[Path, bytes]:
+    """Take the pending plan off the timeline for a moment, as if a writer had not seen it."""
+    found = {
+        path: path.read_bytes()
+        for path in (table.base_path / ".hoodie").rglob("*")
+        if path.is_file() and path.name.endswith((".requested", ".inflight")) and is_clustering(path)
+    }
+    for path in found:
+        path.unlink()
+    return found
+
+
+def is_clustering(path: Path) -> bool:
+    time = path.name.split(".")[0]
+    completed = any(p.name.split(".")[0].split("_")[0] == time for p in path.parent.glob("*commit"))
+    return not completed and "commit.requested" not in path.name.replace("replacecommit", "")
+
+
+def put_back(files: dict[Path, bytes]) -> None:
+    for path, content in files.items():
+        path.write_bytes(content)
+
+
+def test_a_plan_gives_the_file_groups_up_that_a_write_changes(table: TableUnderTest) -> None:
+    plan = table.schedule().instant_time or ""
+    change = ("a1", 2, "a", 2.0)
+    expected = updated(table, change)
+    assert table.write([change]).rows.updated == 1
+    assert table.rows() == expected
+    executed = table.execute(plan)
+    assert executed.outcome is Outcome.COMPLETED
+    assert executed.instant_time != plan, "another plan took its place"
+    assert table.rows() == expected
+    assert files_by_partition(table) == {"a": BATCHES, "b": 1}
+    assert table.leftovers() == set()
+
+
+def test_a_plan_all_of_whose_groups_are_changed_goes_and_says_to_whom(table: TableUnderTest) -> None:
+    plan = table.schedule().instant_time or ""
+    written = table.write([("a1", 2, "a", 2.0), ("b1", 2, "b", 2.0)])
+    executed = table.execute(plan)
+    assert executed.outcome is Outcome.NOTHING_TO_DO
+    assert executed.reason == f"clustering {plan} gave way to the write {written.instant_time}"
+
+
+@pytest.mark.parametrize(
+    ("operation", "rows", "options"),
+    [
+        ("insert_overwrite", [("new", 9, "a", 9.0)], {}),
+        ("insert_overwrite_table", [("new", 9, "a", 9.0)], {}),
+        ("delete", [("a1", 9, "a", 9.0)], {}),
+    ],
+)
+def test_so_it_does_for_every_operation_that_replaces(
+    table: TableUnderTest, operation: str, rows: list[Row], options: dict[str, str]
+) -> None:
+    table.schedule()
+    result = table.write(rows, operation, options=options)
+    assert result.outcome is Outcome.COMPLETED
+    after = table.rows()
+    table.execute()
+    assert table.rows() == after
+    assert table.leftovers() == set()
+
+
+def test_inserts_leave_a_plan_alone(table: TableUnderTest) -> None:
+    plan = table.schedule().instant_time or ""
+    table.write([("new", 1, "a", 1.0)], "insert")
+    expected = table.rows()
+    assert table.execute(plan).instant_time == plan
+    assert table.rows() == expected
+    assert files_by_partition(table) == {"a": 2, "b": 1}
+
+
+def test_a_write_waits_for_a_plan_under_execution_and_lands_in_its_files(table: TableUnderTest) -> None:
+    table.schedule()
+    change = ("a1", 2, "a", 2.0)
+    expected = updated(table, change)
+    with ThreadPoolExecutor(1) as pool:
+        with HeldUp(table) as execution:
+            write = pool.submit(table.write, [change])
+            with pytest.raises(TimeoutError):
+                write.result(3)
+        assert execution.result.result().outcome is Outcome.COMPLETED
+        assert write.result(60).rows.updated == 1
+    assert table.rows() == expected
+    assert files_by_partition(table) == {"a": 1, "b": 1}
+    assert table.leftovers() == set()
+
+
+def test_a_write_does_not_wait_for_ever(table: TableUnderTest) -> None:
+    table.schedule()
+    with HeldUp(table), pytest.raises(PendingPlanError, match="did not end within 1 s"):
+        table.write([("a1", 2, "a", 2.0)], options={"hoodie.airflow.clustering.wait.seconds": "1"})
+    assert files_by_partition(table) == {"a": 1, "b": 1}
+
+
+def test_reject_fails_the_write_and_changes_nothing(table: TableUnderTest) -> None:
+    plan = table.schedule().instant_time
+    files = table.files()
+    hudis = "org.apache.hudi.client.clustering.update.strategy.SparkRejectUpdateStrategy"
+    with pytest.raises(
+        PendingPlanError, match=f"pending clustering {plan}.*SparkRejectUpdateStrategy rejects it"
+    ):
+        table.write([("a1", 2, "a", 2.0)], options={STRATEGY: hudis})
+    with pytest.raises(PendingPlanError, match="SparkAllowUpdateStrategy rejects it"):
+        table.write([("a1", 2, "a", 2.0)], options={STRATEGY: "SparkAllowUpdateStrategy"})
+    assert table.files() == files
+
+
+def test_allow_rolls_the_plan_back_even_under_execution(table: TableUnderTest) -> None:
+    table.schedule()
+    change = ("a1", 2, "a", 2.0)
+    expected = updated(table, change)
+    options = {
+        STRATEGY: "SparkAllowUpdateStrategy",
+        "hoodie.clustering.rollback.pending.replacecommit.on.conflict": "true",
+    }
+    with HeldUp(table) as execution:
+        table.write([change], options=options)
+    assert isinstance(execution.result.exception(), InstantVanishedError)
+    assert table.rows() == expected
+    assert files_by_partition(table) == {"a": BATCHES, "b": BATCHES}
+    assert table.leftovers() == set()
+
+
+def test_groups_that_a_writer_changed_behind_our_back_are_given_up(table: TableUnderTest) -> None:
+    table.schedule()
+    change = ("a1", 2, "a", 2.0)
+    expected = updated(table, change)
+    with HeldUp(table) as execution:
+        plan = hidden_plan(table)
+        table.write([change], options={"hoodie.cleaner.policy.failed.writes": "NEVER"})
+        put_back(plan)
+    result = execution.result.result()
+    assert result.clustering is not None
+    assert [p.groups_given_up for p in result.clustering.plans] == [1]
+    assert table.rows() == expected
+    assert files_by_partition(table) == {"a": BATCHES, "b": 1}
+    assert table.leftovers() == set()
+
+
+def test_two_executions_of_one_plan_do_it_once(table: TableUnderTest) -> None:
+    plan = table.schedule().instant_time or ""
+    expected = table.rows()
+    with HeldUp(table) as first, ThreadPoolExecutor(1) as pool:
+        with pytest.raises(InstantHeldError, match="its heartbeat is alive"):
+            table.execute(plan)
+        second = pool.submit(table.execute, plan, when_held="wait")
+        with pytest.raises(TimeoutError):
+            second.result(3)
+        first.may_commit.set()
+        assert second.result(60).reused
+    assert not first.result.result().reused
+    assert table.rows() == expected
+    assert table.leftovers() == set()
+
+
+def later() -> FixedClock:
+    """When the lock and the heartbeat of a dead job have expired."""
+    return FixedClock(SystemClock().now() + timedelta(minutes=10), step=timedelta(milliseconds=1))
+
+
+def test_a_plan_is_taken_over_from_an_execution_that_died(table: TableUnderTest) -> None:
+    plan = table.schedule().instant_time or ""
+    expected = table.rows()
+    with HeldUp(table) as dead:
+        storage = LocalStorage(str(table.base_path))
+        Heartbeat(storage, plan, owner="another attempt")._storage.write(
+            f".hoodie/.heartbeat/{plan}", b"another"
+        )
+        taken = table.execute(plan, clock=later())
+        assert taken.outcome is Outcome.COMPLETED
+    assert dead.result.exception() is None, "it finds the commit of the other one"
+    assert dead.result.result().reused
+    assert table.rows() == expected
+    assert table.leftovers() == set()
+
+
+def test_what_a_failed_execution_wrote_is_removed_and_the_plan_waits_again(
+    table: TableUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = table.schedule().instant_time or ""
+    expected = table.rows()
+    doomed = next(iter(table.live_files()["b"]))
+    content = doomed.read_bytes()
+    doomed.write_bytes(content[:-8] + b"no footer")
+    with pytest.raises(HudiTableServiceError) as failure:
+        table.execute(plan)
+    assert isinstance(failure.value, ExecutionFailedError)
+    assert table.leftovers() == set()
+    doomed.write_bytes(content)
+    assert table.execute(plan).instant_time == plan
+    assert table.rows() == expected
+
+
+def test_a_plan_leaves_file_groups_alone_that_a_running_write_changes(
+    spark: SparkSession, table: TableUnderTest
+) -> None:
+    import test_two_writers
+
+    with test_two_writers.HeldUp(table, [("a1", 2, "a", 2.0)], "writer") as writer:
+        scheduled = table.schedule()
+        assert scheduled.clustering is not None
+        skipped = [text for text in scheduled.clustering.skipped if "of the write" in text]
+        assert skipped
+    assert writer.result.result().rows.updated == 1
+    expected = table.rows()
+    table.execute()
+    assert table.rows() == expected
