@@ -18,7 +18,7 @@ from bench.measuring import MeasuredProcessError, Measurement, measure
 from bench.protocol import Job
 from bench.report import report, result_line
 from bench.results import Ratio, Result, ratios, read_results, write_results
-from bench.scenarios import FIRST_INSERT, SCENARIOS, Scenario, System
+from bench.scenarios import FIRST_INSERT, SCENARIOS, WARM_UP, WARM_UP_CLUSTERING, Scenario, System
 from bench.tables import TableState, inspect_table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -99,6 +99,7 @@ def _measure_repeatedly(bench: Bench, scenario: Scenario, system: System) -> Res
         file_count=state.file_count,
         storage_bytes=state.storage_bytes,
         correct=all(state.content == expected for _, state in runs),
+        rows_read=state.rows_read,
     )
 
 
@@ -111,8 +112,11 @@ def _measure_once(bench: Bench, scenario: Scenario, system: System) -> tuple[Mea
             print(f"  (making the base table of {system.value} first)", flush=True)
             _measure_once(bench, FIRST_INSERT, system)
         shutil.copytree(bench.base_table(system), table)
+    if scenario.clustering is not None:
+        shutil.copytree(_small_files(bench, scenario), table)
     measurement = _run_process(bench, scenario, system, table)
-    state = inspect_table(system, table, bench.inputs.columns)
+    sorted_by = scenario.clustering.columns if scenario.clustering is not None else ()
+    state = inspect_table(system, table, bench.inputs.columns, sorted_by)
     if scenario is FIRST_INSERT:
         shutil.rmtree(bench.base_table(system), ignore_errors=True)
         bench.base_table(system).parent.mkdir(parents=True, exist_ok=True)
@@ -122,10 +126,35 @@ def _measure_once(bench: Bench, scenario: Scenario, system: System) -> tuple[Mea
     return measurement, state
 
 
-def _run_process(bench: Bench, scenario: Scenario, system: System, table: Path) -> Measurement:
+def _small_files(bench: Bench, scenario: Scenario) -> Path:
+    """The table that a clustering starts from, made by real Hudi; both systems get a copy of it."""
+    assert scenario.clustering is not None
+    (rows,) = scenario.inputs
+    table = bench.work / "small-files" / f"{rows}-{scenario.clustering.tasks}"
+    if not table.exists():
+        print(f"  (making {scenario.clustering.tasks} small files in each partition first)", flush=True)
+        table.parent.mkdir(parents=True, exist_ok=True)
+        _run_process(bench, scenario, System.HUDI, table, prepares=True)
+    return table
+
+
+def _warm_up_table(bench: Bench) -> Path:
+    """A small table in small files."""
+    table = bench.work / "small-files" / WARM_UP
+    if not table.exists():
+        table.parent.mkdir(parents=True, exist_ok=True)
+        _run_process(bench, WARM_UP_CLUSTERING, System.HUDI, table, prepares=True)
+    return table
+
+
+def _run_process(
+    bench: Bench, scenario: Scenario, system: System, table: Path, *, prepares: bool = False
+) -> Measurement:
     scratch = bench.work / "scratch"
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
+    if scenario.clustering is not None and not prepares:
+        shutil.copytree(_warm_up_table(bench), scratch / "warm_up_table")
     job = Job(
         system=system.value,
         scenario=scenario.name,
@@ -134,6 +163,7 @@ def _run_process(bench: Bench, scenario: Scenario, system: System, table: Path) 
         scratch=scratch,
         cores=bench.cores,
         driver_memory=bench.driver_memory,
+        prepares=prepares,
     )
     try:
         return measure(job, PYTHON_PATH, bench.work / f"{system.value}-{scenario.name}.log")

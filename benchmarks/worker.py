@@ -5,7 +5,11 @@ Started by ``run.py``; its argument is a ``Job`` as JSON.
 
 import sys
 import time
+from dataclasses import replace
 
+from pyspark.sql import SparkSession
+
+from bench.clustering import cluster, scatter
 from bench.protocol import BEGIN, END, Event, Job
 from bench.scenarios import Operation, Scenario, System, scenario_named
 from bench.sessions import SessionOptions, open_session
@@ -20,14 +24,42 @@ def main(job: Job) -> None:
         cores=job.cores, driver_memory=job.driver_memory, local_folder=job.scratch / "spark"
     )
     spark = open_session(system, options)
+    if scenario.clustering is not None:
+        _cluster(system, spark, job, scenario)
+    else:
+        _write(system, spark, job, scenario)
+    spark.stop()
+
+
+def _cluster(system: System, spark: SparkSession, job: Job, scenario: Scenario) -> None:
+    """Warm up on a copy of the table, of which only one small partition is clustered, then take the whole."""
+    clustering = scenario.clustering
+    assert clustering is not None
+    if job.prepares:
+        Event(kind=BEGIN).send()
+        scatter(spark, job.inputs / scenario.inputs[0], job.table, clustering.tasks)
+        Event(kind=END).send()
+        return
+    cluster(system, spark, job.scratch / "warm_up_table", replace(clustering, schedules_only=False))
+    _collect_garbage(spark)
+    Event(kind=BEGIN).send()
+    seconds = cluster(system, spark, job.table, clustering)
+    Event(kind=END, seconds=seconds, write_seconds=(seconds,)).send()
+
+
+def _write(system: System, spark: SparkSession, job: Job, scenario: Scenario) -> None:
     writer = open_writer(system, spark)
     _warm_up(writer, job, scenario)
-    if (jvm := spark.sparkContext._jvm) is not None:
-        jvm.System.gc()  # the warm-up's garbage is not the scenario's memory
+    _collect_garbage(spark)
     Event(kind=BEGIN).send()
     seconds = tuple(_timed_write(writer, job, scenario, name) for name in scenario.inputs)
     Event(kind=END, seconds=sum(seconds), write_seconds=seconds).send()
-    spark.stop()
+
+
+def _collect_garbage(spark: SparkSession) -> None:
+    """The warm-up's garbage is not the scenario's memory."""
+    if (jvm := spark.sparkContext._jvm) is not None:
+        jvm.System.gc()
 
 
 def _warm_up(writer: Writer, job: Job, scenario: Scenario) -> None:

@@ -17,6 +17,8 @@ from bench.scenarios import (
     BATCH_ROWS,
     FILE_NUMBER,
     LINEITEM,
+    MILLION,
+    MILLION_ROWS,
     SHIP_YEAR,
     SMALL_FILE_COUNT,
     SMALL_FILE_ROWS,
@@ -25,7 +27,7 @@ from bench.scenarios import (
     batch_name,
 )
 
-LAYOUT = 1  # raise when inputs change, so that those on disk are made again
+LAYOUT = 2  # raise when inputs change, so that those on disk are made again
 _FILES_OF_LARGE_INPUTS = 4
 _ROW_GROUP_ROWS = 250_000
 _NEW_KEY_OFFSET = 1_000_000_000_000
@@ -118,6 +120,7 @@ def _make_inputs(folder: Path, lineitem: pa.Table) -> Inputs:
         keep(batch_name(number), rows(number * batch_rows, (number + 1) * batch_rows))
     keep("warm_up", rows(0, 20_000))
     keep(SMALL_FILES, _numbered(lineitem))
+    keep(MILLION, lineitem.slice(0, min(MILLION_ROWS, total)))
     return Inputs(folder=folder, columns=columns, by_name=made)
 
 

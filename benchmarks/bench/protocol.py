@@ -41,6 +41,7 @@ class Job:
     Attributes:
         table: folder of the table; holds the base table already where the scenario starts from one.
         scratch: folder for the warm-up table and for shuffle files.
+        prepares: only make the table that a clustering starts from.
     """
 
     system: str
@@ -50,6 +51,7 @@ class Job:
     scratch: Path
     cores: int
     driver_memory: str
+    prepares: bool = False
 
     def to_json(self) -> str:
         return json.dumps({key: str(value) for key, value in asdict(self).items()})
@@ -59,4 +61,5 @@ class Job:
         document = json.loads(text)
         for key in ("inputs", "table", "scratch"):
             document[key] = Path(document[key])
-        return cls(**{**document, "cores": int(document["cores"])})
+        typed = {"cores": int(document["cores"]), "prepares": document["prepares"] == "True"}
+        return cls(**{**document, **typed})

@@ -43,11 +43,11 @@ def _ratio_lines(found: Sequence[Ratio]) -> Iterator[str]:
         yield "No ratios: they need ours and another system in the same scenario."
         return
     titles = {scenario.name: scenario.title for scenario in SCENARIOS}
-    yield f"{'scenario':<44}{'figure':<9}{'against':<14}{'ratio':>8}{'target':>10}"
+    yield f"{'scenario':<44}{'figure':<11}{'against':<14}{'ratio':>8}{'target':>10}"
     yield "-" * 96
     for ratio in found:
         yield (
-            f"{titles[ratio.scenario]:<44}{ratio.what:<9}{_NAMES[ratio.against]:<14}"
+            f"{titles[ratio.scenario]:<44}{ratio.what:<11}{_NAMES[ratio.against]:<14}"
             f"{ratio.value:>7.2f}x{_target(ratio):>10}  {_verdict(ratio)}"
         )
 

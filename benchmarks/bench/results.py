@@ -14,6 +14,7 @@ from bench.scenarios import Operation, Scenario, System
 from bench.sessions import DELTA_PACKAGE, HUDI_PACKAGE
 
 MEMORY_TARGET = 1.0
+ROWS_READ_TARGET = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +23,7 @@ class Result:
 
     Attributes:
         write_seconds: seconds of each write of the repetition nearest to the median.
+        rows_read: rows that a query for one value of a sort column has to read, on the average.
         correct: rows and checksum of the table are what they must be, in every repetition.
     """
 
@@ -34,6 +36,7 @@ class Result:
     file_count: int
     storage_bytes: int
     correct: bool
+    rows_read: float | None = None
 
     @property
     def median_seconds(self) -> float:
@@ -49,8 +52,8 @@ class Ratio:
     """One figure of ours against another system's.
 
     Attributes:
-        what: ``speed`` (theirs over ours, more is better), ``memory`` or ``storage`` (ours over theirs, less is
-            better).
+        what: ``speed`` (theirs over ours, more is better), ``memory``, ``storage`` or ``rows read`` (ours over
+            theirs, less is better).
         target: the value to reach; None: shown without a verdict.
     """
 
@@ -85,6 +88,8 @@ def ratios(scenario: Scenario, results: Sequence[Result]) -> list[Ratio]:
         if system is System.HUDI:
             add("speed", system, other.median_seconds / ours.median_seconds, scenario.speed_target)
             add("memory", system, ours.largest_peak_bytes / other.largest_peak_bytes, MEMORY_TARGET)
+            if ours.rows_read and other.rows_read:
+                add("rows read", system, ours.rows_read / other.rows_read, ROWS_READ_TARGET)
         if scenario.storage_target is not None:
             target = scenario.storage_target if system is System.DELTA else None
             add("storage", system, ours.storage_bytes / other.storage_bytes, target)

@@ -12,6 +12,9 @@ BATCH_COUNT = 20
 BATCH_ROWS = 50_000
 SMALL_FILE_COUNT = 560
 SMALL_FILE_ROWS = 1_800
+MILLION = "million"
+MILLION_ROWS = 1_008_000
+SHIP_YEARS = 7
 
 
 class System(str, Enum):
@@ -30,6 +33,26 @@ class Operation(str, Enum):
     UPSERT = "upsert"
     BULK_INSERT = "bulk_insert"
     PLAIN = "plain"
+    CLUSTER = "cluster"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clustering:
+    """How a table is laid out before, and what is to become of it.
+
+    Attributes:
+        tasks: files in each partition before.
+        columns: sort columns; empty: files are only stitched together.
+        strategy: ``linear``, ``z-order`` or ``hilbert``.
+        target_bytes: bytes of a new file; None: the defaults.
+        schedules_only: the plan is made and not executed.
+    """
+
+    tasks: int
+    columns: tuple[str, ...] = ()
+    strategy: str = "linear"
+    target_bytes: int | None = None
+    schedules_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +65,7 @@ class Scenario:
         on_base: starts from the table that the first insert made, not from nothing.
         speed_target: how many times faster than Hudi we want to be; None: no target.
         storage_target: bytes on storage, ours over Delta's, not above this; None: no target.
+        clustering: operation CLUSTER: what is done with a table that holds the inputs in small files.
     """
 
     name: str
@@ -53,6 +77,7 @@ class Scenario:
     on_base: bool = False
     speed_target: float | None = None
     storage_target: float | None = None
+    clustering: Clustering | None = None
 
 
 def batch_name(number: int) -> str:
@@ -67,6 +92,61 @@ FIRST_INSERT = Scenario(
     inputs=(LINEITEM,),
     speed_target=3.0,
 )
+
+_SMALL = SMALL_FILE_COUNT // SHIP_YEARS
+_LARGE = 400 // SHIP_YEARS
+_CURVE = ("l_partkey", "l_suppkey")
+
+
+def _clustering(name: str, title: str, target: float, rows: str, clustering: Clustering) -> Scenario:
+    return Scenario(
+        name=name,
+        title=title,
+        operation=Operation.CLUSTER,
+        inputs=(rows,),
+        speed_target=target,
+        clustering=clustering,
+    )
+
+
+CLUSTERINGS = (
+    _clustering(
+        "cluster_schedule",
+        "plan for 560 files",
+        5.0,
+        MILLION,
+        Clustering(tasks=_SMALL, schedules_only=True),
+    ),
+    _clustering("cluster_stitch", "560 files stitched", 8.0, MILLION, Clustering(tasks=_SMALL)),
+    _clustering(
+        "cluster_sort", "560 files sorted", 4.0, MILLION, Clustering(tasks=_SMALL, columns=("l_partkey",))
+    ),
+    _clustering(
+        "cluster_zorder",
+        "560 files in z-order",
+        4.0,
+        MILLION,
+        Clustering(tasks=_SMALL, columns=_CURVE, strategy="z-order", target_bytes=1 << 20),
+    ),
+    _clustering(
+        "cluster_hilbert",
+        "560 files along a Hilbert curve",
+        4.0,
+        MILLION,
+        Clustering(tasks=_SMALL, columns=_CURVE, strategy="hilbert", target_bytes=1 << 20),
+    ),
+    _clustering(
+        "cluster_large",
+        "6.0 million rows in 400 files sorted",
+        3.0,
+        LINEITEM,
+        Clustering(tasks=_LARGE, columns=("l_partkey",)),
+    ),
+)
+
+WARM_UP = "warm_up"
+WARM_UP_CLUSTERING = _clustering(WARM_UP, "", 1.0, WARM_UP, Clustering(tasks=4))
+"""Not measured: its table warms the others up."""
 
 SCENARIOS = (
     Scenario(
@@ -125,12 +205,13 @@ SCENARIOS = (
         partition_by=FILE_NUMBER,
         storage_target=1.5,
     ),
+    *CLUSTERINGS,
 )
 
 
 def scenario_named(name: str) -> Scenario:
     """Raises KeyError with the known names when there is no such scenario."""
-    for scenario in SCENARIOS:
+    for scenario in (*SCENARIOS, WARM_UP_CLUSTERING):
         if scenario.name == name:
             return scenario
     raise KeyError(f"No scenario {name!r}; known: {', '.join(s.name for s in SCENARIOS)}.")

@@ -8,6 +8,7 @@ from urllib.parse import unquote
 from hudi import HudiTable
 
 from bench.checksum import Content, content_of_files
+from bench.clustering import rows_read
 from bench.scenarios import System
 
 
@@ -16,6 +17,7 @@ class TableState:
     """A table after a scenario.
 
     Attributes:
+        rows_read: rows that a query for one value of a sort column has to read; None: there are none.
         file_count: files a reader of the newest state opens.
         storage_bytes: everything below the table's folder, old versions and metadata too, less the checksum
             sidecars that only the JVM's local file system makes.
@@ -24,10 +26,17 @@ class TableState:
     content: Content
     file_count: int
     storage_bytes: int
+    rows_read: float | None = None
 
 
-def inspect_table(system: System, table: Path, columns: tuple[str, ...]) -> TableState:
-    """Read the table back with a reader that is none of the writers."""
+def inspect_table(
+    system: System, table: Path, columns: tuple[str, ...], sorted_by: tuple[str, ...] = ()
+) -> TableState:
+    """Read the table back with a reader that is none of the writers.
+
+    Args:
+        sorted_by: columns whose queries are judged by `rows_read`.
+    """
     files = _visible_files(system, table)
     return TableState(
         content=content_of_files(files, columns),
@@ -35,6 +44,7 @@ def inspect_table(system: System, table: Path, columns: tuple[str, ...]) -> Tabl
         storage_bytes=sum(
             path.stat().st_size for path in table.rglob("*") if path.is_file() and path.suffix != ".crc"
         ),
+        rows_read=rows_read(files, sorted_by),
     )
 
 
