@@ -1,7 +1,7 @@
-"""Two weeks of real flights, backfilled in a real Airflow, one upsert a day, into a Hudi table: ``make demo``.
+"""Two weeks of real flights, backfilled in a real Airflow, an upsert a day and a clustering every 4: ``make demo``.
 
 Starts an Airflow of its own, starts a backfill as the UI's dialog does, and judges the table by hudi-rs.
-Exit code 1 when the table does not hold exactly what the source says.
+Exit code 1 when the table does not hold exactly what the source says, or was not clustered as the DAG asks for.
 """
 
 import argparse
@@ -17,12 +17,18 @@ sys.path.insert(0, str(ROOT / "spark_jobs"))
 from airflow_stack.stack import AirflowStack, StackError, interrupt_when_terminated  # noqa: E402 - the engine is found after the line above
 from demo_support import pictures  # noqa: E402
 from demo_support.backfill import DAG_ID, Day, demo_stack, follow_backfill, reprocess_day  # noqa: E402
+from demo_support.clusterings import layout_as_loaded, layout_now, timeline_check  # noqa: E402
 from demo_support.flights import FIRST_DAY, REVISION, load_flights, na_as_null, rows_of  # noqa: E402
 from demo_support.folders import fresh_folder  # noqa: E402
 from demo_support.loading import Sizes  # noqa: E402
 from demo_support.reading import check_days, commit_count, data_files  # noqa: E402
 
-SIZES = Sizes(max_file_bytes=96 << 10, small_file_limit_bytes=84 << 10)
+# Defaults of the DAG's form.
+SIZES = Sizes(max_file_bytes=96 << 10, small_file_limit_bytes=28 << 10)
+EVERY_N_COMMITS = 4
+SORT_COLUMN = "dest"
+MAX_MISSED = 2
+"""Loads that run beside the planning of a clustering began before it: they count neither way."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,9 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         days = _backfill(stack, last)
         ok_repeat = _reprocess(stack, table, last)
     ok_rows = _check_rows(table, last)
+    ok_clustering = _check_clustering(table, options.days)
     _show_files(table, days)
     _show_next_steps(table)
-    ok = ok_rows and ok_repeat and len(days) == options.days
+    ok = ok_rows and ok_repeat and ok_clustering and len(days) == options.days
     print(f"\n{'OK' if ok else 'FAIL'}  in {time.perf_counter() - started:.0f} s")
     return 0 if ok else 1
 
@@ -53,6 +60,8 @@ def _backfill(stack: AirflowStack, last: date) -> list[Day]:
     for day in follow_backfill(stack, FIRST_DAY, last):
         days.append(day)
         print(pictures.day_line(day), flush=True)
+        if day.clustered is not None:
+            print(pictures.clustered_line(day.clustered), flush=True)
     return days
 
 
@@ -82,10 +91,33 @@ def _check_rows(table: Path, last: date) -> bool:
     return ok
 
 
+def _check_clustering(table: Path, day_count: int) -> bool:
+    """Often enough and not more often; the same rows in fewer files, each of them sorted."""
+    timeline = timeline_check(table)
+    loaded, now = layout_as_loaded(table, SORT_COLUMN), layout_now(table, SORT_COLUMN)
+    clustered = now.written_by(timeline.clusterings)
+    least = day_count // (EVERY_N_COMMITS + MAX_MISSED)
+    ok_time = len(timeline.clusterings) >= least and all(
+        EVERY_N_COMMITS <= count <= EVERY_N_COMMITS + MAX_MISSED for count in timeline.commits_before
+    )
+    ok_files = not timeline.clusterings or len(now.files) < len(loaded.files)
+    ok_rows = now.row_count == loaded.row_count
+    ok_order = all(file.is_sorted for file in clustered)
+    print(pictures.heading(f"Clustering after every {EVERY_N_COMMITS} commits, sorted by {SORT_COLUMN}"))
+    print(f"{pictures.timeline_line(timeline, EVERY_N_COMMITS)}: {'OK' if ok_time else 'FAIL'}")
+    print(f"  rows in order inside each of {len(clustered)} clustered files: {'OK' if ok_order else 'FAIL'}")
+    print("\n".join(pictures.layout_lines(loaded, now)))
+    print(f"  fewer files, as many rows: {'OK' if ok_files and ok_rows else 'FAIL'}")
+    return ok_time and ok_files and ok_rows and ok_order
+
+
 def _show_files(table: Path, days: Sequence[Day]) -> None:
     files = data_files(table)
-    print(pictures.heading("Files by partition; a full bar is the maximum file size"))
-    print("\n".join(pictures.file_bars(files, SIZES)))
+    print(pictures.heading("Files by partition; a full bar is what clustering makes of them"))
+    now = layout_now(table, SORT_COLUMN)
+    clustered = now.written_by(timeline_check(table).clusterings)
+    notes = {file.name: f"{SORT_COLUMN} {file.low} … {file.high}" for file in clustered}
+    print("\n".join(pictures.file_bars(files, SIZES, notes)))
     print(pictures.heading("Bytes per row: what the planner reckoned with, against the files"))
     print("\n".join(pictures.record_size_lines([day.result for day in days], files)))
 

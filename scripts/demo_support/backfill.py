@@ -16,7 +16,7 @@ from hudi_table_services.contract.job_result import JobResult
 DAG_ID = "flights_daily"
 ROOT = Path(__file__).resolve().parent.parent.parent
 EXAMPLES = ROOT / "dags_examples"
-_LONGEST_S = 900
+_LONGEST_S = 1800
 _PAUSE_S = 2.0
 # Short jobs are over before generated code and the best compiler of the JVM have earned their cost.
 _SPARK_DEFAULTS = """\
@@ -32,13 +32,28 @@ spark.ui.enabled false
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Clustered:
+    """What a clustering did, as its tasks tell it."""
+
+    instants: tuple[str, ...]
+    commit_count: int
+    files_in: int
+    files_out: int
+    bytes_in: int
+    bytes_out: int
+    order: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Day:
-    """One run of the DAG."""
+    """One run of the DAG. ``clustered`` is None where nothing was due, or all was given up to a load."""
 
     day: date
     run_id: str
     result: JobResult
     seconds: float
+    clustered: Clustered | None
 
 
 def demo_stack(
@@ -105,13 +120,30 @@ def result_of(xcom: dict[str, Any]) -> JobResult:
 
 def _day(stack: AirflowStack, run: dict[str, Any]) -> Day:
     run_id = run["dag_run_id"]
-    task = stack.api.task_instances(DAG_ID, run_id)["load_day"]
+    tasks = stack.api.task_instances(DAG_ID, run_id)
+    has_clustered = tasks["cluster"]["state"] == "success"
     return Day(
         day=date.fromisoformat(run["logical_date"][:10]),
         run_id=run_id,
         result=result_of(stack.api.xcom(DAG_ID, run_id, "load_day")),
-        seconds=float(task["duration"] or 0),
+        seconds=_seconds(tasks["load_day"]),
+        clustered=_clustered(stack, run_id, _seconds(tasks["cluster"])) if has_clustered else None,
     )
+
+
+def _clustered(stack: AirflowStack, run_id: str, seconds: float) -> Clustered:
+    planned, done = (stack.api.xcom(DAG_ID, run_id, task) for task in ("plan_clustering", "cluster"))
+    return Clustered(
+        instants=tuple(done["instants"]),
+        commit_count=planned["commit_count"],
+        **{name: done[name] or 0 for name in ("files_in", "files_out", "bytes_in", "bytes_out")},
+        order=done["plans"][0]["layout"],
+        seconds=seconds,
+    )
+
+
+def _seconds(task: dict[str, Any]) -> float:
+    return float(task["duration"] or 0)
 
 
 def _failed_log(stack: AirflowStack, run_id: str) -> str:

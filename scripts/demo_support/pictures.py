@@ -1,9 +1,11 @@
 """Everything the demo draws with characters."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from types import MappingProxyType
 
-from demo_support.backfill import Day
+from demo_support.backfill import Clustered, Day
+from demo_support.clusterings import Layout, TimelineCheck
 from demo_support.loading import Load, Sizes
 from demo_support.reading import DataFile, DayCheck
 from hudi_table_services.contract.job_result import JobResult
@@ -33,6 +35,15 @@ def load_line(load: Load) -> str:
 def day_line(day: Day) -> str:
     """The same of one run of the DAG."""
     return _commit_line(f"{day.day:%a %d %b}", day.result, day.seconds)
+
+
+def clustered_line(done: Clustered) -> str:
+    """What a clustering did to how many files."""
+    before, after = (_kib(size) for size in (done.bytes_in, done.bytes_out))
+    what = (
+        f"{done.files_in} files, {before} KiB → {done.files_out} files, {after} KiB, sorted by {done.order}"
+    )
+    return f"    {f'clustered, {done.commit_count} commits on':<28}{what:<58}{done.seconds:5.1f} s"
 
 
 def _commit_line(label: str, result: JobResult, seconds: float) -> str:
@@ -74,18 +85,41 @@ def calendar(checks: Sequence[DayCheck]) -> Iterator[str]:
         yield "  " + "  ".join(cells)
 
 
-def file_bars(files: Sequence[DataFile], sizes: Sizes) -> Iterator[str]:
-    """Files of every partition, each as a bar that is full at the maximum file size."""
+def file_bars(
+    files: Sequence[DataFile], sizes: Sizes, notes: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[str]:
+    """Files of every partition, each as a bar that is full at the maximum file size; with notes by file name."""
     limit = round(sizes.small_file_limit_bytes / sizes.max_file_bytes * _BAR_WIDTH)
     legend = f"small and still to be padded, below {_kib(sizes.small_file_limit_bytes)} KiB"
-    yield f"  {legend:>{limit}}│{' ' * (_BAR_WIDTH - limit - 1)}▏ max {_kib(sizes.max_file_bytes)} KiB"
+    mark = f"{legend:>{limit}}│" if len(legend) <= limit else f"{'':{limit}}│ {legend}"
+    yield f"  {mark:<{_BAR_WIDTH}}▏ max {_kib(sizes.max_file_bytes)} KiB"
     for partition, group in groupby(files, key=lambda file: file.partition_path):
         members = list(group)
         total = sum(file.row_count for file in members)
         yield f"  {partition}: {len(members)} files, {total:,} rows"
         for file in members:
             filled = bar(file.size_bytes, sizes.max_file_bytes)
-            yield f"  {filled}▏{_kib(file.size_bytes):>5} KiB {file.row_count:>7,} rows  {file.name[:8]}"
+            note = notes.get(file.name, file.name[:8])
+            yield f"  {filled}▏{_kib(file.size_bytes):>5} KiB {file.row_count:>7,} rows  {note}"
+
+
+def layout_lines(loaded: Layout, now: Layout) -> Iterator[str]:
+    """Files, sizes and what a reader of one value reads: as loaded, and as clustered."""
+    for name, layout in (("as loaded", loaded), ("clustered", now)):
+        share = layout.read_share
+        yield (
+            f"  {name:<12}{len(layout.files):>3} files {_kib(layout.size_bytes):>6} KiB   "
+            f"one {layout.column}: {bar(share, 1, 40)}▏{share:>4.0%} of the rows"
+        )
+
+
+def timeline_line(check: TimelineCheck, every: int) -> str:
+    """How many commits there were before each clustering."""
+    counts = ", ".join(map(str, check.commits_before)) or "none"
+    return (
+        f"  {len(check.commits_before)} clusterings on the timeline, commits before each: {counts} "
+        f"(every {every}); since the last: {check.commits_since}"
+    )
 
 
 def record_size_lines(results: Sequence[JobResult], files: Sequence[DataFile]) -> Iterator[str]:
