@@ -1,14 +1,22 @@
 """The engine under test, driven as programs drive it: a request, a frame and the shared Spark session."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from hudi_table_services.contract.clustering_request import (
+    CancelClusteringRequest,
+    ExecuteClusteringRequest,
+    ScheduleClusteringRequest,
+)
 from hudi_table_services.contract.job_request import UpsertRequest
 from hudi_table_services.contract.job_result import JobResult
+from hudi_table_services.jobs.cancel_clustering import cancel_clustering
+from hudi_table_services.jobs.execute_clustering import execute_clustering
+from hudi_table_services.jobs.schedule_clustering import schedule_clustering
 from hudi_table_services.jobs.upsert import upsert
 from judges.oracle import partition_options
 from judges.rows import KEY, ORDERING, PARTITION
@@ -43,7 +51,7 @@ class Engine:
             options: further ``hoodie.*`` options.
         """
         request = UpsertRequest(
-            request_id=f"conformance-{next(_request_numbers)}",
+            request_id=_new_request_id(),
             base_path=str(base_path),
             table_name="t",
             operation=operation,
@@ -58,6 +66,36 @@ class Engine:
         )
         return upsert(self._spark, request, source=self._frame(rows))
 
+    def schedule_clustering(
+        self,
+        base_path: Path,
+        *,
+        sort_columns: Sequence[str] = (),
+        layout: str = "",
+        options: Mapping[str, str] | None = None,
+    ) -> JobResult:
+        """Put a clustering plan on the timeline."""
+        return schedule_clustering(
+            ScheduleClusteringRequest(
+                request_id=_new_request_id(),
+                base_path=str(base_path),
+                sort_columns=tuple(sort_columns),
+                layout=layout,
+                options=options or {},
+            )
+        )
+
+    def execute_clustering(self, base_path: Path) -> JobResult:
+        """Carry out every pending plan, whoever made it."""
+        request = ExecuteClusteringRequest(request_id=_new_request_id(), base_path=str(base_path))
+        return execute_clustering(self._spark, request)
+
+    def cancel_clustering(self, base_path: Path) -> JobResult:
+        """Take every pending plan that nobody executes off the timeline."""
+        return cancel_clustering(
+            CancelClusteringRequest(request_id=_new_request_id(), base_path=str(base_path))
+        )
+
     def _frame(self, rows: pa.Table) -> DataFrame:
         # Otherwise a zone-less Arrow timestamp becomes a Spark timestamp with zone.
         self._spark.conf.set(_TIMESTAMP_TYPE, "TIMESTAMP_NTZ")
@@ -65,6 +103,10 @@ class Engine:
             return self._spark.createDataFrame(rows)
         finally:
             self._spark.conf.unset(_TIMESTAMP_TYPE)
+
+
+def _new_request_id() -> str:
+    return f"conformance-{next(_request_numbers)}"
 
 
 def _layout(is_partitioned: bool) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Writes before, during and after the execution of a plan: neither the rows nor the clustering get lost."""
 
 import threading
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
@@ -17,10 +18,12 @@ from hudi_table_services.errors import (
     InstantHeldError,
     InstantVanishedError,
     PendingPlanError,
+    UnsupportedTableError,
 )
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.heartbeat import Heartbeat
 from hudi_table_services.storage.local import LocalStorage
+from hudi_table_services.storage.storage import StoredObject
 
 BATCHES = 3
 STRATEGY = "hoodie.clustering.updates.strategy"
@@ -291,3 +294,26 @@ def test_a_plan_leaves_file_groups_alone_that_a_running_write_changes(
     expected = table.rows()
     table.execute()
     assert table.rows() == expected
+
+
+def test_a_metadata_table_listed_while_files_are_swept_stops_the_commit(table: TableUnderTest) -> None:
+    plan = table.schedule().instant_time or ""
+    expected, properties = table.rows(), table.base_path / ".hoodie" / "hoodie.properties"
+    unlisted = properties.read_text()
+
+    class Listing(LocalStorage):
+        def list_files(self, folder: str = "") -> Iterator[StoredObject]:
+            if folder == f".hoodie/.temp/{plan}":
+                # What a Hudi writer with defaults, but without the lock, does at any time.
+                properties.write_text(f"{unlisted}hoodie.table.metadata.partitions=files\n")
+            return super().list_files(folder)
+
+        def __reduce__(self) -> tuple[object, ...]:
+            return (LocalStorage, (self.root,))
+
+    with pytest.raises(UnsupportedTableError, match=r"hoodie\.metadata\.enable"):
+        table.execute(plan, storage=Listing(str(table.base_path)))
+    properties.write_text(unlisted)
+    assert table.rows() == expected
+    assert files_by_partition(table) == {"a": BATCHES, "b": BATCHES}
+    assert table.leftovers() == set()

@@ -152,11 +152,13 @@ class ClusteringAttempt:
                     hint="Nothing was committed. Cancel the plan, or schedule anew.",
                 )
             self._require_files(metadata)
-            switch_off_metadata_table(self._table)
-            self._lock.verify()
             content = encode_commit_metadata(metadata, self._table.config.table_version)
+            self._lock.verify()
             # Files that do not count must go first: with a completed instant they would be part of the table.
             self._markers.sweep(keep={stat.path for stat in metadata.write_stats})
+            # That may have taken long, and nothing else may lie between these looks and the commit.
+            switch_off_metadata_table(self._table)
+            self._lock.verify()
             completed = self._store.complete(self._instant, content)
         self._is_over = True
         _LOG.info("Completed clustering %s", self.instant_time)

@@ -282,12 +282,11 @@ class _UpsertJob:
         return {FileGroupId(b.partition_path, b.file_id) for b in batches if b.file_id is not None}
 
     def _makes_room(self, table: TableAccess, snapshot: TableSnapshot, changed: set[FileGroupId]) -> bool:
-        """Whether pending clusterings had to give way, so that the table is another one now."""
+        """Whether pending plans for these file groups are gone now, so that the table is another one."""
         if self._request.dry_run or changed.isdisjoint(snapshot.reserved_file_groups):
             return False
-        gave_way = make_room(table, changed, self._options.pending_clustering, self._lock())
-        self._gave_way.extend(gave_way)
-        return bool(gave_way)
+        self._gave_way.extend(make_room(table, changed, self._options.pending_clustering, self._lock()))
+        return changed.isdisjoint(load_snapshot(self._storage, ()).reserved_file_groups)
 
     def _snapshot(self, table: TableAccess, partitions: tuple[str, ...] | None) -> TableSnapshot:
         if not table.exists:
