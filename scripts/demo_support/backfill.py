@@ -137,7 +137,7 @@ def _clustered(stack: AirflowStack, run_id: str, seconds: float) -> Clustered:
         instants=tuple(done["instants"]),
         commit_count=planned["commit_count"],
         **{name: done[name] or 0 for name in ("files_in", "files_out", "bytes_in", "bytes_out")},
-        order=done["plans"][0]["layout"],
+        order=done["plans"][0]["layout"].removeprefix("LINEAR").strip("()"),
         seconds=seconds,
     )
 

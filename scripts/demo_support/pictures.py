@@ -43,7 +43,8 @@ def clustered_line(done: Clustered) -> str:
     what = (
         f"{done.files_in} files, {before} KiB → {done.files_out} files, {after} KiB, sorted by {done.order}"
     )
-    return f"    {f'clustered, {done.commit_count} commits on':<28}{what:<58}{done.seconds:5.1f} s"
+    label = f"clustered, {done.commit_count} commits on"
+    return f"    {label:<26}{what:<60}{done.seconds:5.1f} s"
 
 
 def _commit_line(label: str, result: JobResult, seconds: float) -> str:
@@ -105,11 +106,12 @@ def file_bars(
 
 def layout_lines(loaded: Layout, now: Layout) -> Iterator[str]:
     """Files, sizes and what a reader of one value reads: as loaded, and as clustered."""
+    yield f"  {'':34}who looks for one {loaded.column} reads"
     for name, layout in (("as loaded", loaded), ("clustered", now)):
         share = layout.read_share
         yield (
             f"  {name:<12}{len(layout.files):>3} files {_kib(layout.size_bytes):>6} KiB   "
-            f"one {layout.column}: {bar(share, 1, 40)}▏{share:>4.0%} of the rows"
+            f"{bar(share, 1, 40)}▏{share:>5.0%} of the rows"
         )
 
 
@@ -117,8 +119,8 @@ def timeline_line(check: TimelineCheck, every: int) -> str:
     """How many commits there were before each clustering."""
     counts = ", ".join(map(str, check.commits_before)) or "none"
     return (
-        f"  {len(check.commits_before)} clusterings on the timeline, commits before each: {counts} "
-        f"(every {every}); since the last: {check.commits_since}"
+        f"  on the timeline {len(check.clusterings)} of them, after {counts} commits each, and {check.commits_since} "
+        f"since (every {every})"
     )
 
 
