@@ -28,7 +28,7 @@ SIZES = Sizes(max_file_bytes=96 << 10, small_file_limit_bytes=28 << 10)
 EVERY_N_COMMITS = 4
 SORT_COLUMN = "dest"
 MAX_MISSED = 2
-"""Loads that run beside the planning of a clustering began before it: they count neither way."""
+"""Of the three runs side by side two may load while the third plans: their commits began before the clustering."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

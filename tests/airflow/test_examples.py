@@ -82,8 +82,16 @@ def test_flights_daily_limits_its_writers_where_a_backfill_obeys(bag: Any) -> No
     assert bag.dags["flights_daily"].get_task("load_day").max_active_tis_per_dag == 2
 
 
+def test_flights_daily_plans_and_clusters_one_run_at_a_time(bag: Any) -> None:
+    """Each run the plan of its own; the second of two runs sees the plan of the first."""
+    dag = bag.dags["flights_daily"]
+    assert dag.get_task("cluster").upstream_task_ids == {"plan_clustering"}
+    assert [dag.get_task(name).max_active_tis_per_dag for name in ("plan_clustering", "cluster")] == [1, 1]
+
+
 def test_its_form_tells_what_can_be_set(bag: Any) -> None:
     params = bag.dags["flights_daily"].params
     schema = params.get_param("max_file_kib").schema
     assert (schema["type"], schema["minimum"], schema["title"]) == ("integer", 16, "File size (KiB)")
     assert params.get_param("operation").schema["enum"] == ["upsert", "insert"]
+    assert params.get_param("every_n_commits").schema["minimum"] == 1
