@@ -5,7 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from e2e.job_processes import IN_EVERY_PYTHON, SCRIPT, Ended, JobProcess, environment, run, spark_settings
+from e2e.job_processes import (
+    IN_EVERY_PYTHON,
+    SCRIPT,
+    SOURCES,
+    Ended,
+    JobProcess,
+    environment,
+    run,
+    spark_settings,
+)
 from e2e.orders import orders, stored, table_flags, write_parquet
 from judges.table_files import data_files, file_id_of, instant_names, instant_of, latest_data_files
 
@@ -102,3 +111,41 @@ def test_job_killed_in_mid_write_is_repaired_by_its_own_retry(
     assert len(instant_names(base_path, ".commit")) == 2
     assert len(instant_names(base_path, ".rollback")) == 1
     assert pending_instants(base_path) == set()
+
+
+@pytest.mark.usefixtures("first")
+def test_clustering_killed_in_mid_execution_is_finished_by_its_retry(
+    folder: Path, settings: Path, base_path: Path
+) -> None:
+    rows, variables = stored(base_path), environment(settings)
+    option = "hoodie.clustering.plan.strategy.max.num.groups=100"
+    schedule = [sys.executable, SOURCES / "schedule_clustering.py", f"--base-path={base_path}"]
+    scheduled = run([*schedule, "--sort-columns=amount", "--option", option], variables, folder / "run")
+    assert scheduled.exit_code == 0, scheduled.log
+    instant = scheduled.result.instant_time
+    before = set(data_files(base_path))
+
+    execute = [
+        sys.executable,
+        SOURCES / "execute_clustering.py",
+        f"--base-path={base_path}",
+        f"--instant={instant}",
+        "--request-id=same",
+    ]
+    killed = JobProcess(execute, variables, folder / "run")
+    try:
+        killed.ask_for("clustered files", lambda: len(set(data_files(base_path)) - before) >= 5 or None)
+    finally:
+        killed.kill()
+    dead = set(data_files(base_path)) - before
+    assert dead, "the kill came too late or too early"
+    assert stored(base_path) == rows
+
+    # The heartbeat of the dead execution still looks alive, but it is that of the same request.
+    ended = run(execute, variables, folder / "run")
+    assert ended.exit_code == 0, ended.log
+    assert ended.result.instant_time == instant
+    assert stored(base_path) == rows
+    assert not dead & set(data_files(base_path))
+    assert {instant_of(path) for path in latest_data_files(base_path)} >= {instant}
+    assert leftovers(base_path) == []

@@ -50,11 +50,18 @@ class ClusteringAttempt:
 
     Args:
         instant: the pending clustering.
+        request_id: who asks; an attempt of the same request is dead, or must not commit beside us, and loses the plan.
         wait_seconds: how long to wait while another attempt holds the plan; 0: not at all.
     """
 
     def __init__(
-        self, table: TableAccess, instant: Instant, lock: TableLock, *, wait_seconds: int = 0
+        self,
+        table: TableAccess,
+        instant: Instant,
+        lock: TableLock,
+        *,
+        request_id: str,
+        wait_seconds: int = 0,
     ) -> None:
         self._table = table
         self._store = table.timeline_store
@@ -63,7 +70,8 @@ class ClusteringAttempt:
         self._wait_seconds = wait_seconds
         self._heartbeat: Heartbeat | None = None
         self._is_over = False
-        self.attempt = uuid.uuid4().hex
+        self._request_id = request_id
+        self.attempt = f"{request_id}/{uuid.uuid4().hex}"
         """What the tasks of this attempt find in the heartbeat."""
 
     @property
@@ -94,7 +102,7 @@ class ClusteringAttempt:
                     f"Clustering {self.instant_time} is not pending any more.",
                     hint="Another job completed or cancelled it.",
                 )
-            if is_heartbeat_alive(self._table.storage, self.instant_time, self._table.clock):
+            if self._is_held():
                 return False
             self._heartbeat = Heartbeat(self._table.storage, self.instant_time, owner=self.attempt)
             try:
@@ -104,6 +112,13 @@ class ClusteringAttempt:
                 self._heartbeat.stop()
                 raise
         return True
+
+    def _is_held(self) -> bool:
+        """Whether another request executes the plan."""
+        owner = read_heartbeat_owner(self._table.storage, self.instant_time) or ""
+        if owner.rpartition("/")[0] == self._request_id:
+            return False
+        return is_heartbeat_alive(self._table.storage, self.instant_time, self._table.clock)
 
     def _begin(self, pending: Instant) -> None:
         if pending.state is InstantState.REQUESTED:

@@ -167,7 +167,11 @@ class _ExecuteJob:
         wait_seconds = self._options.wait_seconds if self._request.when_held == "wait" else 0
         try:
             with ClusteringAttempt(
-                self._table, clustering.instant, self._lock(), wait_seconds=wait_seconds
+                self._table,
+                clustering.instant,
+                self._lock(),
+                request_id=self._request.request_id,
+                wait_seconds=wait_seconds,
             ) as attempt:
                 return self._carry_out(clustering, attempt)
         except HudiTableServiceError:
