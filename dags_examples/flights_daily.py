@@ -134,8 +134,6 @@ with DAG(
         base_path=TABLE,
         instant=plan_clustering.output,
         hudi_options=BESIDE_OTHERS,
-        # A try that was killed counts as alive for two minutes, longer than all retries take.
-        when_held="wait",
         max_active_tis_per_dag=1,
         conf={"spark.ui.enabled": "false"},
     )
