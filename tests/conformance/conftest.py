@@ -85,32 +85,14 @@ def first_commits(engine: "Engine", tmp_path_factory: pytest.TempPathFactory) ->
 @pytest.fixture
 def ours(first_commits: Callable[[int], Path], tmp_path: Path) -> Callable[..., Path]:
     """``ours(8)`` is a fresh copy of a version 8 table that holds :data:`judges.rows.OUR_ROWS`."""
-
-    def fresh(version: int, name: str = "t") -> Path:
-        return copy_table(first_commits(version), tmp_path / name)
-
-    return fresh
-
-
-@pytest.fixture(scope="session")
-def two_commits(
-    first_commits: Callable[[int], Path], engine: "Engine", tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[int], Path]:
-    """``two_commits(8)`` is the table of :func:`fragmented`, made once per session: read only."""
-    from judges.clusterings import NEWER, NO_PADDING
-
-    folder = tmp_path_factory.mktemp("two-commits")
-
-    @functools.cache
-    def written(version: int) -> Path:
-        base_path = copy_table(first_commits(version), folder / f"v{version}")
-        engine.write(base_path, as_table(NEWER), version=version, options=NO_PADDING)
-        return base_path
-
-    return written
+    return lambda version, name="t": copy_table(first_commits(version), tmp_path / name)
 
 
 @pytest.fixture
-def fragmented(two_commits: Callable[[int], Path], tmp_path: Path) -> Callable[[int], Path]:
+def fragmented(
+    first_commits: Callable[[int], Path], engine: "Engine", tmp_path: Path
+) -> Callable[[int], Path]:
     """``fragmented(8)`` is a version 8 table that holds :data:`judges.clusterings.STORED`, two files a partition."""
-    return lambda version: copy_table(two_commits(version), tmp_path / "t")
+    from judges.clusterings import fragment
+
+    return lambda version: copy_table(fragment(first_commits(version), engine, version), tmp_path / "t")

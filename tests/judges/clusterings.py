@@ -1,5 +1,6 @@
 """Clusterings as real Hudi shows, schedules and executes them, and the table that the tests cluster."""
 
+import functools
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from judges.engine import Engine
 from judges.hudi_judge import HudiJudge
 from judges.interruption import just_before_completion
 from judges.oracle import Oracle
-from judges.rows import OUR_ROWS, Model, assert_rows_equal, merged, some_rows
+from judges.rows import OUR_ROWS, Model, as_table, assert_rows_equal, merged, some_rows
 from judges.table_files import copy_table, data_files, instant_of
 
 # Nothing is padded: inserts get file groups of their own, and a key that the index misses becomes a duplicate.
@@ -23,6 +24,14 @@ NEWER = some_rows([0, 1, *range(40, 60)], 2)
 STORED = merged(merged({}, OUR_ROWS), NEWER)
 # One row of each partition, so that Hudi merges files and leaves most rows of them as we wrote them.
 TOUCHING = some_rows([0, 1], 3)
+
+
+@functools.cache
+def fragment(ready_made: Path, engine: Engine, version: int) -> Path:
+    """A copy, beside it, of a table of ours that now holds :data:`STORED` in two files per partition: read only."""
+    base_path = copy_table(ready_made, ready_made.with_name(f"fragmented-{ready_made.name}"))
+    engine.write(base_path, as_table(NEWER), version=version, options=NO_PADDING)
+    return base_path
 
 
 def call_procedure(
