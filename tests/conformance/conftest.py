@@ -85,8 +85,14 @@ def first_commits(engine: "Engine", tmp_path_factory: pytest.TempPathFactory) ->
 @pytest.fixture
 def ours(first_commits: Callable[[int], Path], tmp_path: Path) -> Callable[..., Path]:
     """``ours(8)`` is a fresh copy of a version 8 table that holds :data:`judges.rows.OUR_ROWS`."""
+    return lambda version, name="t": copy_table(first_commits(version), tmp_path / name)
 
-    def fresh(version: int, name: str = "t") -> Path:
-        return copy_table(first_commits(version), tmp_path / name)
 
-    return fresh
+@pytest.fixture
+def fragmented(
+    first_commits: Callable[[int], Path], engine: "Engine", tmp_path: Path
+) -> Callable[[int], Path]:
+    """``fragmented(8)`` is a version 8 table that holds :data:`judges.clusterings.STORED`, two files a partition."""
+    from judges.clusterings import fragment
+
+    return lambda version: copy_table(fragment(first_commits(version), engine, version), tmp_path / "t")

@@ -11,7 +11,7 @@ from pathlib import Path
 import fastavro
 import pytest
 
-from hudi_table_services.errors import FileGroupConflictError, InstantVanishedError
+from hudi_table_services.errors import InstantVanishedError, PendingPlanError
 from judges import hudi_rs
 from judges.engine import Engine
 from judges.hudi_judge import HudiJudge, HudiRefusedError
@@ -255,8 +255,9 @@ def test_rule_21_file_groups_that_hudi_planned_to_cluster_are_left_alone(
     _clustering(judge, base_path, "op => 'schedule', order => 'key'", oracle)
     planned = {file_id_of(path) for path in latest_data_files(base_path)}
 
-    with pytest.raises(FileGroupConflictError, match="pending plan"):
-        engine.write(base_path, as_table(TOUCHING), version=oracle.table_version)
+    rejecting = {"hoodie.clustering.updates.strategy": "SparkRejectUpdateStrategy"}
+    with pytest.raises(PendingPlanError, match="pending clustering"):
+        engine.write(base_path, as_table(TOUCHING), version=oracle.table_version, options=rejecting)
     news = some_rows(range(100, 104), 2)
     engine.write(base_path, as_table(news), version=oracle.table_version, operation="insert")
     newest = instant_names(base_path, ".commit")[-1][:17]

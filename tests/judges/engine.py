@@ -85,9 +85,11 @@ class Engine:
             )
         )
 
-    def execute_clustering(self, base_path: Path) -> JobResult:
+    def execute_clustering(self, base_path: Path, *, options: Mapping[str, str] | None = None) -> JobResult:
         """Carry out every pending plan, whoever made it."""
-        request = ExecuteClusteringRequest(request_id=_new_request_id(), base_path=str(base_path))
+        request = ExecuteClusteringRequest(
+            request_id=_new_request_id(), base_path=str(base_path), options=options or {}
+        )
         return execute_clustering(self._spark, request)
 
     def cancel_clustering(self, base_path: Path) -> JobResult:
