@@ -63,7 +63,7 @@ test-e2e: .venv/.ready ## Whole jobs as their users run them: spark-submit, a st
 test-conformance: .venv/.ready .venv-judges/.ready ## Real Hudi 1.2.0 and 0.15.0 and hudi-rs judge our tables
 	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/conformance
 
-demo: .venv/.ready ## Two weeks of real flights, backfilled in a real Airflow and clustered on the way (5 minutes)
+demo: .venv/.ready ## Two weeks of real flights, backfilled in a real Airflow and clustered on the way (5 to 6 minutes)
 	@$(WITH_JAVA) .venv/bin/python scripts/demo_airflow.py
 
 demo-spark: .venv/.ready ## Five weeks of them, some days corrected, without Airflow (1 minute)
