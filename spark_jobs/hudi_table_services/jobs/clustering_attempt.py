@@ -279,10 +279,10 @@ class ClusteringAttempt:
 
 def is_executed(table: TableAccess, pending: Instant, expires_after_minutes: int) -> bool:
     """Whether somebody executes a pending plan. Hudi's own executions have no heartbeat: their age must do."""
-    if pending.state is not InstantState.INFLIGHT:
-        return False
     if has_heartbeat(table.storage, pending.requested_time):
         return is_heartbeat_alive(table.storage, pending.requested_time, table.clock)
+    if pending.state is not InstantState.INFLIGHT:
+        return False
     begun_ms = table.storage.modified_ms(table.timeline_store.path_of(pending))
     age_ms = int(table.clock.now().timestamp() * 1000) - begun_ms
     return age_ms < expires_after_minutes * 60_000
