@@ -57,7 +57,7 @@ def files_by_partition(table: TableUnderTest) -> dict[str, int]:
 class HeldUp:
     """An execution that has written its files and waits before it completes."""
 
-    def __init__(self, table: TableUnderTest) -> None:
+    def __init__(self, table: TableUnderTest, **fields: object) -> None:
         self.has_written, self.may_commit = threading.Event(), threading.Event()
         has_written, may_commit, base_path = self.has_written, self.may_commit, table.base_path
 
@@ -73,7 +73,9 @@ class HeldUp:
                 return (LocalStorage, (self.root,))
 
         self._pool = ThreadPoolExecutor(1)
-        self.result: Future[JobResult] = self._pool.submit(table.execute, storage=Waiting(str(base_path)))
+        self.result: Future[JobResult] = self._pool.submit(
+            table.execute, storage=Waiting(str(base_path)), **fields
+        )
 
     def __enter__(self) -> "HeldUp":
         assert self.has_written.wait(60), self.result.exception(0)
@@ -316,4 +318,23 @@ def test_a_metadata_table_listed_while_files_are_swept_stops_the_commit(table: T
     properties.write_text(unlisted)
     assert table.rows() == expected
     assert files_by_partition(table) == {"a": BATCHES, "b": BATCHES}
+    assert table.leftovers() == set()
+
+
+def test_an_execution_without_a_heartbeat_is_left_alone_until_it_is_old(table: TableUnderTest) -> None:
+    plan = table.schedule().instant_time or ""
+    store = table.timeline_store()
+    (pending,) = store.load().pending
+    store.start(pending)  # as real Hudi does
+    with pytest.raises(InstantHeldError, match="has no heartbeat, as executions by Hudi have none"):
+        table.execute(plan)
+    taken = table.execute(plan, options={"hoodie.clustering.expiration.threshold.mins": "0"})
+    assert taken.instant_time == plan
+
+
+def test_a_retry_of_the_same_request_takes_its_plan_back_at_once(table: TableUnderTest) -> None:
+    plan = table.schedule().instant_time or ""
+    with HeldUp(table, request_id="same") as dead:
+        assert table.execute(plan, request_id="same").instant_time == plan
+    assert dead.result.result().reused
     assert table.leftovers() == set()

@@ -13,7 +13,7 @@ from writing import Row, TableUnderTest
 
 from hudi_table_services.errors import CommitConflictError, InvalidRequestError
 
-SECONDS = float(os.environ.get("CLUSTERING_LOOP_SECONDS", "20"))
+SECONDS = float(os.environ.get("CLUSTERING_LOOP_SECONDS", "12"))
 OPTIMISTIC = {
     "hoodie__write__concurrency__mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
     "hoodie__write__lock__provider": "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider",

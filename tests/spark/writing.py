@@ -21,10 +21,12 @@ from hudi_table_services.jobs.execute_clustering import execute_clustering
 from hudi_table_services.jobs.schedule_clustering import schedule_clustering
 from hudi_table_services.jobs.upsert import upsert
 from hudi_table_services.model.data_file import BaseFile
-from hudi_table_services.storage.clock import Clock
+from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.local import LocalStorage
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.storage import Storage
+from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.storage.timeline_store import TimelineStore
 from judges.hudi_rs import read_snapshot
 
 Row = tuple[str, int, str, float | None]
@@ -87,6 +89,10 @@ class TableUnderTest:
         own = {name: fields.pop(name) for name in ("storage", "clock") if name in fields}
         request = CancelClusteringRequest(base_path=str(self.base_path), instants=instants, **fields)
         return cancel_clustering(request, **own)
+
+    def timeline_store(self) -> TimelineStore:
+        storage = LocalStorage(str(self.base_path))
+        return TimelineStore(storage, read_table_config(storage), SystemClock())
 
     def live_files(self) -> dict[str, list[Path]]:
         """Base files that readers see, by partition."""

@@ -8,6 +8,7 @@ from hudi_table_services.contract.clustering_options import resolve_clustering_o
 from hudi_table_services.contract.clustering_request import CancelClusteringRequest
 from hudi_table_services.contract.job_result import JobResult
 from hudi_table_services.errors import InstantHeldError, InvalidRequestError
+from hudi_table_services.jobs.clustering_attempt import is_executed
 from hudi_table_services.jobs.clustering_history import Clustering, ClusteringHistory
 from hudi_table_services.jobs.clustering_lookup import find_clustering, was_cancelled
 from hudi_table_services.jobs.clustering_reporting import ClusteringReporter
@@ -17,7 +18,7 @@ from hudi_table_services.jobs.table_access import TableAccess, check_writable
 from hudi_table_services.model.clustering_job_options import ClusteringJobOptions
 from hudi_table_services.storage.clock import Clock, SystemClock, instant_text
 from hudi_table_services.storage.factory import open_storage
-from hudi_table_services.storage.heartbeat import delete_heartbeat, is_heartbeat_alive
+from hudi_table_services.storage.heartbeat import delete_heartbeat
 from hudi_table_services.storage.lock import table_lock
 from hudi_table_services.storage.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
@@ -50,7 +51,9 @@ def cancel_clustering(
         if not request.preview:
             finish_pending_rollbacks(table, table.load_timeline())
         chosen = (
-            _named(table, request) if request.instants else _old_enough(table, request.older_than_minutes)
+            _named(table, request, options)
+            if request.instants
+            else _old_enough(table, request.older_than_minutes, options)
         )
         if not request.preview:
             for clustering in chosen:
@@ -60,11 +63,11 @@ def cancel_clustering(
 
 def cancel_expired(table: TableAccess, options: ClusteringJobOptions) -> tuple[Clustering, ...]:
     """Cancel plans that nobody works on and that are older than the options allow; returns them."""
-    expired = _old_enough(table, options.expires_after_minutes)
+    expired = _old_enough(table, options.expires_after_minutes, options)
     if not expired:
         return ()
     with table_lock(table.storage, options.lock, table.clock):
-        expired = _old_enough(table, options.expires_after_minutes)
+        expired = _old_enough(table, options.expires_after_minutes, options)
         for clustering in expired:
             _LOG.warning(
                 "Cancelling clustering %s, pending for more than %d minutes.",
@@ -83,7 +86,9 @@ def drop_plan(table: TableAccess, clustering: Clustering) -> None:
     _LOG.info("Cancelled clustering %s", time)
 
 
-def _named(table: TableAccess, request: CancelClusteringRequest) -> tuple[Clustering, ...]:
+def _named(
+    table: TableAccess, request: CancelClusteringRequest, options: ClusteringJobOptions
+) -> tuple[Clustering, ...]:
     wanted = [instant for instant in request.instants if not was_cancelled(table, instant)]
     found = tuple(find_clustering(table, instant) for instant in wanted)
     for clustering in found:
@@ -93,15 +98,16 @@ def _named(table: TableAccess, request: CancelClusteringRequest) -> tuple[Cluste
                 f"Clustering {time} is completed, so it cannot be cancelled.",
                 hint="A completed clustering holds the same rows in other files; there is nothing to undo.",
             )
-        if is_heartbeat_alive(table.storage, time, table.clock):
+        if is_executed(table, clustering.instant, options.expires_after_minutes):
             raise InstantHeldError(
                 f"Clustering {time} is being executed.",
-                hint="End that job first, or wait until it has ended.",
+                hint="End that job first, or wait until it has ended. An execution by Hudi has no heartbeat: if it is "
+                "dead, give hoodie.clustering.expiration.threshold.mins=0.",
             )
     return found
 
 
-def _old_enough(table: TableAccess, minutes: int) -> tuple[Clustering, ...]:
+def _old_enough(table: TableAccess, minutes: int, options: ClusteringJobOptions) -> tuple[Clustering, ...]:
     timeline = table.load_timeline()
     # One minute for clocks that differ is not deducted: ages are given in minutes at least.
     newest = instant_text(table.clock.now() - timedelta(minutes=minutes), table.config)
@@ -110,5 +116,5 @@ def _old_enough(table: TableAccess, minutes: int) -> tuple[Clustering, ...]:
         each
         for each in pending
         if each.instant.requested_time <= newest
-        and not is_heartbeat_alive(table.storage, each.instant.requested_time, table.clock)
+        and not is_executed(table, each.instant, options.expires_after_minutes)
     )

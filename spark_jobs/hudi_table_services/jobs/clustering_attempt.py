@@ -31,7 +31,12 @@ from hudi_table_services.model.instant import Instant, InstantState
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.planning.table_changes import refuse_changed_schema
-from hudi_table_services.storage.heartbeat import Heartbeat, is_heartbeat_alive, read_heartbeat_owner
+from hudi_table_services.storage.heartbeat import (
+    Heartbeat,
+    has_heartbeat,
+    is_heartbeat_alive,
+    read_heartbeat_owner,
+)
 from hudi_table_services.storage.lock import TableLock
 from hudi_table_services.storage.markers import MarkerStore
 from hudi_table_services.storage.pending_plans import groups_being_written
@@ -52,6 +57,7 @@ class ClusteringAttempt:
         instant: the pending clustering.
         request_id: who asks; an attempt of the same request is dead, or must not commit beside us, and loses the plan.
         wait_seconds: how long to wait while another attempt holds the plan; 0: not at all.
+        expires_after_minutes: age at which an execution without a heartbeat, as Hudi's are, counts as dead.
     """
 
     def __init__(
@@ -62,6 +68,7 @@ class ClusteringAttempt:
         *,
         request_id: str,
         wait_seconds: int = 0,
+        expires_after_minutes: int = 60,
     ) -> None:
         self._table = table
         self._store = table.timeline_store
@@ -71,6 +78,7 @@ class ClusteringAttempt:
         self._heartbeat: Heartbeat | None = None
         self._is_over = False
         self._request_id = request_id
+        self._expires_after_minutes = expires_after_minutes
         self.attempt = f"{request_id}/{uuid.uuid4().hex}"
         """What the tasks of this attempt find in the heartbeat."""
 
@@ -82,10 +90,7 @@ class ClusteringAttempt:
         deadline = time.monotonic() + self._wait_seconds
         while not self._take():
             if time.monotonic() >= deadline:
-                raise InstantHeldError(
-                    f"Another attempt executes clustering {self.instant_time}; its heartbeat is alive.",
-                    hint="Wait until it has ended, or let the job wait (when_held=wait).",
-                )
+                raise self._held()
             time.sleep(_POLL_SECONDS)
         return self
 
@@ -102,7 +107,7 @@ class ClusteringAttempt:
                     f"Clustering {self.instant_time} is not pending any more.",
                     hint="Another job completed or cancelled it.",
                 )
-            if self._is_held():
+            if self._is_held(pending[0]):
                 return False
             self._heartbeat = Heartbeat(self._table.storage, self.instant_time, owner=self.attempt)
             try:
@@ -113,12 +118,25 @@ class ClusteringAttempt:
                 raise
         return True
 
-    def _is_held(self) -> bool:
+    def _is_held(self, pending: Instant) -> bool:
         """Whether another request executes the plan."""
-        owner = read_heartbeat_owner(self._table.storage, self.instant_time) or ""
-        if owner.rpartition("/")[0] == self._request_id:
+        owner = read_heartbeat_owner(self._table.storage, self.instant_time)
+        if owner is not None and owner.startswith(f"{self._request_id}/"):
             return False
-        return is_heartbeat_alive(self._table.storage, self.instant_time, self._table.clock)
+        return is_executed(self._table, pending, self._expires_after_minutes)
+
+    def _held(self) -> InstantHeldError:
+        if has_heartbeat(self._table.storage, self.instant_time):
+            return InstantHeldError(
+                f"Another attempt executes clustering {self.instant_time}; its heartbeat is alive.",
+                hint="Wait until it has ended, or let the job wait (when_held=wait).",
+            )
+        return InstantHeldError(
+            f"Clustering {self.instant_time} was begun within the last {self._expires_after_minutes} minutes and has "
+            "no heartbeat, as executions by Hudi have none.",
+            hint="Wait until it has ended. If it is dead, run this again with "
+            "hoodie.clustering.expiration.threshold.mins=0.",
+        )
 
     def _begin(self, pending: Instant) -> None:
         if pending.state is InstantState.REQUESTED:
@@ -240,7 +258,9 @@ class ClusteringAttempt:
                     return
                 if not any(i.identity == self._instant.identity for i in self._store.load().pending):
                     return  # completed: what was written is the table now
-                self._stop_heartbeat()
+                # It goes last: an inflight plan without a heartbeat looks like one that Hudi executes.
+                if self._heartbeat is not None:
+                    self._heartbeat.abandon()
                 sweep_pending(self._table, self._instant)
                 self._store.return_to_requested(self._instant)
         except HudiTableServiceError as failure:
@@ -255,6 +275,17 @@ class ClusteringAttempt:
             self._heartbeat.stop()
         except StorageError as failure:
             _LOG.warning("A heartbeat stays behind: %s", failure)
+
+
+def is_executed(table: TableAccess, pending: Instant, expires_after_minutes: int) -> bool:
+    """Whether somebody executes a pending plan. Hudi's own executions have no heartbeat: their age must do."""
+    if has_heartbeat(table.storage, pending.requested_time):
+        return is_heartbeat_alive(table.storage, pending.requested_time, table.clock)
+    if pending.state is not InstantState.INFLIGHT:
+        return False
+    begun_ms = table.storage.modified_ms(table.timeline_store.path_of(pending))
+    age_ms = int(table.clock.now().timestamp() * 1000) - begun_ms
+    return age_ms < expires_after_minutes * 60_000
 
 
 def replaced_without(

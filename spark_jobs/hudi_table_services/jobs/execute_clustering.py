@@ -172,6 +172,7 @@ class _ExecuteJob:
                 self._lock(),
                 request_id=self._request.request_id,
                 wait_seconds=wait_seconds,
+                expires_after_minutes=self._options.expires_after_minutes,
             ) as attempt:
                 return self._carry_out(clustering, attempt)
         except HudiTableServiceError:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from hudi_table_services.errors import PendingPlanError
 from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
 from hudi_table_services.jobs.cancel_clustering import drop_plan
+from hudi_table_services.jobs.clustering_attempt import is_executed
 from hudi_table_services.jobs.clustering_history import (
     PREDECESSOR_KEY,
     Clustering,
@@ -23,7 +24,7 @@ from hudi_table_services.model.clustering import UpdatesStrategy
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import InstantState
 from hudi_table_services.model.write_options import PendingClusteringOptions
-from hudi_table_services.storage.heartbeat import has_heartbeat, is_heartbeat_alive
+from hudi_table_services.storage.heartbeat import is_heartbeat_alive
 from hudi_table_services.storage.lock import TableLock
 
 _LOG = logging.getLogger(__name__)
@@ -53,7 +54,7 @@ def make_room(
     while True:
         with lock:
             hit = _hit(table, file_groups)
-            running = [plan for plan in hit if _is_running(table, plan, options)]
+            running = [p for p in hit if is_executed(table, p.instant, options.expires_after_minutes)]
             if hit and (options.strategy is UpdatesStrategy.REJECT or _is_rejected(options)):
                 raise _rejected(hit[0], options)
             for plan in hit:
@@ -100,17 +101,6 @@ def _rejected(plan: Clustering, options: PendingClusteringOptions) -> PendingPla
         f"hoodie.clustering.updates.strategy={options.strategy.value} rejects it.",
         hint="Execute or cancel that clustering first, or leave the option out.",
     )
-
-
-def _is_running(table: TableAccess, plan: Clustering, options: PendingClusteringOptions) -> bool:
-    """Whether somebody executes the plan. Hudi's own executions have no heartbeat: their age must do."""
-    if plan.instant.state is not InstantState.INFLIGHT:
-        return False
-    if has_heartbeat(table.storage, _time(plan)):
-        return is_heartbeat_alive(table.storage, _time(plan), table.clock)
-    begun_ms = table.storage.modified_ms(table.timeline_store.path_of(plan.instant))
-    age_ms = int(table.clock.now().timestamp() * 1000) - begun_ms
-    return age_ms <= options.expires_after_minutes * 60_000
 
 
 def _give_way(table: TableAccess, plan: Clustering, file_groups: Collection[FileGroupId]) -> None:

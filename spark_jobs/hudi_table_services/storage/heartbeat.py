@@ -61,6 +61,15 @@ class Heartbeat:
                 self._storage.delete(self._path)
             self._is_removed = True
 
+    def abandon(self) -> None:
+        """Stop refreshing, and let the tasks of this write see that it is over; the file stays until `stop`."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        if self._is_ours():
+            self._content += b"/over"
+            self._storage.write(self._path, self._content)
+
     def __enter__(self) -> "Heartbeat":
         self.start()
         return self
