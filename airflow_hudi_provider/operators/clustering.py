@@ -251,7 +251,9 @@ class CancelClusteringOperator(WorkerOrSparkOperator):
     def build_request(
         self, location: TableLocation, request_id: str, result_uri: str
     ) -> CancelClusteringRequest:
-        age = 0 if self._names_plans else whole_number_of("older_than_minutes", self.older_than_minutes or 0)
+        age = (
+            None if self._names_plans else whole_number_of("older_than_minutes", self.older_than_minutes or 0)
+        )
         return self.checked(
             CancelClusteringRequest(
                 **self.common_fields(location, request_id, result_uri),

@@ -102,7 +102,10 @@ class Engine:
         """Take every pending plan that nobody executes off the timeline."""
         return cancel_clustering(
             CancelClusteringRequest(
-                request_id=_new_request_id(), base_path=str(base_path), options=DEAD_AT_ONCE
+                request_id=_new_request_id(),
+                base_path=str(base_path),
+                older_than_minutes=0,
+                options=DEAD_AT_ONCE,
             )
         )
 

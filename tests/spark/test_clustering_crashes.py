@@ -14,9 +14,6 @@ from hudi_table_services.contract.job_result import JobResult, Outcome
 from hudi_table_services.errors import StorageError
 from hudi_table_services.storage.local import LocalStorage
 
-# The heartbeat of a job that was "killed" finds its storage gone when it is next refreshed.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-
 Act = Callable[[TableUnderTest, FaultyStorage], JobResult]
 FAILURES = {
     "killed before": (False, Crash),

@@ -67,7 +67,7 @@ def test_rows_of_writers_beside_clusterings(spark: SparkSession, tmp_path: Path,
                 scheduled = table.schedule(sort_columns=("v",) if len(clusterings) % 2 else ())
                 done = table.execute()
             except (CommitConflictError, InvalidRequestError):
-                table.cancel()  # everything it planned was changed first
+                table.cancel(older_than_minutes=0)  # everything it planned was changed first
                 continue
             if scheduled.instant_time and done.instant_time:
                 clusterings.append(done.instant_time)

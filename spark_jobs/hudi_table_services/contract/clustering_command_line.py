@@ -123,9 +123,12 @@ def cancel_parser() -> argparse.ArgumentParser:
     )
     plans = parser.add_argument_group("plans")
     _add_table_flags(plans)
-    _add_instants(plans, "default: all that are old enough")
+    _add_instants(plans, "or give an age")
     plans.add_argument(
-        "--older-than-minutes", type=int, metavar="N", help="only plans of at least this age; default: 0"
+        "--older-than-minutes",
+        type=int,
+        metavar="N",
+        help="plans of at least this age; 0: all that nobody executes",
     )
     plans.add_argument("--preview", action="store_true", help="tell which ones, and cancel none")
     add_run_flags(parser.add_argument_group("run"))

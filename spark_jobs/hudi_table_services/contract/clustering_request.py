@@ -143,8 +143,8 @@ class CancelClusteringRequest(JobRequest):
     """Take pending clusterings off the timeline, with what they wrote.
 
     Attributes:
-        instants: requested times of the plans; empty: all that are old enough.
-        older_than_minutes: without instants: only plans of at least this age.
+        instants: requested times of the plans; empty: those that are old enough.
+        older_than_minutes: without instants: plans of at least this age, 0 for all; None: instants are given.
         preview: tell which ones, and cancel none.
 
     Raises:
@@ -152,17 +152,18 @@ class CancelClusteringRequest(JobRequest):
     """
 
     instants: tuple[str, ...] = ()
-    older_than_minutes: int = 0
+    older_than_minutes: int | None = None
     preview: bool = False
 
     def __post_init__(self) -> None:
         JobRequest.__post_init__(self)
         _check_instants(self.instants)
-        if self.older_than_minutes < 0:
+        if self.older_than_minutes is not None and self.older_than_minutes < 0:
             raise InvalidRequestError(f"older_than_minutes is {self.older_than_minutes}, below 0.")
-        if self.instants and self.older_than_minutes:
+        if bool(self.instants) == (self.older_than_minutes is not None):
             raise InvalidRequestError(
-                "instants and older_than_minutes exclude each other.", hint="Give one of them."
+                "Say which plans: instants or older_than_minutes, one of the two.",
+                hint="older_than_minutes=0 takes all that nobody executes.",
             )
 
     @property
@@ -176,7 +177,7 @@ class CancelClusteringRequest(JobRequest):
         request = cls(
             **common_texts(document),
             instants=document.texts("instants"),
-            older_than_minutes=document.whole_number("older_than_minutes", 0),
+            older_than_minutes=document.optional_whole_number("older_than_minutes"),
             preview=document.flag("preview"),
             options=document.text_map("options"),
             storage_options=document.text_map("storage_options"),

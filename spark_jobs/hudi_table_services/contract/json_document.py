@@ -86,6 +86,12 @@ class JsonDocument:
             raise self._wrong(name, value, "a whole number")
         return value
 
+    def optional_whole_number(self, name: str) -> int | None:
+        value = self._take(name, None)
+        if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+            raise self._wrong(name, value, "a whole number or null")
+        return value
+
     def texts(self, name: str) -> tuple[str, ...]:
         value = self._take(name, [])
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):

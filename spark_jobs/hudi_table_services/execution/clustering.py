@@ -30,7 +30,7 @@ from hudi_table_services.model.data_file import BaseFile
 from hudi_table_services.model.write_stat import WriteStat
 from hudi_table_services.storage.storage import Storage
 
-_CHUNK_ROWS = 1 << 17
+_CHUNK_ROWS = 1 << 15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,7 +37,7 @@ from hudi_table_services.execution.staging import StagedBatch, StagedFileWriter,
 _SAMPLED_ROWS = 100_000
 _BUCKETS_PER_MEMORY = 3
 """A sample errs, and an output may need parts of two buckets."""
-_CHUNK_ROWS = 1 << 17
+_CHUNK_ROWS = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,9 +43,10 @@ class RowOrder:
         columns = rows.select(self.layout.columns)
         if not self.boundaries:
             return columns
-        ranks = [_ranks(columns.column(i), boundaries) for i, boundaries in enumerate(self.boundaries)]
+        bits = bits_per_column(len(self.boundaries))
+        ranks = [_ranks(columns.column(i), boundaries, bits) for i, boundaries in enumerate(self.boundaries)]
         curve = z_order if self.layout.strategy is LayoutStrategy.ZORDER else hilbert
-        position = curve(ranks, bits_per_column(len(ranks)))
+        position = curve(ranks, bits)
         return columns.add_column(0, _CURVE, pa.chunked_array([pa.array(position.view(np.int64))]))
 
     def indices(self, rows: pa.Table) -> pa.Array:
@@ -80,10 +81,15 @@ def _boundaries(column: pa.ChunkedArray, limit: int) -> pa.ChunkedArray:
     return pa.chunked_array([pc.unique(picked)])
 
 
-def _ranks(column: pa.ChunkedArray, boundaries: pa.ChunkedArray) -> np.ndarray:
-    """Per row the number of boundaries at or below its value, less one: equal values have equal ranks."""
+def _ranks(column: pa.ChunkedArray, boundaries: pa.ChunkedArray, bits: int) -> np.ndarray:
+    """Per row the number of boundaries at or below its value, less one, spread over so many bits.
+
+    Equal values have equal ranks. Spread, since a column of few values would else differ in its last bits only, and
+    curves go by the first bits of all columns first.
+    """
     numbers = count_at_or_below(pa.table({"0": column}), pa.table({"0": boundaries}))
-    return np.maximum(numbers - 1, 0).astype(np.uint64)
+    ranks = np.maximum(numbers - 1, 0).astype(np.uint64)
+    return (ranks << np.uint64(bits)) // np.uint64(max(1, len(boundaries)))
 
 
 def count_at_or_below(rows: pa.Table, bounds: pa.Table, excluded: np.ndarray | None = None) -> np.ndarray:

@@ -53,7 +53,7 @@ def cancel_clustering(
         chosen = (
             _named(table, request, options)
             if request.instants
-            else _old_enough(table, request.older_than_minutes, options)
+            else _old_enough(table, request.older_than_minutes or 0, options)
         )
         if not request.preview:
             for clustering in chosen:

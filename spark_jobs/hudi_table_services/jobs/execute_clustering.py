@@ -53,6 +53,9 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
+_SORTED_ROW_GROUP_BYTES = 16 << 20
+"""Arrow bytes of a row group in files that are in order."""
+
 
 def execute_clustering(
     spark: "SparkSession",
@@ -261,6 +264,9 @@ class _ExecuteJob:
     def _rewrite_job(self, work: _Work, attempt: ClusteringAttempt, staging_folder: str) -> RewriteJob:
         name = self._table.config.table_name
         parquet = parquet_format(self._options.base_files)
+        if work.settings.layout.is_sorted:
+            # Readers skip row groups: the smaller they are, the more.
+            parquet = replace(parquet, row_group_bytes=min(parquet.row_group_bytes, _SORTED_ROW_GROUP_BYTES))
         return RewriteJob(
             storage=self._storage,
             instant_time=attempt.instant_time,

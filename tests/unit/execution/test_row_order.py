@@ -115,6 +115,21 @@ def test_a_common_prefix_and_negative_numbers_do_not_hurt_a_curve() -> None:
             assert spread < 500, f"{strategy}: a sixteenth of the rows covers {spread} of 1000 values"
 
 
+def test_a_column_of_few_values_counts_as_much_as_one_of_many() -> None:
+    rng = np.random.default_rng(7)
+    few, many = rng.integers(0, 16, 16_000), rng.permutation(16_000)
+    table = pa.table({"few": few, "many": many})
+    for strategy in CURVES:
+        order = (
+            RowOrder.of(Layout(columns=("few", "many"), strategy=strategy), table).indices(table).to_numpy()
+        )
+        parts = np.array_split(order, 16)
+        spread = [
+            np.mean([np.ptp(values[part]) for part in parts]) / np.ptp(values) for values in (few, many)
+        ]
+        assert max(spread) < 0.6, f"{strategy}: a sixteenth of the rows covers {spread} of the two columns"
+
+
 @given(st.integers(0, 1000), st.integers(1, 20))
 def test_shares_differ_by_at_most_one_row(rows: int, parts: int) -> None:
     shares = divide_evenly(rows, parts)

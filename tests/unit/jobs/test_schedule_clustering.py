@@ -203,7 +203,7 @@ def test_a_plan_under_execution_is_not_cancelled() -> None:
     table = a_table()
     plan = schedule(table).instant_time or ""
     table.storage.write(heartbeat_path(plan), b"somebody")
-    assert cancel(table).outcome is Outcome.NOTHING_TO_DO
+    assert cancel(table, older_than_minutes=0).outcome is Outcome.NOTHING_TO_DO
     with pytest.raises(InstantHeldError, match="is being executed"):
         cancel(table, plan)
 
