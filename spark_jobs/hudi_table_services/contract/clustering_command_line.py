@@ -21,6 +21,7 @@ from hudi_table_services.contract.flags import (
     pairs_in,
 )
 from hudi_table_services.contract.job_request import JobRequest
+from hudi_table_services.errors import InvalidRequestError
 
 RequestT = TypeVar("RequestT", bound=JobRequest)
 
@@ -214,6 +215,11 @@ def _execute_request(flags: dict[str, object]) -> ExecuteClusteringRequest:
 
 def _cancel_request(flags: dict[str, object]) -> CancelClusteringRequest:
     own: dict[str, object] = {"instants": _instants(flags), "preview": "preview" in flags}
+    if "instant" not in flags and "older_than_minutes" not in flags:
+        raise InvalidRequestError(
+            "Say which plans: --instant or --older-than-minutes.",
+            hint="--older-than-minutes 0 takes all that nobody executes.",
+        )
     if "older_than_minutes" in flags:
         own["older_than_minutes"] = flags["older_than_minutes"]
     return _built(CancelClusteringRequest, {**_common(flags), **own})

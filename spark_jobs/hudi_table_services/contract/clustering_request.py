@@ -143,8 +143,8 @@ class CancelClusteringRequest(JobRequest):
     """Take pending clusterings off the timeline, with what they wrote.
 
     Attributes:
-        instants: requested times of the plans; empty: those that are old enough.
-        older_than_minutes: without instants: plans of at least this age, 0 for all; None: instants are given.
+        instants: requested times of the plans.
+        older_than_minutes: without instants: plans of at least this age, 0 for all; None: no others.
         preview: tell which ones, and cancel none.
 
     Raises:
@@ -160,10 +160,9 @@ class CancelClusteringRequest(JobRequest):
         _check_instants(self.instants)
         if self.older_than_minutes is not None and self.older_than_minutes < 0:
             raise InvalidRequestError(f"older_than_minutes is {self.older_than_minutes}, below 0.")
-        if bool(self.instants) == (self.older_than_minutes is not None):
+        if self.instants and self.older_than_minutes is not None:
             raise InvalidRequestError(
-                "Say which plans: instants or older_than_minutes, one of the two.",
-                hint="older_than_minutes=0 takes all that nobody executes.",
+                "instants and older_than_minutes exclude each other.", hint="Give one of them."
             )
 
     @property

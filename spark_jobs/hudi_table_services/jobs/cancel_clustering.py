@@ -52,8 +52,8 @@ def cancel_clustering(
             finish_pending_rollbacks(table, table.load_timeline())
         chosen = (
             _named(table, request, options)
-            if request.instants
-            else _old_enough(table, request.older_than_minutes or 0, options)
+            if request.older_than_minutes is None
+            else _old_enough(table, request.older_than_minutes, options)
         )
         if not request.preview:
             for clustering in chosen:

@@ -162,7 +162,7 @@ class ClusteringReporter:
         state = "previewed" if preview else "cancelled"
         plans = tuple(stored_plan_report(each, state) for each in clusterings)
         if not clusterings:
-            reason = "no pending clustering is left to cancel, or all are too young or being executed"
+            reason = "no clustering is left to cancel that is pending, old enough and executed by nobody"
             return replace(self._result(Outcome.NOTHING_TO_DO, ClusteringReport()), reason=reason)
         outcome = Outcome.PLANNED if preview else Outcome.COMPLETED
         reason = "preview: nothing was cancelled" if preview else ""

@@ -79,6 +79,11 @@ def test_flags_make_the_request() -> None:
     )
 
 
+def test_cancelling_all_has_to_be_said() -> None:
+    with pytest.raises(InvalidRequestError, match="--instant or --older-than-minutes"):
+        parse_cancel(["--base-path=/t"])
+
+
 def test_a_document_stands_alone() -> None:
     assert parse_execute(["--request", "s3://jobs/1.json"]).request_uri == "s3://jobs/1.json"
     with pytest.raises(InvalidRequestError, match="--request and --instant exclude each other"):
