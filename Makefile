@@ -73,7 +73,7 @@ demo-spark: .venv/.ready ## Five weeks of them, some days corrected, without Air
 airflow: .venv/.ready ## The demo's Airflow with its UI, until Ctrl-C
 	@$(WITH_JAVA) .venv/bin/python scripts/run_airflow.py
 
-bench: .venv-judges/.ready ## Side by side with Hudi 1.2.0, Delta and plain Parquet (half an hour)
+bench: .venv-judges/.ready ## Side by side with Hudi 1.2.0, Delta and plain Parquet (three quarters of an hour)
 	$(WITH_JAVA) .venv-judges/bin/python benchmarks/run.py
 
 archive: ## Build dist/hudi_table_services.zip for spark-submit --py-files
