@@ -152,13 +152,11 @@ def test_every_layout_keeps_the_rows_in_memory_and_by_exchange(
     before = table.rows()
     largest = max(p.stat().st_size for p in table.live_files()["a"])
     sizes = {
-        "hoodie.clustering.plan.strategy.target.file.max.bytes": str(largest),
-        "hoodie.clustering.plan.strategy.small.file.limit": str(largest),
         "hoodie.airflow.clustering.size.tolerance": "0",
     }
     # Below the limit, so that all three are planned.
     sizes["hoodie.clustering.plan.strategy.small.file.limit"] = str(largest + 1)
-    sizes["hoodie.clustering.plan.strategy.target.file.max.bytes"] = str(largest * 3 // 2)
+    sizes["hoodie.clustering.plan.strategy.target.file.max.bytes"] = str((largest * 3 + 1) // 2)
     plan = only_plan(table.schedule(sort_columns=("v", "ts"), layout=layout, options=sizes))
     assert [g.expected_files for g in plan.groups] == [2]
     result = table.execute(options={"hoodie.airflow.clustering.task.memory.bytes": memory})
