@@ -114,7 +114,7 @@ class ClusteringAttempt:
                 self._heartbeat.start()
                 self._begin(pending[0])
             except BaseException:
-                self._heartbeat.stop()
+                self._abandon_heartbeat()
                 raise
         return True
 
@@ -152,10 +152,12 @@ class ClusteringAttempt:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        try:
-            if not self._is_over and not isinstance(error, CommitStateUnknownError):
-                self._give_back()
-        finally:
+        if self._is_over:
+            self._stop_heartbeat()
+        elif isinstance(error, CommitStateUnknownError) or not self._give_back():
+            # Without a heartbeat an inflight plan looks like one that Hudi executes, and would be left alone for long.
+            self._abandon_heartbeat()
+        else:
             self._stop_heartbeat()
 
     def complete(
@@ -250,23 +252,32 @@ class ClusteringAttempt:
         except StorageError as failure:
             _LOG.warning("The markers of %s stay behind: %s", self.instant_time, failure)
 
-    def _give_back(self) -> None:
-        """Remove what was written; the plan waits for its next execution."""
+    def _give_back(self) -> bool:
+        """Remove what was written; the plan waits for its next execution. Returns whether that is done."""
         try:
             with self._lock:
                 if read_heartbeat_owner(self._table.storage, self.instant_time) != self.attempt:
-                    return
+                    return True
                 if not any(i.identity == self._instant.identity for i in self._store.load().pending):
-                    return  # completed: what was written is the table now
-                # It goes last: an inflight plan without a heartbeat looks like one that Hudi executes.
-                if self._heartbeat is not None:
-                    self._heartbeat.abandon()
+                    return True  # completed: what was written is the table now
+                self._abandon_heartbeat()
                 sweep_pending(self._table, self._instant)
                 self._store.return_to_requested(self._instant)
         except HudiTableServiceError as failure:
             _LOG.warning(
                 "Could not clear clustering %s (%s); its next execution does it.", self.instant_time, failure
             )
+            return False
+        return True
+
+    def _abandon_heartbeat(self) -> None:
+        """Tell tasks, and a retry of the same request, that this attempt is over."""
+        if self._heartbeat is None:
+            return
+        try:
+            self._heartbeat.abandon()
+        except StorageError as failure:
+            _LOG.warning("The heartbeat of %s expires by itself: %s", self.instant_time, failure)
 
     def _stop_heartbeat(self) -> None:
         if self._heartbeat is None:

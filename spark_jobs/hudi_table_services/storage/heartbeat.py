@@ -14,6 +14,7 @@ from hudi_table_services.storage.storage import Storage
 _LOG = logging.getLogger(__name__)
 
 HEARTBEATS = ".hoodie/.heartbeat"
+_OVER = b"/over"
 
 DEFAULT_INTERVAL_MS = 60_000
 """``hoodie.client.heartbeat.interval_in_ms``"""
@@ -66,8 +67,8 @@ class Heartbeat:
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
-        if self._is_ours():
-            self._content += b"/over"
+        if self._is_ours() and not self._content.endswith(_OVER):
+            self._content += _OVER
             self._storage.write(self._path, self._content)
 
     def __enter__(self) -> "Heartbeat":
