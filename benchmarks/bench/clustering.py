@@ -95,8 +95,8 @@ class _Range:
 def rows_read(files: Sequence[Path], columns: Sequence[str]) -> float | None:
     """Rows that a query for one value of a column has to read by the ranges of the files; mean over columns and values.
 
-    The values are the ends of all files' ranges, by both systems' files alike as far as they hold the same rows.
-    Files are compared, not pages or row groups, which both systems cut as they like.
+    The values lie at even distances between the smallest and the largest one, so columns must be numbers. Files are
+    compared, not pages or row groups, which both systems cut as they like.
     """
     if not columns:
         return None

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from file_group_tasks import insert_task, write_job
 
-from hudi_table_services.errors import InstantVanishedError
+from hudi_table_services.errors import InstantVanishedError, StorageError
 from hudi_table_services.execution.file_groups import write_file_group
 from hudi_table_services.storage.heartbeat import delete_heartbeat
 from hudi_table_services.storage.local import LocalStorage
@@ -40,6 +40,23 @@ def test_a_task_that_ends_too_late_leaves_nothing(tmp_path: Path) -> None:
     task = insert_task(plain, 1)
     job = replace(plain, storage=EndsCommitMeanwhile(str(tmp_path)))
     with pytest.raises(InstantVanishedError, match=TIME):
+        write_file_group(job, task)
+    assert data_and_markers(tmp_path) == []
+
+
+def test_a_task_that_fails_too_late_leaves_nothing(tmp_path: Path) -> None:
+    class FailsAfterTheRollback(LocalStorage):
+        def open_writer(self, path: str):  # type: ignore[no-untyped-def]
+            delete_heartbeat(self, TIME)
+            MarkerStore(self, TIME).sweep()
+            MarkerStore(self, TIME).delete()
+            super().open_writer(path).close()
+            raise StorageError("No space left")
+
+    plain = write_job(str(tmp_path), TIME)
+    task = insert_task(plain, 1)
+    job = replace(plain, storage=FailsAfterTheRollback(str(tmp_path)))
+    with pytest.raises(StorageError, match="No space left"):
         write_file_group(job, task)
     assert data_and_markers(tmp_path) == []
 

@@ -4,6 +4,7 @@ Follows HoodieParquetWriter and HoodieCreateHandle of Hudi 1.2 in everything oth
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import BinaryIO
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.execution.parquet_format import ParquetFormat, dictionary_columns
 from hudi_table_services.hudi_format.bloom_filter import SimpleBloomFilter
 from hudi_table_services.hudi_format.footer import base_file_footer
@@ -64,7 +66,7 @@ class BaseFileSpec:
 
 
 class BaseFileWriter:
-    """Streams rows into one base file. Leaving the `with` block normally closes it; an error leaves no footer."""
+    """Streams rows into one base file. Leaving the `with` block normally closes it; an error removes the file."""
 
     def __init__(
         self, storage: Storage, spec: BaseFileSpec, parquet: ParquetFormat, bloom: BloomSettings
@@ -96,8 +98,8 @@ class BaseFileWriter:
     ) -> None:
         if error_type is None:
             self.close()
-        elif self._sink is not None:
-            self._sink.close()
+        else:
+            self._abandon()
 
     def write(self, rows: pa.Table) -> None:
         """Append rows: the user's columns plus commit time, sequence number and record key.
@@ -123,6 +125,14 @@ class BaseFileWriter:
         self.data_size_bytes = self._sink.tell()
         writer.close()
         self._sink.close()
+
+    def _abandon(self) -> None:
+        """Remove the unfinished file at once: a rollback that came before it has already been by, and is not again."""
+        with suppress(HudiTableServiceError, OSError):  # must not hide why the file was not finished
+            if self._sink is not None:
+                self._sink.close()
+        with suppress(HudiTableServiceError):
+            self._storage.delete(self._spec.path)
 
     def _empty_rows(self) -> pa.Table:
         names = [pa.field(name, pa.string()) for name in (COMMIT_TIME, SEQUENCE_NUMBER, RECORD_KEY)]

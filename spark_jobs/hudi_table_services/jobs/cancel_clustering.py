@@ -109,7 +109,6 @@ def _named(
 
 def _old_enough(table: TableAccess, minutes: int, options: ClusteringJobOptions) -> tuple[Clustering, ...]:
     timeline = table.load_timeline()
-    # One minute for clocks that differ is not deducted: ages are given in minutes at least.
     newest = instant_text(table.clock.now() - timedelta(minutes=minutes), table.config)
     pending: Sequence[Clustering] = ClusteringHistory.load(table.timeline_store, timeline).pending
     return tuple(

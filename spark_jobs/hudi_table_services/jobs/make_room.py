@@ -22,9 +22,7 @@ from hudi_table_services.jobs.clustering_history import (
 from hudi_table_services.jobs.table_access import TableAccess
 from hudi_table_services.model.clustering import UpdatesStrategy
 from hudi_table_services.model.file_group import FileGroupId
-from hudi_table_services.model.instant import InstantState
 from hudi_table_services.model.write_options import PendingClusteringOptions
-from hudi_table_services.storage.heartbeat import is_heartbeat_alive
 from hudi_table_services.storage.lock import TableLock
 
 _LOG = logging.getLogger(__name__)
@@ -43,8 +41,8 @@ def make_room(
         file_groups: those that the write changes or replaces.
 
     Returns:
-        Requested times of the plans that gave way or were completed meanwhile; if there are any, the table has to be
-        loaded and the rows placed anew.
+        Requested times of the plans that gave way. Others may have been completed meanwhile: where a plan held one
+        of the file groups before, the table has to be loaded and the rows placed anew.
 
     Raises:
         PendingPlanError: a plan does not give way, or its execution did not end in time.
@@ -63,8 +61,9 @@ def make_room(
                     drop_plan(table, plan)
                 elif plan not in running:
                     _give_way(table, plan, file_groups)
-                if _time(plan) not in gone:
-                    gone.append(_time(plan))
+                else:
+                    continue
+                gone.append(_time(plan))
         if options.strategy is UpdatesStrategy.ALLOW or not running:
             return tuple(gone)
         if time.monotonic() >= deadline:
@@ -74,7 +73,7 @@ def make_room(
                 hint="Nothing was committed; run the request again when it has ended.",
             )
         _LOG.info("Waiting for clustering %s, which rewrites file groups of this write.", _time(running[0]))
-        _wait_for(table, running[0], deadline)
+        _wait_for(table, running[0], options, deadline)
 
 
 def _hit(table: TableAccess, file_groups: Collection[FileGroupId]) -> list[Clustering]:
@@ -131,12 +130,12 @@ def _give_way(table: TableAccess, plan: Clustering, file_groups: Collection[File
     )
 
 
-def _wait_for(table: TableAccess, plan: Clustering, deadline: float) -> None:
-    """Until the plan is not inflight any more, or the time is over."""
+def _wait_for(
+    table: TableAccess, plan: Clustering, options: PendingClusteringOptions, deadline: float
+) -> None:
+    """Until nobody executes the plan any more, or the time is over."""
     while time.monotonic() < deadline:
         time.sleep(_POLL_SECONDS)
-        found = [i for i in table.load_timeline() if i.identity == plan.instant.identity]
-        if not found or found[0].state is not InstantState.INFLIGHT:
+        pending = [i for i in table.load_timeline().pending if i.identity == plan.instant.identity]
+        if not pending or not is_executed(table, pending[0], options.expires_after_minutes):
             return
-        if not is_heartbeat_alive(table.storage, _time(plan), table.clock):
-            return  # looked at more closely under the lock
