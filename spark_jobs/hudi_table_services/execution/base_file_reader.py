@@ -29,14 +29,24 @@ def open_base_file(storage: Storage, path: str, size_bytes: int = -1) -> Iterato
 
 def rows_of(file: pq.ParquetFile, data_schema: pa.Schema) -> Iterator[pa.Table]:
     """Rows in file order, conformed to the schema, with `KEPT_META_COLUMNS` in front."""
-    target = with_kept_meta(data_schema)
-    present = set(file.schema_arrow.names)
+    return columns_of(file, with_kept_meta(data_schema))
+
+
+def columns_of(file: pq.ParquetFile, target: pa.Schema, batch_rows: int = _BATCH_ROWS) -> Iterator[pa.Table]:
+    """Rows in file order, in these columns only, in pieces of at most so many rows."""
+    present = _column_names(file)
     columns = [name for name in target.names if name in present]
-    if file.metadata.num_rows <= _BATCH_ROWS:
+    if file.metadata.num_rows <= batch_rows:
         yield conform(file.read(columns, use_threads=False), target)
         return
-    for batch in file.iter_batches(_BATCH_ROWS, columns=columns, use_threads=False):
+    for batch in file.iter_batches(batch_rows, columns=columns, use_threads=False):
         yield conform(pa.Table.from_batches([batch]), target)
+
+
+def _column_names(file: pq.ParquetFile) -> set[str]:
+    """Top-level columns. Not by the Arrow schema: that copies the footer's pairs, half a megabyte of bloom filter."""
+    schema = file.schema
+    return {schema.column(place).path.partition(".")[0] for place in range(len(schema))}
 
 
 def with_kept_meta(data_schema: pa.Schema) -> pa.Schema:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from hudi_table_services.execution.base_file_reader import open_base_file, rows_of
+from hudi_table_services.execution.base_file_reader import columns_of, open_base_file, with_kept_meta
 from hudi_table_services.execution.clustering import (
     GroupOutcome,
     GroupTask,
@@ -38,34 +38,60 @@ _SAMPLED_ROWS = 100_000
 _BUCKETS_PER_MEMORY = 3
 """A sample errs, and an output may need parts of two buckets."""
 _CHUNK_ROWS = 1 << 15
+_MEASURED_FILES = 16
+_MEASURED_ROWS = 8192
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FileSample:
-    """Some rows of an input file: their sort columns, and what all of its rows take."""
+    """What is known of an input file before its group is dealt out.
+
+    Attributes:
+        rows, encoded_bytes: of the whole file; bytes before compression, which dictionaries keep small.
+        keys: sort columns of some rows.
+        measured_rows, measured_bytes: Arrow bytes of whole rows; zero in files that were not measured.
+    """
 
     rows: int
-    arrow_bytes: int
+    encoded_bytes: int
     keys: pa.Table
+    measured_rows: int
+    measured_bytes: int
 
 
-def sample_file(job: RewriteJob, file: InputFile, files: int) -> FileSample:
+def is_measured(place: int, files: int) -> bool:
+    """Whether the rows of a group's file at this place are read whole, to learn what they take in memory."""
+    return place % math.ceil(files / _MEASURED_FILES) == 0
+
+
+def sample_file(job: RewriteJob, file: InputFile, files: int, measures: bool) -> FileSample:
     """Rows at even distances, so many that all files of the group give about `_SAMPLED_ROWS`."""
     wanted = max(64, math.ceil(_SAMPLED_ROWS / files))
-    keys: list[pa.Table] = []
-    rows = arrow_bytes = 0
+    sort_columns = pa.schema([job.data_schema.field(name) for name in job.layout.columns])
+    keys = [sort_columns.empty_table()]
+    head = sort_columns.empty_table()
     with open_base_file(job.storage, file.path, file.size_bytes) as opened:
-        total = max(1, opened.metadata.num_rows)
-        for table in rows_of(opened, job.data_schema):
-            rows += table.num_rows
-            arrow_bytes += table.nbytes
-            share = max(1, round(wanted * table.num_rows / total))
-            keys.append(evenly(table.select(list(job.layout.columns)), share))
-    return FileSample(rows, arrow_bytes, pa.concat_tables(keys) if keys else _no_keys(job))
+        metadata = opened.metadata
+        for table in columns_of(opened, sort_columns):
+            share = table.num_rows / max(1, metadata.num_rows)
+            keys.append(evenly(table, max(1, round(wanted * share))))
+        if measures and metadata.num_rows:
+            head = next(columns_of(opened, with_kept_meta(job.data_schema), _MEASURED_ROWS))
+        return FileSample(
+            rows=metadata.num_rows,
+            encoded_bytes=sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)),
+            keys=pa.concat_tables(keys),
+            measured_rows=head.num_rows,
+            measured_bytes=head.nbytes,
+        )
 
 
-def _no_keys(job: RewriteJob) -> pa.Table:
-    return pa.schema([job.data_schema.field(name) for name in job.layout.columns]).empty_table()
+def arrow_bytes(samples: Sequence[FileSample]) -> int:
+    """What the rows of all files take in memory: as much as the measured ones, but not less than is encoded."""
+    rows = sum(each.rows for each in samples)
+    measured_rows = max(1, sum(each.measured_rows for each in samples))
+    estimate = rows * sum(each.measured_bytes for each in samples) // measured_rows
+    return max(estimate, sum(each.encoded_bytes for each in samples))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +113,7 @@ class Buckets:
         sample = pa.concat_tables([each.keys for each in samples]).combine_chunks()
         order = RowOrder.of(job.layout, sample)
         keys = order.keys(sample)
-        wanted = math.ceil(sum(s.arrow_bytes for s in samples) * _BUCKETS_PER_MEMORY / job.task_memory_bytes)
+        wanted = math.ceil(arrow_bytes(samples) * _BUCKETS_PER_MEMORY / job.task_memory_bytes)
         ordered = keys.take(sorted_indices(keys)).combine_chunks()
         places = np.unique(np.linspace(0, max(0, ordered.num_rows - 1), max(2, wanted + 1)).astype(np.int64))
         picked = ordered.take(pa.array(places[1:-1]))

@@ -24,6 +24,7 @@ from hudi_table_services.execution.clustering_exchange import (
     Buckets,
     Dealt,
     deal_out,
+    is_measured,
     output_tasks,
     sample_file,
     write_share,
@@ -110,17 +111,21 @@ def _exchange(
 def _buckets(
     spark: "SparkSession", job: RewriteJob, groups: Sequence[GroupTask], what: str
 ) -> dict[int, Buckets]:
-    files = [(group, file) for group in groups for file in group.inputs]
+    files = [
+        (group.index, file, len(group.inputs), is_measured(place, len(group.inputs)))
+        for group in groups
+        for place, file in enumerate(group.inputs)
+    ]
     samples = run_tasks(
         spark,
         files,
-        lambda pair: sample_file(job, pair[1], len(pair[0].inputs)),
+        lambda each: sample_file(job, *each[1:]),
         description=f"Sample {len(files)} files of {what}",
-        weights=[_weight([file]) for _, file in files],
+        weights=[_weight([file]) for _, file, *_ in files],
     )
     by_group: dict[int, list[int]] = {}
-    for place, (group, _) in enumerate(files):
-        by_group.setdefault(group.index, []).append(place)
+    for number, (index, *_) in enumerate(files):
+        by_group.setdefault(index, []).append(number)
     return {index: Buckets.of(job, [samples[i] for i in places]) for index, places in by_group.items()}
 
 

@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_table_services.errors import ObjectExistsError
+from hudi_table_services.execution.base_file_reader import open_base_file, rows_of
 from hudi_table_services.execution.base_file_writer import (
     COMMIT_TIME,
     RECORD_KEY,
@@ -19,7 +20,7 @@ from hudi_table_services.execution.base_file_writer import (
     BloomSettings,
     new_record_columns,
 )
-from hudi_table_services.execution.merging import MergeCounts, Merger, base_row_batches
+from hudi_table_services.execution.merging import MergeCounts, Merger
 from hudi_table_services.execution.parquet_format import ParquetFormat
 from hudi_table_services.execution.running_commit import require_running
 from hudi_table_services.execution.staging import (
@@ -114,31 +115,42 @@ def write_file_group(job: WriteJob, task: WriteTask) -> WrittenFileGroup:
         file_id=task.file_id, write_token=str(write_token(task.number)), instant_time=job.instant_time
     )
     ensure_partition_metadata(job.storage, job.instant_time, task.partition_path)
-    base_rows = _base_row_count(job.storage, task.current)
-    spec = BaseFileSpec(
-        base_file=base_file,
-        partition_path=task.partition_path,
-        expected_rows=base_rows + task.insert_count,
-        data_schema=job.data_schema,
-        avro_schema_json=job.avro_schema_json,
-        marker_kind=MarkerKind.CREATE if task.current is None else MarkerKind.MERGE,
-    )
-    with BaseFileWriter(job.storage, spec, job.parquet, job.bloom) as writer:
-        require_running(job.storage, spec)
-        counts = _merge(job, task, changes, writer)
-        _append_inserts(job, task, 0 if changes is None else changes.num_rows, writer)
+    with _open_current(job.storage, task.current) as current:
+        spec = BaseFileSpec(
+            base_file=base_file,
+            partition_path=task.partition_path,
+            expected_rows=(current.metadata.num_rows if current else 0) + task.insert_count,
+            data_schema=job.data_schema,
+            avro_schema_json=job.avro_schema_json,
+            marker_kind=MarkerKind.CREATE if task.current is None else MarkerKind.MERGE,
+        )
+        with BaseFileWriter(job.storage, spec, job.parquet, job.bloom) as writer:
+            require_running(job.storage, spec)
+            counts = _merge(job, current, changes, writer)
+            _append_inserts(job, task, 0 if changes is None else changes.num_rows, writer)
     require_running(job.storage, spec)
     elapsed_ms = int((time.monotonic() - started) * 1000)
     stat = _stat(job, task, spec, writer, counts, elapsed_ms)
     return WrittenFileGroup(stat, counts.kept_older_incoming, writer.data_size_bytes)
 
 
-def _merge(job: WriteJob, task: WriteTask, changes: pa.Table | None, writer: BaseFileWriter) -> MergeCounts:
-    path = task.current.base_file_path if task.current else None
-    if path is None:
+def _open_current(
+    storage: Storage, current: FileSlice | None
+) -> AbstractContextManager[pq.ParquetFile | None]:
+    """The base file that is merged with; None where the file group has none."""
+    path = current.base_file_path if current else None
+    if current is None or current.base_file is None or path is None:
+        return nullcontext()
+    return open_base_file(storage, path, current.base_file.size_bytes)
+
+
+def _merge(
+    job: WriteJob, current: pq.ParquetFile | None, changes: pa.Table | None, writer: BaseFileWriter
+) -> MergeCounts:
+    if current is None:
         return MergeCounts()
     merger = Merger(changes, job.ordering_fields) if changes is not None else None
-    for rows in base_row_batches(job.storage, path, job.data_schema):
+    for rows in rows_of(current, job.data_schema):
         writer.write(rows if merger is None else merger.apply(rows))
     return merger.counts if merger is not None else MergeCounts()
 
@@ -179,14 +191,6 @@ def _as_records(job: WriteJob, task: WriteTask, rows: pa.Table, first_sequence: 
     columns = [commit_time, sequence, rows[KEY_COLUMN], *data]
     meta = [pa.field(name, pa.string()) for name in (COMMIT_TIME, SEQUENCE_NUMBER, RECORD_KEY)]
     return pa.Table.from_arrays(columns, schema=pa.schema([*meta, *job.data_schema]))
-
-
-def _base_row_count(storage: Storage, current: FileSlice | None) -> int:
-    path = current.base_file_path if current else None
-    if path is None:
-        return 0
-    with storage.open_reader(path) as source:
-        return int(pq.ParquetFile(source, pre_buffer=False).metadata.num_rows)
 
 
 def ensure_partition_metadata(storage: Storage, instant_time: str, partition_path: str) -> None:

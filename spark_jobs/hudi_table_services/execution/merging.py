@@ -4,21 +4,14 @@ Peak memory: the incoming rows of one file group plus a bounded number of row ba
 Follows HoodieMergeHandle of Hudi 1.2: untouched rows keep commit time and sequence number.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from hudi_table_services.execution.arrow_schema import conform
-from hudi_table_services.execution.base_file_writer import COMMIT_TIME, RECORD_KEY, SEQUENCE_NUMBER
 from hudi_table_services.execution.staging import BASE_ROW_COLUMN, CHANGE_COLUMN
-from hudi_table_services.storage.storage import Storage
-
-BATCH_ROWS = 65_536
 
 
 class Change(IntEnum):
@@ -39,21 +32,6 @@ class MergeCounts:
     deleted: int = 0
     kept_older_incoming: int = 0
     """Incoming rows that lost to a base row with a larger ordering value."""
-
-
-def base_row_batches(storage: Storage, path: str, data_schema: pa.Schema) -> Iterator[pa.Table]:
-    """Rows of a base file in file order, conformed to the writer schema, with the three meta columns kept.
-
-    File name and partition path are not read: they are the same for all rows of the new file.
-    """
-    with storage.open_reader(path) as source:
-        file = pq.ParquetFile(source, pre_buffer=False)
-        names = file.schema_arrow.names
-        data_columns = [name for name in data_schema.names if name in names]
-        meta = [COMMIT_TIME, SEQUENCE_NUMBER, RECORD_KEY]
-        target = pa.schema([pa.field(name, pa.string()) for name in meta] + list(data_schema))
-        for batch in file.iter_batches(BATCH_ROWS, columns=meta + data_columns, use_threads=False):
-            yield conform(pa.Table.from_batches([batch]), target)
 
 
 class Merger:
