@@ -55,15 +55,17 @@ class JobScript:
         parse: reads the flags.
         read: reads the request document.
         check: what can be refused without Spark and without looking at the table.
-        needs_spark: whether the request cannot be carried out without a session.
         run: carries the request out; the session is None where none is needed.
+        needs_spark: whether requests cannot be carried out without a session.
+        check_run: what a script has to be given that callers of the engine hand over otherwise.
     """
 
     parse: Callable[[Sequence[str] | None], CommandLine]
     read: Callable[[str], JobRequest]
     check: Callable[[Any], object]
-    needs_spark: Callable[[Any], bool]
     run: "Callable[[SparkSession | None, Any], JobResult]"
+    needs_spark: bool = True
+    check_run: Callable[[Any], None] | None = None
 
 
 def main(arguments: Sequence[str] | None = None, script: JobScript | None = None) -> int:
@@ -128,8 +130,10 @@ def _attempt(request: JobRequest, script: JobScript) -> tuple[JobResult, int]:
 def _run(request: JobRequest, script: JobScript) -> JobResult:
     _LOG.info("Request %s: %s, %s", request.request_id, request.work, request.base_path)
     script.check(request)  # a bad option need not wait for Spark
+    if script.check_run is not None:
+        script.check_run(request)
     # spark-submit in cluster mode takes a program that opens no session for one that failed.
-    if not script.needs_spark(request) and "PYSPARK_GATEWAY_PORT" not in os.environ:
+    if not script.needs_spark and "PYSPARK_GATEWAY_PORT" not in os.environ:
         return script.run(None, request)
     spark = spark_session(f"{request.work} {request.table_name or request.base_path}")
     try:
@@ -248,12 +252,11 @@ def _run_upsert(spark: "SparkSession | None", request: UpsertRequest) -> JobResu
     return upsert(spark, request)
 
 
-def _needs_rows(request: UpsertRequest) -> bool:
+def _require_rows(request: UpsertRequest) -> None:
     if request.source is None and request.operation != "delete_partition":
         raise InvalidRequestError(
             f"Operation {request.operation} needs rows.", hint="Say where they are: --source-path."
         )
-    return True
 
 
 def _check_plan(request: JobRequest) -> None:
@@ -290,34 +293,32 @@ UPSERT = JobScript(
     parse=parse_command_line,
     read=UpsertRequest.from_json,
     check=_check_upsert,
-    needs_spark=_needs_rows,
     run=_run_upsert,
+    check_run=_require_rows,
 )
 SCHEDULE_CLUSTERING = JobScript(
     parse=parse_schedule,
     read=ScheduleClusteringRequest.from_json,
     check=_check_plan,
-    needs_spark=lambda _: False,
     run=_run_schedule,
+    needs_spark=False,
 )
 EXECUTE_CLUSTERING = JobScript(
     parse=parse_execute,
     read=ExecuteClusteringRequest.from_json,
     check=resolve_clustering_options,
-    needs_spark=lambda _: True,
     run=_run_execute,
 )
 RUN_CLUSTERING = JobScript(
     parse=parse_run,
     read=ClusteringRequest.from_json,
     check=_check_plan,
-    needs_spark=lambda _: True,
     run=_run_both,
 )
 CANCEL_CLUSTERING = JobScript(
     parse=parse_cancel,
     read=CancelClusteringRequest.from_json,
     check=resolve_clustering_options,
-    needs_spark=lambda _: False,
     run=_run_cancel,
+    needs_spark=False,
 )

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from hudi_table_services.contract.job_request import JobRequest, common_texts, refuse_text_for_columns
-from hudi_table_services.contract.json_document import JsonDocument, parse_document
+from hudi_table_services.contract.job_request import JobRequest, refuse_text_for_columns
 from hudi_table_services.errors import InvalidRequestError
 
 LAYOUTS = ("linear", "zorder", "hilbert")
@@ -40,23 +39,6 @@ class ScheduleClusteringRequest(JobRequest):
     def work(self) -> str:
         return "schedule_clustering"
 
-    @classmethod
-    def from_json(cls, text: str) -> "ScheduleClusteringRequest":
-        """Raises InvalidRequestError naming the field that is wrong or unknown."""
-        document = JsonDocument(parse_document(text, "request"), "request")
-        request = cls(
-            **common_texts(document),
-            sort_columns=document.texts("sort_columns"),
-            layout=document.text("layout", ""),
-            partitions=document.texts("partitions"),
-            every_n_commits=document.whole_number("every_n_commits", 0),
-            preview=document.flag("preview"),
-            options=document.text_map("options"),
-            storage_options=document.text_map("storage_options"),
-        )
-        document.finish()
-        return request
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecuteClusteringRequest(JobRequest):
@@ -82,20 +64,6 @@ class ExecuteClusteringRequest(JobRequest):
     def work(self) -> str:
         return "execute_clustering"
 
-    @classmethod
-    def from_json(cls, text: str) -> "ExecuteClusteringRequest":
-        """Raises InvalidRequestError naming the field that is wrong or unknown."""
-        document = JsonDocument(parse_document(text, "request"), "request")
-        request = cls(
-            **common_texts(document),
-            instants=document.texts("instants"),
-            when_held=document.text("when_held", "fail"),
-            options=document.text_map("options"),
-            storage_options=document.text_map("storage_options"),
-        )
-        document.finish()
-        return request
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusteringRequest(ScheduleClusteringRequest):
@@ -118,24 +86,6 @@ class ClusteringRequest(ScheduleClusteringRequest):
     @property
     def work(self) -> str:
         return "clustering"
-
-    @classmethod
-    def from_json(cls, text: str) -> "ClusteringRequest":
-        """Raises InvalidRequestError naming the field that is wrong or unknown."""
-        document = JsonDocument(parse_document(text, "request"), "request")
-        request = cls(
-            **common_texts(document),
-            sort_columns=document.texts("sort_columns"),
-            layout=document.text("layout", ""),
-            partitions=document.texts("partitions"),
-            every_n_commits=document.whole_number("every_n_commits", 0),
-            preview=document.flag("preview"),
-            when_held=document.text("when_held", "fail"),
-            options=document.text_map("options"),
-            storage_options=document.text_map("storage_options"),
-        )
-        document.finish()
-        return request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,21 +118,6 @@ class CancelClusteringRequest(JobRequest):
     @property
     def work(self) -> str:
         return "cancel_clustering"
-
-    @classmethod
-    def from_json(cls, text: str) -> "CancelClusteringRequest":
-        """Raises InvalidRequestError naming the field that is wrong or unknown."""
-        document = JsonDocument(parse_document(text, "request"), "request")
-        request = cls(
-            **common_texts(document),
-            instants=document.texts("instants"),
-            older_than_minutes=document.optional_whole_number("older_than_minutes"),
-            preview=document.flag("preview"),
-            options=document.text_map("options"),
-            storage_options=document.text_map("storage_options"),
-        )
-        document.finish()
-        return request
 
 
 def _check_plan_fields(request: ScheduleClusteringRequest) -> None:

@@ -4,8 +4,14 @@ import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from typing import TypeVar
 
-from hudi_table_services.contract.json_document import CONTRACT_VERSION, JsonDocument, parse_document
+from hudi_table_services.contract.json_document import (
+    CONTRACT_VERSION,
+    JsonDocument,
+    parse_document,
+    read_record,
+)
 from hudi_table_services.errors import InvalidRequestError
 
 OPERATIONS = (
@@ -19,6 +25,7 @@ OPERATIONS = (
 )
 _TABLE_NAME_OPTIONS = ("hoodie.table.name", "hoodie.datasource.write.table.name")
 _ONE_TIME_PREFIX = "once-"
+_RequestT = TypeVar("_RequestT", bound="JobRequest")
 
 
 def _one_time_id() -> str:
@@ -103,6 +110,12 @@ class JobRequest:
         """Whether the caller chose the request id, so that running the request again does nothing twice."""
         return not self.request_id.startswith(_ONE_TIME_PREFIX)
 
+    @classmethod
+    def from_json(cls: type[_RequestT], text: str) -> _RequestT:
+        """Raises InvalidRequestError naming the field that is wrong or unknown."""
+        given = read_record(JsonDocument(parse_document(text, "request"), "request"), cls)
+        return cls(**{"base_path": "", **given})
+
     def to_json(self) -> str:
         """The document; it holds the storage options, so keep it where the credentials may be.
 
@@ -112,14 +125,6 @@ class JobRequest:
         if not self.can_be_repeated:
             del document["request_id"]
         return json.dumps(document, indent=2, sort_keys=True)
-
-
-def common_texts(document: JsonDocument) -> dict[str, str]:
-    """The texts of `JobRequest`, those left out left to its defaults."""
-    fields = {name: document.text(name, "") for name in ("base_path", "table_name", "result_path")}
-    if (request_id := document.optional_text("request_id")) is not None:
-        fields["request_id"] = request_id
-    return fields
 
 
 def refuse_text_for_columns(**given: object) -> None:
@@ -169,33 +174,3 @@ class UpsertRequest(JobRequest):
     @property
     def work(self) -> str:
         return self.operation
-
-    @classmethod
-    def from_json(cls, text: str) -> "UpsertRequest":
-        """Raises InvalidRequestError naming the field that is wrong or unknown."""
-        document = JsonDocument(parse_document(text, "request"), "request")
-        source = document.optional_part("source")
-        request = cls(
-            **common_texts(document),
-            operation=document.text("operation", "upsert"),
-            ordering_field=document.text("ordering_field", ""),
-            source=None if source is None else _source(source),
-            record_key=document.texts("record_key"),
-            partition_by=document.texts("partition_by"),
-            options=document.text_map("options"),
-            storage_options=document.text_map("storage_options"),
-            dry_run=document.flag("dry_run"),
-        )
-        document.finish()
-        return request
-
-
-def _source(document: JsonDocument) -> SourceSpec:
-    source = SourceSpec(
-        path=document.text("path", ""),
-        format=document.text("format", "parquet"),
-        options=document.text_map("options"),
-        sql=document.optional_text("sql"),
-    )
-    document.finish()
-    return source

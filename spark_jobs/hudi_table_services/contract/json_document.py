@@ -2,7 +2,9 @@
 
 import difflib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, get_args
 
 from hudi_table_services.errors import InvalidRequestError
 
@@ -52,7 +54,7 @@ def as_object(value: object, what: str) -> Mapping[str, object]:
 
 
 class JsonDocument:
-    """Fields of a JSON object, taken one by one; `finish` refuses what nobody took.
+    """Fields of a JSON object, taken one by one; `finish` refuses what nobody asked for.
 
     Values are not repeated in messages: they may be secret.
     """
@@ -60,46 +62,51 @@ class JsonDocument:
     def __init__(self, fields: Mapping[str, object], what: str) -> None:
         self._what = what
         self._fields = dict(fields)
-        self._taken: list[str] = []
+        self._known: list[str] = []
 
-    def text(self, name: str, default: str) -> str:
-        value = self._take(name, default)
+    def offers(self, name: str) -> bool:
+        """Whether the field is there; from now on it counts as known."""
+        self._known.append(name)
+        return name in self._fields
+
+    def text(self, name: str) -> str:
+        value = self._fields.pop(name)
         if not isinstance(value, str):
             raise self._wrong(name, value, "a text")
         return value
 
     def optional_text(self, name: str) -> str | None:
-        value = self._take(name, None)
+        value = self._fields.pop(name)
         if value is not None and not isinstance(value, str):
             raise self._wrong(name, value, "a text or null")
         return value
 
     def flag(self, name: str) -> bool:
-        value = self._take(name, False)
+        value = self._fields.pop(name)
         if not isinstance(value, bool):
             raise self._wrong(name, value, "true or false")
         return value
 
-    def whole_number(self, name: str, default: int) -> int:
-        value = self._take(name, default)
+    def whole_number(self, name: str) -> int:
+        value = self._fields.pop(name)
         if not isinstance(value, int) or isinstance(value, bool):
             raise self._wrong(name, value, "a whole number")
         return value
 
     def optional_whole_number(self, name: str) -> int | None:
-        value = self._take(name, None)
+        value = self._fields.pop(name)
         if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
             raise self._wrong(name, value, "a whole number or null")
         return value
 
     def texts(self, name: str) -> tuple[str, ...]:
-        value = self._take(name, [])
+        value = self._fields.pop(name)
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise self._wrong(name, value, "a list of texts")
         return tuple(value)
 
     def text_map(self, name: str) -> dict[str, str]:
-        value = self._take(name, {})
+        value = self._fields.pop(name)
         if not isinstance(value, dict):
             raise self._wrong(name, value, "an object whose values are texts")
         for key, item in value.items():
@@ -109,7 +116,7 @@ class JsonDocument:
 
     def optional_part(self, name: str) -> "JsonDocument | None":
         """An object within the document; it has to be finished by itself."""
-        value = self._take(name, None)
+        value = self._fields.pop(name)
         if value is None:
             return None
         return JsonDocument(
@@ -117,24 +124,54 @@ class JsonDocument:
         )
 
     def finish(self) -> None:
-        """Raises InvalidRequestError naming the fields that nothing has taken."""
+        """Raises InvalidRequestError naming the fields that nobody asked for."""
         if not self._fields:
             return
         unknown = sorted(self._fields)
-        close = difflib.get_close_matches(unknown[0], self._taken, n=1)
+        close = difflib.get_close_matches(unknown[0], self._known, n=1)
         raise InvalidRequestError(
             f"The {self._what} has unknown fields: {', '.join(unknown)}.",
-            hint=f"Did you mean {close[0]}?" if close else f"Known: {', '.join(sorted(self._taken))}.",
+            hint=f"Did you mean {close[0]}?" if close else f"Known: {', '.join(sorted(self._known))}.",
         )
-
-    def _take(self, name: str, default: object) -> object:
-        self._taken.append(name)
-        return self._fields.pop(name, default)
 
     def _wrong(self, name: str, value: object, expected: str) -> InvalidRequestError:
         return InvalidRequestError(
             f"Field {name!r} of the {self._what} is a {_JSON_TYPES.get(type(value), 'value')}, it must be {expected}."
         )
+
+
+_READERS: dict[object, Callable[[JsonDocument, str], object]] = {
+    str: JsonDocument.text,
+    str | None: JsonDocument.optional_text,
+    bool: JsonDocument.flag,
+    int: JsonDocument.whole_number,
+    int | None: JsonDocument.optional_whole_number,
+    tuple[str, ...]: JsonDocument.texts,
+    Mapping[str, str]: JsonDocument.text_map,
+}
+
+
+def read_record(document: JsonDocument, record_type: type) -> dict[str, Any]:
+    """Arguments for a dataclass, each read as the type of its field says; fields left out are left to the defaults.
+
+    Raises:
+        InvalidRequestError: a field is wrong or unknown.
+    """
+    values = {
+        field.name: _field(document, field.name, field.type)
+        for field in fields(record_type)
+        if document.offers(field.name)
+    }
+    document.finish()
+    return values
+
+
+def _field(document: JsonDocument, name: str, field_type: object) -> object:
+    for member in get_args(field_type):
+        if isinstance(member, type) and is_dataclass(member):
+            part = document.optional_part(name)
+            return None if part is None else member(**read_record(part, member))
+    return _READERS[field_type](document, name)
 
 
 _JSON_TYPES = {
