@@ -10,6 +10,9 @@ from hudi_table_services.execution.base_file_writer import utf8_buffers
 _MASK = (1 << 64) - 1
 _PLACES = 4096
 _BLOCK_ROWS = 8192  # arrays that stay in the processor's cache
+_WORD_BYTES = 8
+_FIRST_BYTES = np.array([(1 << (8 * count)) - 1 for count in range(_WORD_BYTES + 1)], dtype=np.uint64)
+"""Masks that keep so many bytes of a word."""
 _FIRST_FACTOR, _SECOND_FACTOR = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
@@ -47,26 +50,25 @@ class KeyChecksum:
 
 
 def _hashes(keys: pa.StringArray) -> np.ndarray:
+    """One hash per key: its eight-byte words, each times a factor of its place, added up and mixed with the length."""
     offsets, data = utf8_buffers(keys)
+    starts = (offsets[:-1] - offsets[0]).astype(np.int64)
     lengths = np.diff(offsets).astype(np.int64)
-    own = data[offsets[0] : offsets[-1]]
-    length = int(lengths[0])
-    if length and (lengths == length).all():
-        weighted = own.reshape(-1, length) * _factors(length)
-        sums = weighted.sum(axis=1, dtype=np.uint64)
-    else:
-        sums = _sums_of_any_length(own, lengths)
+    words = _word_at_each_byte(data[offsets[0] : offsets[-1]])
+    sums = np.zeros(len(lengths), dtype=np.uint64)
+    rows = np.arange(len(lengths))
+    place = 0
+    while len(rows):
+        left = lengths[rows] - place * _WORD_BYTES
+        own = words[starts[rows] + place * _WORD_BYTES] & _FIRST_BYTES[np.minimum(left, _WORD_BYTES)]
+        sums[rows] += own * _FACTOR_OF_PLACE[place & (_PLACES - 1)]
+        rows = rows[left > _WORD_BYTES]
+        place += 1
     return _mixed(sums + lengths.astype(np.uint64))
 
 
-def _sums_of_any_length(data: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Differences of running sums, which wrap around without harm."""
-    ends = np.cumsum(lengths)
-    places = np.arange(len(data), dtype=np.int64) - np.repeat(ends - lengths, lengths)
-    running = np.zeros(len(data) + 1, dtype=np.uint64)
-    np.cumsum(data * _FACTOR_OF_PLACE[places & (_PLACES - 1)], out=running[1:], dtype=np.uint64)
-    return running[ends] - running[ends - lengths]
-
-
-def _factors(length: int) -> np.ndarray:
-    return _FACTOR_OF_PLACE[np.arange(length) & (_PLACES - 1)]
+def _word_at_each_byte(data: np.ndarray) -> np.ndarray:
+    """The eight bytes from each byte on as one number; zeros follow the last one."""
+    padded = np.zeros(len(data) + _WORD_BYTES, dtype=np.uint8)
+    padded[: len(data)] = data
+    return np.ndarray(shape=len(data) + 1, dtype="<u8", buffer=padded.data, strides=(1,))
