@@ -114,7 +114,6 @@ FOREIGN_OPTIONS: dict[str, tuple[KnownOption, ...]] = {
             "hoodie.table.service.manager*",
             "hoodie.partition.ttl.*",
             "hoodie.fail.writes.on.inline.table.service.exception",
-            "hoodie.write.empty.clean.interval.hours",
             "hoodie.prewrite.cleaner.policy",
         ),
         *ignored("the metadata table is not written", "hoodie.metadata.*"),

@@ -20,6 +20,7 @@ class Service(str, Enum):
 
     WRITES = "writes"
     CLUSTERING = "clustering"
+    CLEANING = "cleaning"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,11 @@ from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.base_file_options import BaseFileOptions
 from hudi_table_services.model.write_options import ConcurrencyMode, FailedWritesPolicy
 
-_OWN_FAMILY = "hoodie.clustering.*"
-"""Clustering knows its own keys one by one."""
+_OWN_FAMILIES = {
+    Service.CLUSTERING: ("hoodie.clustering.*",),
+    Service.CLEANING: ("hoodie.clean.*", "hoodie.cleaner.*"),
+}
+"""Services know their own keys one by one."""
 
 FILTER_MAX_ENTRIES = "hoodie.bloom.index.filter.dynamic.max.entries"
 _CODEC, _CODEC_LEVEL = "hoodie.parquet.compression.codec", "hoodie.airflow.parquet.compression.level"
@@ -62,7 +65,7 @@ def _check_known(options: Mapping[str, str], service: Service) -> tuple[str, ...
     warnings = []
     for key, value in sorted(options.items()):
         option = find_option(key)
-        if option is None or (service is Service.CLUSTERING and option.key == _OWN_FAMILY):
+        if option is None or option.key in _OWN_FAMILIES.get(service, ()):
             close = similar_option(key)
             hint = f"Did you mean {close}?" if close else "docs/options.md lists the known keys."
             raise InvalidRequestError(f"Unknown option {key}.", hint=hint)

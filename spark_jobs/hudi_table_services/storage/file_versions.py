@@ -1,0 +1,123 @@
+"""All visible versions of a partition's file groups, as a clean sees them. Copy-on-write tables."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from hudi_table_services.errors import MalformedFileNameError
+from hudi_table_services.hudi_format.partition_metadata import PARTITION_METAFILE
+from hudi_table_services.model.clean import FileGroupVersions, PartitionFiles, SliceFiles
+from hudi_table_services.model.data_file import BaseFile
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.storage.clock import UTC, instant_text
+from hudi_table_services.storage.file_slices import Visibility
+from hudi_table_services.storage.storage import Storage, StoredObject
+from hudi_table_services.storage.timeline_store import TimelineStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replacement:
+    """A completed replace commit that took a file group out: requested time, and when readers began to see it."""
+
+    requested_time: str
+    visible_at: str
+
+
+def visible_times(
+    storage: Storage, store: TimelineStore, config: TableConfig, timeline: Timeline
+) -> dict[str, str]:
+    """Requested time of completed writes → instant time at which readers began to see them.
+
+    Timeline layout 1 does not write completion times down; there the completed file's own age tells.
+    """
+    writes = timeline.completed_writes
+    if config.table_version.layout.has_completion_time_in_names:
+        return {i.requested_time: i.visible_from for i in writes}
+    folder = config.table_version.layout.timeline_folder
+    changed = {stored.path: stored.modified_ms for stored in storage.list_folder(folder).files}
+    found = {}
+    for instant in writes:
+        modified_ms = changed.get(store.path_of(instant))
+        found[instant.requested_time] = max(
+            instant.requested_time, _text(modified_ms, config) if modified_ms is not None else ""
+        )
+    return found
+
+
+def _text(modified_ms: int, config: TableConfig) -> str:
+    return instant_text(datetime.fromtimestamp(modified_ms / 1000, UTC), config)
+
+
+def replacements(
+    store: TimelineStore, timeline: Timeline, visible_at: Mapping[str, str]
+) -> dict[FileGroupId, Replacement]:
+    """File groups that completed replace commits of the active timeline took out."""
+    found: dict[FileGroupId, Replacement] = {}
+    for instant in timeline.completed_writes:
+        if instant.action is Action.REPLACE_COMMIT:
+            taken = _replacement(instant, visible_at)
+            for path, ids in (store.commit_metadata(instant).partition_to_replace_file_ids or {}).items():
+                found.update({FileGroupId(path, file_id): taken for file_id in ids})
+    return found
+
+
+def _replacement(instant: Instant, visible_at: Mapping[str, str]) -> Replacement:
+    time = instant.requested_time
+    return Replacement(requested_time=time, visible_at=visible_at.get(time, instant.visible_from))
+
+
+def partition_files(
+    partition_path: str,
+    files: Iterable[StoredObject],
+    visibility: Visibility,
+    replaced: Mapping[FileGroupId, Replacement],
+    visible_at: Mapping[str, str],
+) -> PartitionFiles:
+    """Versions of all file groups in the listing of a partition's folder, newest first."""
+    sizes: dict[str, dict[str, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
+    has_other_files = False
+    for stored in files:
+        base = _visible_base_file(stored, visibility)
+        if base is not None:
+            sizes[base.file_id][base.instant_time][stored.name] = stored.size_bytes
+        elif not _is_side_file(stored.name):
+            has_other_files = True
+    groups = []
+    for file_id in sorted(sizes):
+        group_id = FileGroupId(partition_path, file_id)
+        taken = replaced.get(group_id)
+        groups.append(
+            FileGroupVersions(
+                file_group_id=group_id,
+                slices=tuple(
+                    SliceFiles(
+                        base_instant_time=time,
+                        visible_at=visible_at.get(time, visibility.visible_from(time)),
+                        sizes=sizes[file_id][time],
+                    )
+                    for time in sorted(sizes[file_id], reverse=True)
+                ),
+                replaced_by=taken.requested_time if taken else None,
+                replaced_at=taken.visible_at if taken else "",
+            )
+        )
+    return PartitionFiles(
+        partition_path=partition_path, groups=tuple(groups), has_other_files=has_other_files
+    )
+
+
+def _visible_base_file(stored: StoredObject, visibility: Visibility) -> BaseFile | None:
+    try:
+        base = BaseFile.from_file_name(stored.name)
+    except MalformedFileNameError:
+        return None
+    return base if visibility.sees(base.instant_time) else None
+
+
+def _is_side_file(name: str) -> bool:
+    """The partition's own metadata file, and checksums that Hadoop keeps beside its files."""
+    return name.startswith(PARTITION_METAFILE) or (name.startswith(".") and name.endswith(".crc"))
