@@ -126,8 +126,15 @@ class Retention:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoomedFiles:
-    """What a clean takes out of one partition: file name → bytes."""
+    """What a clean takes out of one partition.
+
+    Attributes:
+        sizes: file name → bytes.
+        is_emptied: nothing of the table stays in the partition.
+        waits: files are outdated by the policy, and stay for readers, savepoints or pending plans.
+    """
 
     partition_path: str
     sizes: Mapping[str, int] = field(default_factory=dict)
     is_emptied: bool = False
+    waits: bool = False

@@ -34,40 +34,47 @@ def plan_partition(
     """
     sizes: dict[str, int] = {}
     kept = 0
+    waits = False
     for group in partition.groups:
-        doomed = _doomed(group, options, retention, floor_cutoff)
-        going = [s for s in doomed if pinned_free(s, pinned)]
+        outdated = _outdated(group, options, retention)
+        going = [s for s in outdated if _may_go(group, s, floor_cutoff, pinned)]
         for each in going:
             sizes.update(each.sizes)
+        waits = waits or len(going) < len(outdated)
         kept += len(group.slices) - len(going)
     is_emptied = bool(sizes) and kept == 0 and not partition.has_other_files
-    return DoomedFiles(partition_path=partition.partition_path, sizes=sizes, is_emptied=is_emptied)
+    return DoomedFiles(
+        partition_path=partition.partition_path, sizes=sizes, is_emptied=is_emptied, waits=waits
+    )
 
 
-def pinned_free(file_slice: SliceFiles, pinned: Collection[str]) -> bool:
-    """A slice is kept whole if one of its files is: a base file without its log files is another state."""
-    return not any(name in pinned for name in file_slice.sizes)
-
-
-def _doomed(
-    group: FileGroupVersions, options: CleanOptions, retention: Retention, floor_cutoff: str
+def _outdated(
+    group: FileGroupVersions, options: CleanOptions, retention: Retention
 ) -> tuple[SliceFiles, ...]:
+    """What the policy does not keep."""
     by_versions = options.policy is CleanPolicy.KEEP_LATEST_FILE_VERSIONS
     earliest = retention.earliest.requested_time if retention.earliest else None
     if group.replaced_by is not None:
         is_old = by_versions or (earliest is not None and group.replaced_by < earliest)
-        return group.slices if is_old and group.replaced_at < floor_cutoff else ()
+        return group.slices if is_old else ()
     if by_versions:
-        kept = options.file_versions_retained
-        newer = group.slices[kept - 1 :]
-        return tuple(
-            s
-            for s, next_one in zip(group.slices[kept:], newer, strict=False)
-            if next_one.visible_at < floor_cutoff
-        )
+        return group.slices[options.file_versions_retained :]
     if earliest is None:
         return ()
-    older = [s for s in group.slices[1:] if s.base_instant_time < earliest]
-    newest_is_older = bool(group.slices) and group.slices[0].base_instant_time < earliest
+    older = tuple(s for s in group.slices if s.base_instant_time < earliest)
     # Who reads the table as of the earliest retained commit needs the newest version from before it.
-    return tuple(older) if newest_is_older else tuple(older[1:])
+    return older[1:]
+
+
+def _may_go(
+    group: FileGroupVersions, file_slice: SliceFiles, floor_cutoff: str, pinned: Collection[str]
+) -> bool:
+    """Whether readers stopped to see it long enough ago, and nothing else needs it.
+
+    A slice is kept whole if one of its files is: a base file without its log files is another state.
+    """
+    if any(name in pinned for name in file_slice.sizes):
+        return False
+    newer = [s.visible_at for s in group.slices if s.base_instant_time > file_slice.base_instant_time]
+    times = [time for time in (min(newer, default=""), group.replaced_at) if time]
+    return min(times, default="") < floor_cutoff

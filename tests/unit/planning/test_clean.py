@@ -1,7 +1,5 @@
 """Which files of a partition go: Hudi's rules by example, and what holds whatever the files are."""
 
-from itertools import pairwise
-
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given
@@ -140,13 +138,13 @@ def test_what_readers_may_need_is_never_planned(
     assert names.isdisjoint(doomed)
     for i, (days, group) in enumerate(zip(histories, groups, strict=True)):
         going = {day for day in days if name(f"f{i}", day) in doomed}
-        if group.replaced_by is None:
-            assert max(days) not in going, "the latest version"
-            for older, newer in pairwise(sorted(days)):
-                if older in going and by_versions:
-                    assert newer < floor, "readers may have begun before it was outdated"
-        elif going:
-            assert group.replaced_at < at(floor)
+        ends = [*sorted(days)[1:], None]
+        for day, outdated in zip(sorted(days), ends, strict=True):
+            if day in going:
+                moment = at(outdated) if outdated else group.replaced_at
+                assert moment, "the latest version"
+                assert moment < at(floor), "readers may have begun before it was outdated"
+        if going and group.replaced_by is not None:
             assert by_versions or group.replaced_by < at(earliest)
         if not by_versions:
             for moment in range(earliest, 29):

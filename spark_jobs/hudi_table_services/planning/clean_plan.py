@@ -1,0 +1,165 @@
+"""Clean plans and results as Hudi 0.15 and 1.2 store them (HoodieCleanerPlan, HoodieCleanMetadata; version 2)."""
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from hudi_table_services.errors import CorruptTableError, MalformedFileNameError
+from hudi_table_services.model.clean import CleanOptions, DoomedFiles, Retention
+from hudi_table_services.model.data_file import BaseFile, LogFile
+from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.table_service_plans import (
+    CleanFile,
+    CleanMetadata,
+    CleanPartition,
+    CleanPlan,
+    RetainedInstant,
+)
+
+SAVEPOINTS_KEY = "savepointed_timestamps"
+"""Extra metadata of Hudi 1.x: savepoints that the plan spared, between commas."""
+
+LOOK_AGAIN_KEY = "airflow.clean.look_again"
+"""Extra metadata of ours, a JSON list: partitions in which something outdated had to stay for the time being."""
+
+
+def stored_clean_plan(
+    doomed: Iterable[DoomedFiles],
+    options: CleanOptions,
+    retention: Retention,
+    *,
+    base_path: str,
+    last_completed_commit_time: str,
+    savepoints: Collection[str],
+    look_again: Collection[str],
+) -> CleanPlan:
+    """The plan with absolute paths, as Hudi's own executor wants them.
+
+    Args:
+        base_path: the base path as Hudi writes it into plans.
+        last_completed_commit_time: requested time of the newest completed write that the plan knew.
+        savepoints: requested times of the savepoints that were spared.
+        look_again: partitions in which something outdated stays for now.
+    """
+    going = [each for each in doomed if each.sizes]
+    extra = {LOOK_AGAIN_KEY: json.dumps(sorted(look_again))}
+    if savepoints:
+        extra[SAVEPOINTS_KEY] = ",".join(sorted(savepoints))
+    return CleanPlan(
+        policy=options.policy.value,
+        earliest_instant_to_retain=_retained(retention.earliest),
+        last_completed_commit_time=last_completed_commit_time,
+        files_to_delete={
+            each.partition_path: tuple(
+                CleanFile(path=_absolute(base_path, each.partition_path, name)) for name in sorted(each.sizes)
+            )
+            for each in going
+        },
+        partitions_to_delete=tuple(each.partition_path for each in going if each.is_emptied),
+        extra_metadata=extra,
+    )
+
+
+def _retained(earliest: Instant | None) -> RetainedInstant | None:
+    if earliest is None:
+        return None
+    return RetainedInstant(
+        requested_time=earliest.requested_time, action=earliest.action.value, state="COMPLETED"
+    )
+
+
+def _absolute(base_path: str, partition_path: str, name: str) -> str:
+    path = f"{partition_path}/{name}" if partition_path else name
+    return f"{base_path.rstrip('/')}/{path}"
+
+
+def planned_names(plan: CleanPlan) -> dict[str, tuple[str, ...]]:
+    """Partition path → names of the data files that a stored plan deletes, wherever the table lies now.
+
+    Raises:
+        CorruptTableError: the plan names a file outside of its partition, or one that is no data file.
+    """
+    found: dict[str, tuple[str, ...]] = dict(plan.file_names_to_delete)
+    for partition_path, files in plan.files_to_delete.items():
+        found[partition_path] = tuple(_name_in(partition_path, each.path) for each in files)
+    for partition_path, names in found.items():
+        for name in names:
+            if not _is_data_file(name):
+                raise _wrong(partition_path, name)
+    return found
+
+
+def _name_in(partition_path: str, path: str) -> str:
+    name = path.rpartition("/")[2]
+    if not f"/{path}".endswith(f"/{partition_path}/{name}" if partition_path else f"/{name}"):
+        raise _wrong(partition_path, path)
+    return name
+
+
+def _is_data_file(name: str) -> bool:
+    for parse in (BaseFile.from_file_name, LogFile.from_file_name):
+        try:
+            parse(name)
+        except MalformedFileNameError:
+            continue
+        return True
+    return False
+
+
+def _wrong(partition_path: str, path: str) -> CorruptTableError:
+    return CorruptTableError(
+        f"A clean plan names {path!r}, which is no data file of partition {partition_path!r}; nothing was deleted.",
+        hint="Remove the pending clean with Hudi's command line.",
+    )
+
+
+def clean_metadata(
+    plan: CleanPlan,
+    *,
+    start_time: str,
+    time_taken_ms: int,
+    deleted: Mapping[str, Sequence[str]],
+    failed: Mapping[str, Sequence[str]],
+    emptied: Collection[str],
+) -> CleanMetadata:
+    """Content of the completed clean.
+
+    Args:
+        start_time: requested time of the clean.
+        deleted, failed: partition path → file names; a file that was gone already counts as deleted, as in Hudi.
+        emptied: partitions whose folder was removed.
+    """
+    paths = sorted({*deleted, *failed, *emptied})
+    partitions = {
+        path: CleanPartition(
+            partition_path=path,
+            policy=plan.policy,
+            delete_path_patterns=(*deleted.get(path, ()), *failed.get(path, ())),
+            deleted_files=tuple(deleted.get(path, ())),
+            failed_files=tuple(failed.get(path, ())),
+            is_partition_deleted=path in emptied,
+        )
+        for path in paths
+    }
+    earliest = plan.earliest_instant_to_retain
+    return CleanMetadata(
+        start_clean_time=start_time,
+        time_taken_ms=time_taken_ms,
+        total_files_deleted=sum(len(names) for names in deleted.values()),
+        partitions=partitions,
+        earliest_commit_to_retain=earliest.requested_time if earliest else "",
+        last_completed_commit_time=plan.last_completed_commit_time,
+        extra_metadata=plan.extra_metadata,
+    )
+
+
+def partitions_to_look_at_again(metadata: CleanMetadata) -> frozenset[str] | None:
+    """Partitions in which a clean left something outdated or failed to delete; None: it does not tell."""
+    text = metadata.extra_metadata.get(LOOK_AGAIN_KEY)
+    if text is None:
+        return None
+    try:
+        listed = json.loads(text)
+    except json.JSONDecodeError:
+        return None
+    failed = {path for path, each in metadata.partitions.items() if each.failed_files}
+    return frozenset(str(path) for path in listed) | failed
