@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any
 
+from hudi_table_services.contract.clean_report import CleanReport, clean_report_from_document
 from hudi_table_services.contract.clustering_report import ClusteringReport, report_from_document
 from hudi_table_services.contract.job_request import JobRequest
 from hudi_table_services.contract.json_document import CONTRACT_VERSION, parse_document
@@ -147,6 +148,7 @@ class JobResult:
         instant_time, completion_time: requested and (table version 8 on) completion time of the commit.
         files_before, files_after: live base files of the partitions concerned.
         clustering: plans of a clustering job; None for other jobs.
+        clean: what a clean job deleted and kept; None for other jobs.
         timings_s: seconds by phase.
     """
 
@@ -166,6 +168,7 @@ class JobResult:
     partitions: tuple[PartitionReport, ...] = ()
     replaced_file_groups: int = 0
     clustering: ClusteringReport | None = None
+    clean: CleanReport | None = None
     timings_s: Mapping[str, float] = field(default_factory=dict)
     spark_application_id: str | None = None
     warnings: tuple[str, ...] = ()
@@ -204,6 +207,8 @@ def _result(values: dict[str, Any]) -> JobResult:
     values["partitions"] = tuple(_partition(p) for p in values["partitions"])
     clustering = values["clustering"]
     values["clustering"] = None if clustering is None else report_from_document(clustering)
+    cleaned = values["clean"]
+    values["clean"] = None if cleaned is None else clean_report_from_document(cleaned)
     values["warnings"] = tuple(values["warnings"])
     values["error"] = None if values["error"] is None else JobError(**values["error"])
     return JobResult(**values)

@@ -49,6 +49,19 @@ def planned_file_groups(store: TimelineStore, instant: Instant) -> frozenset[Fil
     return frozenset(FileGroupId(s.partition_path, s.file_id) for group in groups for s in group.slices)
 
 
+def planned_file_names(store: TimelineStore, instant: Instant) -> frozenset[str]:
+    """Names of the data files that a pending clustering or compaction is going to read; empty for other instants."""
+    if instant.action in (Action.COMPACTION, Action.LOG_COMPACTION):
+        content = store.read_requested(instant)
+        operations = decode_compaction_plan(content).operations if content else ()
+        paths = [p for o in operations for p in (o.data_file_path, *o.delta_file_paths)]
+    else:
+        plan = clustering_plan_of(store, instant)
+        slices = [s for group in (plan.groups if plan is not None else ()) for s in group.slices]
+        paths = [p for s in slices for p in (s.data_file_path, *s.delta_file_paths)]
+    return frozenset(path.rpartition("/")[2] for path in paths if path)
+
+
 def groups_being_written(store: TimelineStore, timeline: Timeline) -> dict[FileGroupId, str]:
     """File groups that inflight writes say they rewrite or replace → who does. Writes that only add are left out."""
     found: dict[FileGroupId, str] = {}

@@ -1,0 +1,72 @@
+"""What earlier cleans left on the timeline: the watermark, and plans that nobody finished."""
+
+import logging
+from dataclasses import dataclass
+
+from hudi_table_services.errors import MalformedMetadataError, ObjectNotFoundError
+from hudi_table_services.hudi_format.table_service_plans import (
+    decode_clean_metadata,
+    decode_clean_plan,
+    decode_savepoint_metadata,
+)
+from hudi_table_services.jobs.table_access import TableAccess
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_service_plans import CleanMetadata, CleanPlan
+from hudi_table_services.model.timeline import Timeline
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class PendingClean:
+    """A clean whose plan is stored and whose work may be half done."""
+
+    instant: Instant
+    plan: CleanPlan
+
+
+def last_clean(table: TableAccess, timeline: Timeline) -> CleanMetadata | None:
+    """Result of the newest completed clean of the active timeline; None: there is none that can be read."""
+    for instant in reversed(timeline.completed):
+        if instant.action is Action.CLEAN:
+            try:
+                return decode_clean_metadata(table.timeline_store.read(instant))
+            except (ObjectNotFoundError, MalformedMetadataError) as error:
+                _LOG.warning("Clean %s cannot be read (%s); looking at everything.", instant, error)
+                return None
+    return None
+
+
+def pending_cleans(table: TableAccess, timeline: Timeline) -> tuple[PendingClean, ...]:
+    """Cleans to be finished, oldest first. One whose plan was never written is removed: it deleted nothing."""
+    found = []
+    for instant in timeline.pending:
+        if instant.action is not Action.CLEAN:
+            continue
+        try:
+            content = table.timeline_store.read_requested(instant)
+        except ObjectNotFoundError:
+            continue  # another job finished or removed it this moment
+        if content:
+            found.append(PendingClean(instant, decode_clean_plan(content)))
+        else:
+            _LOG.warning("Removing clean %s, which has no plan.", instant.requested_time)
+            table.timeline_store.remove(instant)
+    return tuple(found)
+
+
+def savepointed_names(table: TableAccess, timeline: Timeline) -> dict[str, frozenset[str]]:
+    """Requested time of each savepoint → names of the files it keeps.
+
+    Raises:
+        MalformedMetadataError: a savepoint cannot be read; nothing may be deleted then.
+    """
+    return {
+        instant.requested_time: frozenset(
+            name
+            for partition in decode_savepoint_metadata(table.timeline_store.read(instant)).partitions.values()
+            for name in partition.file_names
+        )
+        for instant in timeline.completed
+        if instant.action is Action.SAVEPOINT
+    }
