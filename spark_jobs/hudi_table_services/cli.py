@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from hudi_table_services.contract.clean_command_line import parse_clean
+from hudi_table_services.contract.clean_options import resolve_clean_options
+from hudi_table_services.contract.clean_request import CleanRequest
 from hudi_table_services.contract.clustering_command_line import (
     parse_cancel,
     parse_execute,
@@ -275,6 +278,12 @@ def _run_cancel(_: "SparkSession | None", request: CancelClusteringRequest) -> J
     return cancel_clustering(request)
 
 
+def _run_clean(_: "SparkSession | None", request: CleanRequest) -> JobResult:
+    from hudi_table_services.jobs.clean import clean
+
+    return clean(request)
+
+
 def _run_execute(spark: "SparkSession | None", request: ExecuteClusteringRequest) -> JobResult:
     from hudi_table_services.jobs.execute_clustering import execute_clustering
 
@@ -320,5 +329,12 @@ CANCEL_CLUSTERING = JobScript(
     read=CancelClusteringRequest.from_json,
     check=resolve_clustering_options,
     run=_run_cancel,
+    needs_spark=False,
+)
+CLEAN = JobScript(
+    parse=parse_clean,
+    read=CleanRequest.from_json,
+    check=resolve_clean_options,
+    run=_run_clean,
     needs_spark=False,
 )

@@ -13,25 +13,20 @@ from hudi_table_services.contract.clustering_request import (
     ScheduleClusteringRequest,
 )
 from hudi_table_services.contract.flags import (
+    EXIT_CODES,
     CommandLine,
     add_run_flags,
+    add_table_flags,
     command_line_of,
+    common_fields,
     names_in,
     new_parser,
-    pairs_in,
 )
 from hudi_table_services.contract.job_request import JobRequest
 from hudi_table_services.errors import InvalidRequestError
 
 RequestT = TypeVar("RequestT", bound=JobRequest)
 
-_EXIT_CODES = """
-exit codes:
-  0 done, previewed or nothing to do   64 the request cannot succeed   65 a corrupt table
-  66 no table                          69 table not supported          70 Spark failed, or an unexpected error
-  74 storage                           75 conflict: run it again       77 permission denied
-The result document says more than the exit code.
-"""
 _SCHEDULE_EXAMPLES = f"""\
 examples:
   What would be clustered, and what would become of it:
@@ -40,7 +35,7 @@ examples:
     schedule_clustering.py --base-path /data/flights --every-n-commits 4 --request-id nightly-2026-01-02
   Rows in order, for queries by carrier and date, in two partitions:
     schedule_clustering.py --base-path /data/flights --sort-columns carrier,day --layout zorder --partitions 1,2
-{_EXIT_CODES}"""
+{EXIT_CODES}"""
 _EXECUTE_EXAMPLES = f"""\
 examples:
   All that is pending, oldest first:
@@ -49,17 +44,17 @@ examples:
     execute_clustering.py --base-path /data/flights --instant 20260102030405006 --when-held wait
   On a cluster:
     spark-submit --master yarn --py-files hudi_table_services.zip execute_clustering.py --request s3://jobs/2.json
-{_EXIT_CODES}"""
+{EXIT_CODES}"""
 _RUN_EXAMPLES = f"""\
 examples:
   Schedule and execute, after every fourth commit:
     run_clustering.py --base-path /data/flights --every-n-commits 4 --request-id nightly-2026-01-02
-{_EXIT_CODES}"""
+{EXIT_CODES}"""
 _CANCEL_EXAMPLES = f"""\
 examples:
   Plans that nobody finished within two days:
     cancel_clustering.py --base-path /data/flights --older-than-minutes 2880
-{_EXIT_CODES}"""
+{EXIT_CODES}"""
 
 
 def parse_schedule(arguments: Sequence[str] | None = None) -> CommandLine:
@@ -99,7 +94,7 @@ def execute_parser() -> argparse.ArgumentParser:
         "execute_clustering.py", "Carry out clusterings that are pending on a Hudi table.", _EXECUTE_EXAMPLES
     )
     plans = parser.add_argument_group("plans")
-    _add_table_flags(plans)
+    add_table_flags(plans)
     _add_instants(plans, "default: all that are pending, oldest first")
     _add_when_held(plans)
     add_run_flags(parser.add_argument_group("run"))
@@ -123,7 +118,7 @@ def cancel_parser() -> argparse.ArgumentParser:
         _CANCEL_EXAMPLES,
     )
     plans = parser.add_argument_group("plans")
-    _add_table_flags(plans)
+    add_table_flags(plans)
     _add_instants(plans, "or give an age")
     plans.add_argument(
         "--older-than-minutes",
@@ -136,14 +131,9 @@ def cancel_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_table_flags(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--base-path", metavar="URI", help="where the table is")
-    group.add_argument("--table-name", metavar="NAME", help="checked against the table's name")
-
-
 def _add_plan_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     plan = parser.add_argument_group("plan")
-    _add_table_flags(plan)
+    add_table_flags(plan)
     add = plan.add_argument
     add("--sort-columns", metavar="COLUMN[,COLUMN]", help="bring rows in order; left out: as they are read")
     add("--layout", choices=LAYOUTS, metavar="NAME", help=f"{', '.join(LAYOUTS)}; default: linear")
@@ -176,24 +166,14 @@ def _add_when_held(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def _common(flags: dict[str, object]) -> dict[str, object]:
-    """Flags not given are absent, so that the defaults are those of the document."""
-    texts: dict[str, object] = {
-        name: flags[name]
-        for name in ("table_name", "request_id", "result_path", "when_held")
-        if name in flags
-    }
-    pairs = {
-        "options": pairs_in("--option", flags.get("option")),
-        "storage_options": pairs_in("--storage-option", flags.get("storage_option")),
-    }
-    return {"base_path": flags.get("base_path", ""), **texts, **pairs}
-
-
 def _plan(flags: dict[str, object]) -> dict[str, object]:
     lists = {name: names_in(flags.get(name)) for name in ("sort_columns", "partitions")}
     plain: dict[str, object] = {name: flags[name] for name in ("layout", "every_n_commits") if name in flags}
-    return {**_common(flags), **lists, **plain, "preview": "preview" in flags}
+    return {**common_fields(flags), **lists, **plain, **_when_held(flags), "preview": "preview" in flags}
+
+
+def _when_held(flags: dict[str, object]) -> dict[str, object]:
+    return {name: flags[name] for name in ("when_held",) if name in flags}
 
 
 def _instants(flags: dict[str, object]) -> tuple[str, ...]:
@@ -210,7 +190,9 @@ def _run_request(flags: dict[str, object]) -> ClusteringRequest:
 
 
 def _execute_request(flags: dict[str, object]) -> ExecuteClusteringRequest:
-    return _built(ExecuteClusteringRequest, {**_common(flags), "instants": _instants(flags)})
+    return _built(
+        ExecuteClusteringRequest, {**common_fields(flags), **_when_held(flags), "instants": _instants(flags)}
+    )
 
 
 def _cancel_request(flags: dict[str, object]) -> CancelClusteringRequest:
@@ -222,7 +204,7 @@ def _cancel_request(flags: dict[str, object]) -> CancelClusteringRequest:
         )
     if "older_than_minutes" in flags:
         own["older_than_minutes"] = flags["older_than_minutes"]
-    return _built(CancelClusteringRequest, {**_common(flags), **own})
+    return _built(CancelClusteringRequest, {**common_fields(flags), **own})
 
 
 def _built(kind: type[RequestT], fields: Mapping[str, Any]) -> RequestT:

@@ -8,6 +8,15 @@ from typing import NoReturn
 from hudi_table_services.contract.job_request import JobRequest
 from hudi_table_services.errors import InvalidRequestError
 
+EXIT_CODES = """
+exit codes:
+  0 done, previewed or nothing to do   64 the request cannot succeed   65 a corrupt table
+  66 no table                          69 table not supported          70 Spark failed, or an unexpected error
+  74 storage                           75 conflict: run it again       77 permission denied
+The result document says more than the exit code.
+"""
+"""Last part of the help of service scripts."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandLine:
@@ -93,6 +102,24 @@ def new_parser(program: str, description: str, epilog: str) -> argparse.Argument
         help="print the request document that the flags stand for, storage options included, and end",
     )
     return parser
+
+
+def add_table_flags(group: argparse._ArgumentGroup) -> None:
+    """Which table."""
+    group.add_argument("--base-path", metavar="URI", help="where the table is")
+    group.add_argument("--table-name", metavar="NAME", help="checked against the table's name")
+
+
+def common_fields(flags: dict[str, object]) -> dict[str, object]:
+    """Fields of every request. Flags not given are absent, so that the defaults are those of the document."""
+    texts: dict[str, object] = {
+        name: flags[name] for name in ("table_name", "request_id", "result_path") if name in flags
+    }
+    pairs = {
+        "options": pairs_in("--option", flags.get("option")),
+        "storage_options": pairs_in("--storage-option", flags.get("storage_option")),
+    }
+    return {"base_path": flags.get("base_path", ""), **texts, **pairs}
 
 
 def add_run_flags(group: argparse._ArgumentGroup) -> None:

@@ -6,7 +6,7 @@ Nothing but names, plans and replace commits is read; no Spark is needed.
 import logging
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 
 from hudi_table_services.contract.clean_options import resolve_clean_options
@@ -32,6 +32,7 @@ from hudi_table_services.model.table_service_plans import CleanMetadata
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.planning.clean import plan_partition
 from hudi_table_services.planning.clean_plan import (
+    notes_for_the_next_clean,
     partitions_to_look_at_again,
     planned_names,
     stored_clean_plan,
@@ -254,18 +255,17 @@ class _CleanJob:
         """Request the clean if nothing was pinned since it was planned; None: something was."""
         writes = moment.timeline.completed_writes
         options = self._options.clean
+        # Where partitions were left out the next clean must not rely on this one.
+        is_partial = bool(options.partition_regex or options.partitions_selected)
+        notes = notes_for_the_next_clean(proposal.savepoints, proposal.look_again)
         plan = stored_clean_plan(
             proposal.doomed,
             options,
             moment.retention,
             base_path=self._storage.base_path,
             last_completed_commit_time=writes[-1].requested_time if writes else "",
-            savepoints=proposal.savepoints,
-            look_again=proposal.look_again,
+            extra_metadata={} if is_partial else notes,
         )
-        if options.partition_regex or options.partitions_selected:
-            # The other partitions were not looked at, so the next clean must not rely on this one.
-            plan = replace(plan, extra_metadata={})
         with self._lock() as lock:
             timeline = self._table.load_timeline()
             pinned, _ = self._pinned(timeline)

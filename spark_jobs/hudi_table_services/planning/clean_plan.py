@@ -29,21 +29,16 @@ def stored_clean_plan(
     *,
     base_path: str,
     last_completed_commit_time: str,
-    savepoints: Collection[str],
-    look_again: Collection[str],
+    extra_metadata: Mapping[str, str],
 ) -> CleanPlan:
     """The plan with absolute paths, as Hudi's own executor wants them.
 
     Args:
         base_path: the base path as Hudi writes it into plans.
         last_completed_commit_time: requested time of the newest completed write that the plan knew.
-        savepoints: requested times of the savepoints that were spared.
-        look_again: partitions in which something outdated stays for now.
+        extra_metadata: see `notes_for_the_next_clean`.
     """
     going = [each for each in doomed if each.sizes]
-    extra = {LOOK_AGAIN_KEY: json.dumps(sorted(look_again))}
-    if savepoints:
-        extra[SAVEPOINTS_KEY] = ",".join(sorted(savepoints))
     return CleanPlan(
         policy=options.policy.value,
         earliest_instant_to_retain=_retained(retention.earliest),
@@ -55,8 +50,21 @@ def stored_clean_plan(
             for each in going
         },
         partitions_to_delete=tuple(each.partition_path for each in going if each.is_emptied),
-        extra_metadata=extra,
+        extra_metadata=extra_metadata,
     )
+
+
+def notes_for_the_next_clean(savepoints: Collection[str], look_again: Collection[str]) -> dict[str, str]:
+    """Extra metadata of a plan that looked at all partitions in which something can be outdated.
+
+    Args:
+        savepoints: requested times of those that were spared.
+        look_again: partitions in which something outdated stays for now.
+    """
+    notes = {LOOK_AGAIN_KEY: json.dumps(sorted(look_again))}
+    if savepoints:
+        notes[SAVEPOINTS_KEY] = ",".join(sorted(savepoints))
+    return notes
 
 
 def _retained(earliest: Instant | None) -> RetainedInstant | None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from hudi_table_services.contract.clean_report import CleanedPartition, CleanReport
+from hudi_table_services.contract.clean_request import CleanRequest
 from hudi_table_services.contract.clustering_report import (
     ClusteringGroupReport,
     ClusteringPlanReport,
@@ -53,6 +55,9 @@ DOCUMENTS = (
     ClusteringPlanReport,
     ClusteringGroupReport,
     ColumnSkipping,
+    CleanRequest,
+    CleanReport,
+    CleanedPartition,
 )
 
 
