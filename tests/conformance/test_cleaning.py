@@ -1,0 +1,172 @@
+"""Cleaning shared with real Hudi: the same files go, each side finishes what the other planned, both go on afterwards.
+
+Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on versions 6, 8 and 9; hudi-rs reads along.
+"""
+
+import shutil
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from faulty_storage import Crash, FaultyStorage
+from fixed_clock import FixedClock
+from hudi_table_services.contract.clean_request import CleanRequest
+from hudi_table_services.contract.job_result import JobResult, Outcome
+from hudi_table_services.jobs.clean import clean
+from hudi_table_services.storage.factory import open_storage
+from hudi_table_services.storage.storage import Storage
+from judges.clusterings import BLOOM, STORED, assert_all_read, call_procedure
+from judges.engine import Engine
+from judges.hudi_judge import HudiJudge
+from judges.oracle import EDGES, ORACLES, V9, Oracle
+from judges.rows import Model, as_table, merged, some_rows
+from judges.table_files import copy_table, data_files, instant_names, latest_data_files
+
+BY_POLICY = {
+    "KEEP_LATEST_COMMITS": {"commits_retained": 2},
+    "KEEP_LATEST_FILE_VERSIONS": {"file_versions_retained": 2},
+}
+# Hudi has no such floor, and the tables of these tests are a minute old.
+NO_FLOOR = {"hoodie.airflow.clean.floor.hours": "0"}
+
+
+def our_clean(base_path: Path, *, storage: Storage | None = None, **fields: object) -> JobResult:
+    """Clean as if an hour later: files of layout 1 tell their age by the disk's clock."""
+    request = CleanRequest(base_path=str(base_path), options=NO_FLOOR, **fields)  # type: ignore[arg-type]
+    later = FixedClock(datetime.now(timezone.utc) + timedelta(hours=1))
+    return clean(request, storage=storage, clock=later)
+
+
+def their_clean(judge: HudiJudge, base_path: Path, oracle: Oracle, **fields: object) -> None:
+    names = {"file_versions_retained": "file_versions_retained", "commits_retained": "retain_commits"}
+    arguments = [f"{names[name]} => {value}" for name, value in fields.items() if name in names]
+    policy = next(
+        (p for p, given in BY_POLICY.items() if given.keys() <= fields.keys()), "KEEP_LATEST_COMMITS"
+    )
+    call_procedure(
+        judge, base_path, "run_clean", ", ".join([f"clean_policy => '{policy}'", *arguments]), oracle
+    )
+
+
+def with_history(judge: HudiJudge, base_path: Path, engine: Engine, oracle: Oracle) -> Model:
+    """Updates by Hudi, a clustering by us, an update by us: old versions, replaced groups, live ones."""
+    model = STORED
+    for version in (3, 4):
+        rows = some_rows([0, 1, 5, *range(40, 45)], version)
+        judge.write(base_path, as_table(rows), oracle.options("t", **BLOOM))
+        model = merged(model, rows)
+    engine.schedule_clustering(base_path)
+    engine.execute_clustering(base_path)
+    for version in (5, 6, 7):
+        rows = some_rows([2, 3, *range(50, 55)], version)
+        engine.write(base_path, as_table(rows), version=oracle.table_version)
+        model = merged(model, rows)
+    return model
+
+
+def names(base_path: Path) -> set[str]:
+    return {str(path.relative_to(base_path)) for path in data_files(base_path)}
+
+
+@pytest.mark.parametrize("retained", BY_POLICY.values(), ids=BY_POLICY)
+@pytest.mark.parametrize("oracle", EDGES, ids=str)
+def test_the_same_files_go_as_by_hudi(
+    hudi, fragmented, engine: Engine, tmp_path: Path, oracle: Oracle, retained: dict[str, int]
+) -> None:
+    judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
+    model = with_history(judge, base_path, engine, oracle)
+    before, theirs = names(base_path), copy_table(base_path, tmp_path / "theirs")
+    their_clean(judge, theirs, oracle, **retained)
+    result = our_clean(base_path, **retained)
+    assert names(base_path) == names(theirs) < before
+    assert result.clean is not None
+    assert result.clean.file_count == len(before) - len(names(base_path))
+    assert_all_read(judge, base_path, model, oracle)
+
+
+@pytest.mark.parametrize("oracle", ORACLES, ids=str)
+def test_hudi_goes_on_after_our_clean(hudi, fragmented, engine: Engine, oracle: Oracle) -> None:
+    judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
+    model = with_history(judge, base_path, engine, oracle)
+    ours = our_clean(base_path, commits_retained=2)
+    if oracle.release != "0.15.0":  # which has no such procedure
+        shown = call_procedure(judge, base_path, "show_cleans", "", oracle)
+        assert [(row["clean_time"], row["total_files_deleted"]) for row in shown] == [
+            (ours.instant_time, ours.clean.file_count)  # type: ignore[union-attr]
+        ]
+    for version in (8, 9, 10):
+        rows = some_rows([0, 2, *range(60, 64)], version)
+        judge.write(base_path, as_table(rows), oracle.options("t", **BLOOM))
+        model = merged(model, rows)
+    before = names(base_path)
+    their_clean(judge, base_path, oracle, commits_retained=1)
+    assert names(base_path) < before, "Hudi's clean goes on from our watermark"
+    assert_all_read(judge, base_path, model, oracle)
+    again = our_clean(base_path, commits_retained=1)
+    assert again.outcome is not Outcome.FAILED
+    assert_all_read(judge, base_path, model, oracle)
+
+
+class DiesAtTheFirstDataFile(FaultyStorage):
+    """Crashes when the first data file is to be deleted."""
+
+    def delete(self, path: str) -> bool:
+        if path.endswith(".parquet"):
+            raise Crash
+        return super().delete(path)
+
+
+@pytest.mark.parametrize("oracle", EDGES, ids=str)
+def test_hudi_finishes_our_pending_clean(
+    hudi, fragmented, engine: Engine, tmp_path: Path, oracle: Oracle
+) -> None:
+    judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
+    model = with_history(judge, base_path, engine, oracle)
+    dying = DiesAtTheFirstDataFile(open_storage(str(base_path), {}))
+    with pytest.raises(Crash):
+        our_clean(base_path, storage=dying, commits_retained=2)
+    (pending,) = {name.partition(".")[0] for name in instant_names(base_path, "clean.inflight")}
+    finished_by_us = copy_table(base_path, tmp_path / "finished")
+    # Only what was pending is left to do; a plan of its own would need more commits.
+    their_clean(judge, base_path, oracle, commits_retained=50)
+    assert [n for n in instant_names(base_path, ".clean") if n.startswith(pending)]
+    assert our_clean(finished_by_us, commits_retained=50).clean.finished == (pending,)  # type: ignore[union-attr]
+    assert names(base_path) == names(finished_by_us)
+    for each in (base_path, finished_by_us):
+        assert_all_read(judge, each, model, oracle)
+
+
+@pytest.mark.parametrize("oracle", EDGES, ids=str)
+def test_we_finish_the_pending_clean_of_hudi(
+    hudi, fragmented, engine: Engine, tmp_path: Path, oracle: Oracle
+) -> None:
+    judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
+    model = with_history(judge, base_path, engine, oracle)
+    theirs = copy_table(base_path, tmp_path / "theirs")
+    their_clean(judge, theirs, oracle, commits_retained=2)
+    (planned,) = instant_names(theirs, "clean.requested")
+    folder = next(path.parent for path in theirs.rglob(planned))
+    # Its paths are those of the table it was made for, which is moved here.
+    shutil.copy(folder / planned, base_path / folder.relative_to(theirs) / planned)
+    result = our_clean(base_path, commits_retained=50)
+    assert result.clean is not None
+    assert result.clean.finished == (planned.partition(".")[0],)
+    assert names(base_path) == names(theirs)
+    assert_all_read(judge, base_path, model, oracle)
+
+
+def test_a_savepoint_of_hudi_can_be_restored_after_our_clean(hudi, fragmented, engine: Engine) -> None:
+    judge, base_path = hudi(V9.release), fragmented(V9.table_version)
+    rows = some_rows([0, 1, *range(40, 45)], 3)
+    judge.write(base_path, as_table(rows), V9.options("t", **BLOOM))
+    saved = merged(STORED, rows)
+    commit = instant_names(base_path, ".commit")[-1].partition("_")[0]
+    kept = latest_data_files(base_path)
+    call_procedure(judge, base_path, "create_savepoint", f"commit_time => '{commit}'", V9)
+    model = with_history(judge, base_path, engine, V9)
+    assert our_clean(base_path, commits_retained=1).clean.file_count > 0  # type: ignore[union-attr]
+    assert set(kept) <= set(data_files(base_path))
+    assert_all_read(judge, base_path, model, V9)
+    call_procedure(judge, base_path, "rollback_to_savepoint", f"instant_time => '{commit}'", V9)
+    assert_all_read(judge, base_path, saved, V9)
