@@ -10,7 +10,7 @@ from hudi_table_services.contract.job_result import JobResult
 from hudi_table_services.errors import InstantHeldError, InvalidRequestError
 from hudi_table_services.jobs.clustering_attempt import is_executed
 from hudi_table_services.jobs.clustering_history import Clustering, ClusteringHistory
-from hudi_table_services.jobs.clustering_lookup import find_clustering, was_cancelled
+from hudi_table_services.jobs.clustering_lookup import ClusteringLookup
 from hudi_table_services.jobs.clustering_reporting import ClusteringReporter
 from hudi_table_services.jobs.rollback import finish_pending_rollbacks, roll_back_clustering
 from hudi_table_services.jobs.stopwatch import Stopwatch
@@ -89,8 +89,8 @@ def drop_plan(table: TableAccess, clustering: Clustering) -> None:
 def _named(
     table: TableAccess, request: CancelClusteringRequest, options: ClusteringJobOptions
 ) -> tuple[Clustering, ...]:
-    wanted = [instant for instant in request.instants if not was_cancelled(table, instant)]
-    found = tuple(find_clustering(table, instant) for instant in wanted)
+    lookup = ClusteringLookup.load(table.timeline_store)
+    found = tuple(lookup.find(instant) for instant in request.instants if not lookup.cancelled_by(instant))
     for clustering in found:
         time = clustering.instant.requested_time
         if clustering.instant.is_completed:

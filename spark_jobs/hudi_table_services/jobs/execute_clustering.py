@@ -21,7 +21,7 @@ from hudi_table_services.execution.file_layouts import footer_of
 from hudi_table_services.hudi_format.avro_schema import from_avro_json, to_avro_json
 from hudi_table_services.jobs.clustering_attempt import ClusteringAttempt, replaced_without
 from hudi_table_services.jobs.clustering_history import Clustering, ClusteringHistory
-from hudi_table_services.jobs.clustering_lookup import find_clustering, gave_way_to
+from hudi_table_services.jobs.clustering_lookup import ClusteringLookup
 from hudi_table_services.jobs.clustering_reporting import ClusteringReporter
 from hudi_table_services.jobs.executed_clustering import ExecutedPlan
 from hudi_table_services.jobs.file_settings import bloom_settings, parquet_format
@@ -135,12 +135,14 @@ class _ExecuteJob:
         self._table = TableAccess(storage=storage, clock=clock, config=config)
 
     def run(self, instants: Sequence[str]) -> JobResult:
-        given_up = {instant: gave_way_to(self._table, instant) for instant in instants}
-        chosen = (
-            self._all_pending() if not instants else self._named([i for i in instants if not given_up[i]])
-        )
+        lookup = ClusteringLookup.load(self._table.timeline_store)
+        given_up = {i: write for i in instants if (write := lookup.gave_way_to(i)) is not None}
+        named = [lookup.find(instant) for instant in instants if instant not in given_up]
+        # Each plan once, though two names may have become one plan.
+        once = {each.instant.requested_time: each for each in named}
+        chosen = list(once.values()) if instants else list(lookup.history.pending)
         if not chosen:
-            return self._report.nothing_pending({i: write for i, write in given_up.items() if write})
+            return self._report.nothing_pending(given_up)
         executed: list[ExecutedPlan] = []
         failures: list[HudiTableServiceError] = []
         for number, clustering in enumerate(chosen, start=1):
@@ -155,14 +157,6 @@ class _ExecuteJob:
             raise _told(failures, executed)
         remove_traces_of_finished_writes(self._table)
         return self._report.executed(executed)
-
-    def _named(self, instants: Sequence[str]) -> list[Clustering]:
-        """Each plan once, though two names may have become one plan."""
-        found = [find_clustering(self._table, instant) for instant in instants]
-        return list({each.instant.requested_time: each for each in found}.values())
-
-    def _all_pending(self) -> list[Clustering]:
-        return list(ClusteringHistory.load(self._table.timeline_store, self._table.load_timeline()).pending)
 
     def _execute(self, clustering: Clustering) -> ExecutedPlan:
         if clustering.instant.is_completed:
