@@ -228,6 +228,42 @@ def test_groups_that_a_writer_changed_behind_our_back_are_given_up(table: TableU
     assert table.leftovers() == set()
 
 
+def test_a_plan_that_lost_all_its_groups_at_the_commit_is_dropped(table: TableUnderTest) -> None:
+    plan = table.schedule().instant_time or ""
+    changes = [("a1", 2, "a", 2.0), ("b1", 2, "b", 2.0)]
+    expected = updated(table, *changes)
+    with HeldUp(table) as execution:
+        hidden = hidden_plan(table)
+        table.write(changes, options={"hoodie.cleaner.policy.failed.writes": "NEVER"})
+        put_back(hidden)
+    result = execution.result.result()
+    assert result.outcome is Outcome.NOTHING_TO_DO
+    assert f"clustering {plan} was cancelled: other writers changed all" in result.reason
+    assert not table.timeline_store().load().pending
+    assert table.rows() == expected
+    assert files_by_partition(table) == {"a": BATCHES, "b": BATCHES}
+    assert table.leftovers() == set()
+
+
+def test_a_plan_that_is_dropped_does_not_keep_others_from_being_executed(table: TableUnderTest) -> None:
+    scheduled = table.schedule(options={"hoodie.airflow.clustering.groups.per.plan": "1"}).clustering
+    assert scheduled is not None
+    change = ("a1", 2, "a", 2.0)
+    expected = updated(table, change)
+    hidden = hidden_plan(table)
+    table.write([change])
+    put_back(hidden)
+    done = table.execute()
+    assert done.outcome is Outcome.COMPLETED
+    assert done.clustering is not None
+    assert [plan.instant_time for plan in done.clustering.plans] == list(scheduled.instants)
+    assert sorted(plan.state for plan in done.clustering.plans) == ["cancelled", "completed"]
+    assert "was cancelled" in done.reason
+    assert table.rows() == expected
+    assert files_by_partition(table) == {"a": BATCHES, "b": 1}
+    assert table.leftovers() == set()
+
+
 def test_two_executions_of_one_plan_do_it_once(table: TableUnderTest) -> None:
     plan = table.schedule().instant_time or ""
     expected = table.rows()

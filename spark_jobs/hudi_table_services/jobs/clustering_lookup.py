@@ -43,21 +43,20 @@ class ClusteringLookup:
             raise InvalidRequestError(
                 f"Instant {requested_time} is a {others[0].action.value}, not a clustering."
             )
-        if (write := self.gave_way_to(requested_time)) is not None:
-            raise InvalidRequestError(
-                f"Clustering {requested_time} gave way to the write {write}, which changed all of its groups.",
-                hint="Schedule a new one.",
-            )
-        undone_by = self.cancelled_by(requested_time)
-        if undone_by is not None:
-            raise InvalidRequestError(
-                f"Clustering {requested_time} was cancelled: rollback {undone_by} took it off the timeline.",
-                hint="Schedule a new one.",
-            )
+        if (gone := self.gone(requested_time)) is not None:
+            raise InvalidRequestError(f"{gone[0].upper()}{gone[1:]}.", hint="Schedule a new one.")
         raise InvalidRequestError(
             f"There is no instant {requested_time} on the active timeline.",
             hint="Check the base path; a clustering that was completed long ago may be archived.",
         )
+
+    def gone(self, requested_time: str) -> str | None:
+        """What took a plan off the timeline without another in its place, in words; None: nothing that is known."""
+        if (write := self.gave_way_to(requested_time)) is not None:
+            return f"clustering {requested_time} gave way to the write {write}"
+        if (rollback := self.cancelled_by(requested_time)) is not None:
+            return f"clustering {requested_time} was cancelled: rollback {rollback} took it off the timeline"
+        return None
 
     def gave_way_to(self, requested_time: str) -> str | None:
         """The write that a plan gave all of its groups up to; None: there is none on the active timeline."""
