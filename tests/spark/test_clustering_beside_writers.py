@@ -212,6 +212,53 @@ def test_allow_rolls_the_plan_back_even_under_execution(table: TableUnderTest) -
     assert table.leftovers() == set()
 
 
+HUDIS_ALLOW = {
+    STRATEGY: "SparkAllowUpdateStrategy",
+    "hoodie.clustering.rollback.pending.replacecommit.on.conflict": "true",
+}
+
+
+@pytest.mark.parametrize(
+    ("operation", "options", "says"),
+    [
+        ("upsert", {}, "would give 1 of its 2 groups up to this write"),
+        ("insert_overwrite", {}, "would give 1 of its 2 groups up to this write"),
+        ("insert_overwrite_table", {}, "would give 2 of its 2 groups up to this write"),
+        (
+            "delete_partition",
+            {"hoodie.datasource.write.partitions.to.delete": "a"},
+            "would give 1 of its 2 groups up to this write",
+        ),
+        ("upsert", HUDIS_ALLOW, "would be rolled back"),
+    ],
+)
+def test_a_dry_run_says_which_plans_would_give_way_and_changes_none(
+    table: TableUnderTest, operation: str, options: dict[str, str], says: str
+) -> None:
+    plan = table.schedule().instant_time
+    files = table.files()
+    result = table.write([("a1", 2, "a", 2.0)], operation, options=options, dry_run=True)
+    assert result.outcome is Outcome.PLANNED
+    assert f"The pending clustering {plan} {says}." in result.warnings
+    assert [partition.partition_path for partition in result.partitions] == ["a"]
+    assert table.files() == files
+
+
+def test_a_dry_run_says_that_the_write_would_be_rejected(table: TableUnderTest) -> None:
+    plan = table.schedule().instant_time
+    with pytest.raises(PendingPlanError, match=f"pending clustering {plan}.*rejects it"):
+        table.write([("a1", 2, "a", 2.0)], options={STRATEGY: "SparkRejectUpdateStrategy"}, dry_run=True)
+
+
+def test_a_dry_run_does_not_wait_for_a_plan_under_execution(table: TableUnderTest) -> None:
+    plan = table.schedule().instant_time
+    with HeldUp(table):
+        (warning,) = table.write([("a1", 2, "a", 2.0)], dry_run=True).warnings
+    assert warning.startswith(
+        f"The pending clustering {plan} is being executed: this write would wait for it"
+    )
+
+
 def test_groups_that_a_writer_changed_behind_our_back_are_given_up(table: TableUnderTest) -> None:
     table.schedule()
     change = ("a1", 2, "a", 2.0)
