@@ -172,3 +172,43 @@ def test_rows_of_hudi_writers_beside_our_clusterings(
     last = some_rows(range(UPDATED_KEYS), 999, PLAIN, PARTITIONS)
     engine.write(base_path, as_table(last, PLAIN), version=oracle.table_version, options=NO_PADDING)
     assert_all_read(judge, base_path, merged(writer.model, last), oracle)
+
+
+@pytest.mark.parametrize("oracle", EDGES, ids=str)
+def test_hudi_notices_a_clustering_that_began_and_ended_while_it_looked_for_its_rows(
+    hudi, engine: Engine, tmp_path: Path, oracle: Oracle
+) -> None:
+    """Until its inflight file is there nobody can know which files Hudi is going to rewrite; it must look itself."""
+    judge, base_path = hudi(oracle.release), tmp_path / "t"
+    options = {**oracle.options("t", **BLOOM), **LOCKED}
+    model: Model = {}
+    for numbers in (range(8), range(8, 16)):
+        rows = some_rows(numbers, 0, PLAIN)
+        engine.write(base_path, as_table(rows, PLAIN), version=oracle.table_version, options=NO_PADDING)
+        model = merged(model, rows)
+    # Hudi looks some seconds for so many keys; none of the new rows is in the files to be clustered.
+    new = [{**row, "key": f"new-{i}", "part": "c"} for i, row in enumerate(some_rows([0] * 20_000, 1, PLAIN))]
+    batch = some_rows(range(16), 1, PLAIN) + new
+    with ThreadPoolExecutor(1) as pool:
+        write = pool.submit(judge.write, base_path, as_table(batch, PLAIN), options)
+        begun = _wait_for_request(base_path)
+        engine.schedule_clustering(base_path)
+        engine.execute_clustering(base_path)
+        assert not list(timeline_folder(base_path).glob(f"{begun}.inflight")), "too late to prove anything"
+        with pytest.raises(HudiRefusedError, match="HoodieWriteConflictException"):
+            write.result()
+    assert_all_read(judge, base_path, model, oracle)
+    judge.write(base_path, as_table(batch, PLAIN), options)
+    assert_all_read(judge, base_path, merged(model, batch), oracle)
+
+
+def _wait_for_request(base_path: Path) -> str:
+    """Request time of the third commit, as soon as it is there and Hudi has read the timeline."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        requested = sorted(path.name for path in timeline_folder(base_path).glob("*.commit.requested"))
+        if len(requested) == 3:
+            time.sleep(0.3)
+            return requested[-1].partition(".")[0]
+        time.sleep(0.01)
+    raise AssertionError("Hudi did not begin to write")
