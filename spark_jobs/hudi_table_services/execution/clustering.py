@@ -42,7 +42,7 @@ class RewriteJob:
         attempt: who holds the heartbeat; a task whose attempt lost it leaves nothing behind.
         data_schema: Arrow schema of the user's columns as the table has them now.
         avro_schema_json: the same with meta fields, for footers.
-        task_memory_bytes: Arrow bytes that a task may hold to sort them; what it needs beside is about as much again.
+        task_memory_bytes: Arrow bytes that a task may hold to sort them; what it needs at its peak: docs/clustering.md.
         footer: further pairs for the footers of the new files.
         staging_folder: where larger groups are exchanged.
     """
