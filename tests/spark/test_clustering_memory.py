@@ -19,7 +19,9 @@ from hudi_table_services.execution.clustering import (
 )
 from hudi_table_services.execution.clustering_exchange import (
     Buckets,
+    arrow_bytes,
     deal_out,
+    is_measured,
     output_tasks,
     sample_file,
     write_share,
@@ -64,8 +66,11 @@ def clustering_job(root: str) -> RewriteJob:
 
 def exchange(job: RewriteJob, task: GroupTask) -> list[GroupOutcome]:
     """What Spark spreads over several tasks, one after the other, as in a worker that is used again."""
-    samples = [sample_file(job, file, len(task.inputs)) for file in task.inputs]
-    assert sum(s.arrow_bytes for s in samples) == pytest.approx(len(samples) * FILE_ARROW_MIB * MIB, rel=0.05)
+    count = len(task.inputs)
+    samples = [
+        sample_file(job, file, count, is_measured(place, count)) for place, file in enumerate(task.inputs)
+    ]
+    assert arrow_bytes(samples) == pytest.approx(count * FILE_ARROW_MIB * MIB, rel=0.05)
     buckets = Buckets.of(job, samples)
     dealt = [deal_out(job, task, buckets, STAGED)]
     return [write_share(job, share) for share in output_tasks(task, buckets, dealt)]

@@ -5,9 +5,9 @@ of their keys, the latter read back from the files written.
 """
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 
 import pyarrow as pa
 
@@ -31,6 +31,7 @@ from hudi_table_services.model.write_stat import WriteStat
 from hudi_table_services.storage.storage import Storage
 
 _CHUNK_ROWS = 1 << 15
+_PEEKED_BYTES = 48 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +214,7 @@ def write_output(job: RewriteJob, task: GroupTask, place: int, rows: Iterable[pa
     started = time.monotonic()
     number = task.first_number + place
     head, rest, expected_rows = _peek(rows, job.bloom.max_entries)
-    if expected_rows == 0:
+    if not head:
         return []
     spec = BaseFileSpec(
         base_file=BaseFile(
@@ -229,22 +230,31 @@ def write_output(job: RewriteJob, task: GroupTask, place: int, rows: Iterable[pa
     ensure_partition_metadata(job.storage, job.instant_time, task.partition_path)
     with BaseFileWriter(job.storage, spec, job.parquet, job.bloom) as writer:
         require_running(job.storage, spec, job.attempt)
-        for table in chain(head, rest):
+        while head:  # let go one by one: they may be as large as a row group
+            writer.write(head.popleft())
+        for table in rest:
             writer.write(table)
     require_running(job.storage, spec, job.attempt)
     return [_read_back(job, spec, writer.row_count, int((time.monotonic() - started) * 1000))]
 
 
-def _peek(rows: Iterable[pa.Table], enough: int) -> tuple[list[pa.Table], Iterator[pa.Table], int]:
-    """The first tables up to so many rows, the others, and a bound of all rows as far as a bloom filter cares."""
+def _peek(rows: Iterable[pa.Table], most: int) -> tuple[deque[pa.Table], Iterator[pa.Table], int]:
+    """The first tables with rows, the others, and how many rows the bloom filter has to be made for.
+
+    Args:
+        most: rows from which on the filter becomes no larger; where the first tables are large that is assumed.
+    """
     iterator = iter(rows)
-    head: list[pa.Table] = []
-    count = 0
+    head: deque[pa.Table] = deque()
+    count = size_bytes = 0
     for table in iterator:
+        if table.num_rows == 0:
+            continue
         head.append(table)
         count += table.num_rows
-        if count >= enough:
-            break
+        size_bytes += table.nbytes
+        if count >= most or size_bytes >= _PEEKED_BYTES:
+            return head, iterator, max(count, most)
     return head, iterator, count
 
 
