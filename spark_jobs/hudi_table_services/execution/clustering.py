@@ -182,14 +182,23 @@ def outcome_of(
 
 def _all_rows(job: RewriteJob, source: Input) -> pa.Table | None:
     """The rows as one table with one chunk per column; None as soon as they pass the task's memory."""
-    tables = [with_kept_meta(job.data_schema).empty_table()]
+    schema = with_kept_meta(job.data_schema)
+    chunks: dict[str, list[pa.Array]] = {
+        name: [pa.nulls(0, schema.field(name).type)] for name in schema.names
+    }
     size_bytes = 0
     for rows in source.rows():
-        tables.append(rows)
+        for name in schema.names:
+            chunks[name] += rows[name].chunks
         size_bytes += rows.nbytes
         if size_bytes > job.task_memory_bytes:
             return None
-    return pa.concat_tables(tables).combine_chunks()
+    # Column by column, so that never all of the rows are there twice, not even as memory that Arrow keeps.
+    columns = []
+    for name in schema.names:
+        columns.append(pa.concat_arrays(chunks.pop(name)))
+        pa.default_memory_pool().release_unused()
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 def _in_order(table: pa.Table, layout: Layout) -> Callable[[int, int], Iterator[pa.Table]]:
