@@ -79,6 +79,7 @@ def _plan(plan: ClusteringPlanReport) -> dict[str, Any]:
         "groups_given_up": plan.groups_given_up,
         "skipping": [{"column": c.column, "before": c.before, "after": c.after} for c in plan.skipping],
         "error": plan.error,
+        "reason": plan.reason,
     }
 
 

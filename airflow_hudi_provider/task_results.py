@@ -15,7 +15,8 @@ class JobEnd:
     """How a submission ended.
 
     Attributes:
-        committed: what the timeline says of the request; None: nothing, or it was a dry run.
+        committed: what the timeline says of the request, which may be that there is nothing left to do; None: nothing,
+            or it was a dry run.
         result: the job's result document; None: there is none that can be trusted, for the reason in `problem`.
         failure: the error of spark-submit; None: exit code 0.
         left_behind: what a job of this kind leaves where the request is not completed, in a sentence.
@@ -46,11 +47,13 @@ def judge(end: JobEnd, log: Any) -> JobResult:
             )
         return result
     if committed is not None:
-        log.warning(
-            "The commit %s is on the timeline, so the task succeeds, although %s",
-            committed.instant_time,
-            end.failure or end.problem or "the job says that it failed.",
+        what = (
+            f"Nothing is left to do ({committed.reason})"
+            if committed.outcome is Outcome.NOTHING_TO_DO
+            else f"The commit {committed.instant_time} is on the timeline"
         )
+        why = end.failure or end.problem or "the job says that it failed."
+        log.warning("%s, so the task does not fail, although %s", what, why)
         return result if result is not None and result.outcome is Outcome.COMPLETED else committed
     if result is not None and result.error is not None:
         error = result.error

@@ -13,6 +13,7 @@ from hudi_table_services.errors import TableNotFoundError
 
 if TYPE_CHECKING:
     from hudi_table_services.jobs.clustering_history import Clustering, ClusteringHistory
+    from hudi_table_services.jobs.clustering_lookup import ClusteringLookup
     from hudi_table_services.model.clustering import CommitCount
     from hudi_table_services.model.instant import Instant
     from hudi_table_services.model.table_config import TableConfig
@@ -117,6 +118,12 @@ class HudiHook(BaseHook):
             return ClusteringHistory()
         store = self._timeline_store()
         return ClusteringHistory.load(store, store.load())
+
+    def look_up_clusterings(self) -> "ClusteringLookup | None":
+        """Clusterings by their names, with what became of those that are gone; None: there is no table."""
+        from hudi_table_services.jobs.clustering_lookup import ClusteringLookup
+
+        return ClusteringLookup.load(self._timeline_store()) if self.find_table_config() is not None else None
 
     def executed_by(self, request_id: str) -> "tuple[Clustering, ...]":
         """Clusterings on the active timeline that this request completed, whoever planned them."""

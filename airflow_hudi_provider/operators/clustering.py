@@ -1,6 +1,7 @@
 """Rewrite the files of a Hudi table: fewer and larger ones, with their rows in an order that readers can use."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_hudi_provider.arguments import instants_of, whole_number_of
@@ -143,16 +144,16 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
         return self._executed(table, request)
 
     def look_after(self, table: HudiHook, request: JobRequest, result: JobResult | None) -> JobResult | None:
-        """Also where Spark failed: the plans that were named may all be completed."""
+        """Also where Spark failed: the plans that were named may all be completed, or gone."""
         return super().look_after(table, request, result) or self._executed(table, request)
 
     @staticmethod
     def _executed(table: HudiHook, request: JobRequest) -> JobResult | None:
         """The result, if all plans that are meant are completed: those named, or whatever this request took on."""
-        history = table.clusterings()
-        if named := _named(request):
-            return _if_completed(request, [history.find(instant) for instant in named])
-        return None if history.pending else _if_completed(request, table.executed_by(request.request_id))
+        if _named(request):
+            return _result_of_named(table, request)
+        is_all_done = not table.clusterings().pending
+        return _if_completed(request, table.executed_by(request.request_id)) if is_all_done else None
 
 
 class ClusteringOperator(PlanningOperator):
@@ -273,11 +274,33 @@ class CancelClusteringOperator(WorkerOrSparkOperator):
         return cancel_clustering(request)
 
 
-def _if_completed(request: JobRequest, clusterings: "Sequence[Clustering | None]") -> JobResult | None:
+def _if_completed(request: JobRequest, clusterings: "Sequence[Clustering]") -> JobResult | None:
     """The result, if there are any, and all of them are completed."""
-    completed = [each for each in clusterings if each is not None and each.instant.is_completed]
-    is_done = bool(completed) and len(completed) == len(clusterings)
-    return result_of_executed(request, completed) if is_done else None
+    is_done = bool(clusterings) and all(each.instant.is_completed for each in clusterings)
+    return result_of_executed(request, clusterings) if is_done else None
+
+
+def _result_of_named(table: HudiHook, request: JobRequest) -> JobResult | None:
+    """The result, if each plan that the request names, or the one that took its place, is completed or gone.
+
+    None also where a name says nothing to the timeline: the job tells what is wrong with it.
+    """
+    lookup = table.look_up_clusterings()
+    if lookup is None:
+        return None
+    found: dict[str, Clustering] = {}
+    gone = []
+    for name in _named(request):
+        if (clustering := lookup.current(name)) is not None:
+            found[clustering.instant.requested_time] = clustering  # once, though two names may mean it
+        elif (words := lookup.gone(name)) is not None:
+            gone.append(words)
+        else:
+            return None
+    if not found:
+        return result_of_nothing(request, "; ".join(gone))
+    result = _if_completed(request, list(found.values()))
+    return replace(result, reason="; ".join([result.reason, *gone])) if result is not None else None
 
 
 def _named(request: JobRequest) -> tuple[str, ...]:

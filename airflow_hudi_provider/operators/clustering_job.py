@@ -93,15 +93,16 @@ class HudiClusteringOperator(HudiJobOperator):
         history = table.clusterings()
         present = history.requested_times
         completed = present - {clustering.instant.requested_time for clustering in history.pending}
-        missing = [
-            plan.instant_time
+        wrong = [
+            f"{plan.instant_time} ({plan.state})"
             for plan in result.clustering.plans
             if (plan.state in _EXECUTED and plan.instant_time not in completed)
             or (plan.state == "requested" and plan.instant_time not in present)
+            or (plan.state == "cancelled" and plan.instant_time in present)
         ]
-        if missing:
+        if wrong:
             raise HudiTaskError(
-                f"The job says that it completed, but the timeline does not have {', '.join(missing)} as clusterings "
+                f"The job says that it completed, but the timeline does not have {', '.join(wrong)} as clusterings "
                 "in that state. Look at .hoodie before running again."
             )
         return result

@@ -4,8 +4,12 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 
 from fixed_clock import FixedClock
+from hudi_table_services.contract.clustering_request import CancelClusteringRequest
 from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
 from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
+from hudi_table_services.jobs.cancel_clustering import cancel_clustering
+from hudi_table_services.jobs.clustering_history import GAVE_WAY_KEY, PREDECESSOR_KEY
+from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_service_plans import ClusteringGroup, ClusteringPlan, ClusteringSlice
 from hudi_table_services.model.table_version import TableVersion
@@ -25,15 +29,33 @@ def open_table(base_path: str) -> SmallTable:
     return table
 
 
-def schedule(table: SmallTable, *, partition: str = "city=a", request_id: str = "") -> Instant:
-    """Request a clustering of one file group."""
+def schedule(
+    table: SmallTable, *, partition: str = "city=a", request_id: str = "", instead_of: str = ""
+) -> Instant:
+    """Request a clustering of one file group, perhaps in the place of one that gave way to a write."""
     piece = ClusteringSlice(
         file_id="a-0", partition_path=partition, data_file_path=f"file:///t/{partition}/a-0"
     )
     plan = ClusteringPlan(groups=(ClusteringGroup(slices=(piece,)),))
     action = Action.REPLACE_COMMIT if table.version is TableVersion.V6 else Action.CLUSTERING
-    extra = {REQUEST_ID_KEY: request_id} if request_id else {}
+    named = {REQUEST_ID_KEY: request_id, PREDECESSOR_KEY: instead_of}
+    extra = {key: value for key, value in named.items() if value}
     return table.timeline_store.request(action, encode_requested_replace(plan, extra))
+
+
+def cancel(table: SmallTable, *instants: Instant) -> None:
+    """Take plans off the timeline."""
+    request = CancelClusteringRequest(base_path="/t", instants=tuple(i.requested_time for i in instants))
+    cancel_clustering(request, storage=table.storage, clock=table.clock)
+
+
+def give_way(table: SmallTable, plan: Instant, *, request_id: str = "", wholly: bool = False) -> Instant:
+    """A write that the plan gives some of its groups up to, or all; returns the plan in its place, or the write."""
+    cancel(table, plan)
+    if not wholly:
+        successor = schedule(table, request_id=request_id, instead_of=plan.requested_time)
+    write = table.commit(FileGroupId("city=a", "a-0"), extra={GAVE_WAY_KEY: plan.requested_time})
+    return write if wholly else successor
 
 
 def complete(table: SmallTable, *instants: Instant, request_id: str = "") -> None:

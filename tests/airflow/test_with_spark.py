@@ -1,6 +1,9 @@
 """Real Spark under the operator, run by Airflow's own ``dag.test``."""
 
 import json
+import re
+import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,8 +13,15 @@ import pyarrow.parquet as pq
 import pytest
 from airflow.sdk import DAG
 
-from airflow_hudi_provider.operators.clustering import ExecuteClusteringOperator, ScheduleClusteringOperator
+from airflow_hudi_provider.operators.clustering import (
+    CancelClusteringOperator,
+    ClusteringOperator,
+    ExecuteClusteringOperator,
+    ScheduleClusteringOperator,
+)
 from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
+from hudi_table_services.storage.local import LocalStorage
+from hudi_table_services.storage.snapshot_loader import load_snapshot
 from judges.hudi_rs import read_snapshot
 
 QUICK = {
@@ -52,7 +62,10 @@ def spark_connection() -> Iterator[None]:
 def loaded(
     run_dag: Callable[..., Any], spark_connection: None, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Any, Path]:
-    """The run of mapped loads, one of good rows and one of bad ones, and the table; its files have 200 rows each."""
+    """The run of mapped loads, one of good rows and one of bad ones, and the table; its files have 200 rows each.
+
+    Beside it there is its ``twin``, for a test that clusters in another way.
+    """
     landing, base_path = tmp_path_factory.mktemp("landing"), tmp_path_factory.mktemp("lake") / "t"
     pq.write_table(ROWS, landing / "good.parquet")
     pq.write_table(
@@ -71,7 +84,9 @@ def loaded(
             },
             conf=QUICK,
         ).expand(source_path=[f"{landing}/good.parquet", f"{landing}/bad.parquet"])
-    return run_dag(dag), base_path
+    run = run_dag(dag)
+    shutil.copytree(base_path, base_path.with_name("twin"))
+    return run, base_path
 
 
 def test_of_mapped_tasks_the_good_one_writes_and_the_bad_one_fails(loaded: tuple[Any, Path]) -> None:
@@ -107,3 +122,58 @@ def test_small_files_are_planned_in_the_worker_and_rewritten_by_spark(
     for partition in ("a", "b"):
         cities = [row["city"] for row in rows if row["p"] == partition]
         assert cities == sorted(cities)
+
+
+def noting_submit(folder: Path) -> str:
+    """A spark-submit that first notes what it is given."""
+    path = folder / "spark-submit"
+    real = Path(sys.executable).with_name("spark-submit")
+    path.write_text(f'#!/bin/sh\necho "$@" >> {folder}/submitted\nexec {real} "$@"\n')
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_the_others_are_submitted_too_where_that_is_wanted(
+    loaded: tuple[Any, Path], run_dag: Callable[..., Any], tmp_path: Path
+) -> None:
+    twin = loaded[1].with_name("twin")
+    table = {
+        "base_path": str(twin),
+        "table_name": "t",
+        "conf": QUICK,
+        "spark_binary": noting_submit(tmp_path),
+    }
+    with DAG("all_on_spark", schedule=None, default_args={"run_on": "spark"}) as dag:
+        first = ScheduleClusteringOperator(task_id="first", partitions="a", **table)
+        second = ScheduleClusteringOperator(task_id="second", partitions="b", **table)
+        execute = ExecuteClusteringOperator(task_id="execute", instant=first.output, **table)
+        cancel = CancelClusteringOperator(task_id="cancel", instant=second.output, **table)
+        both = ClusteringOperator(task_id="both", partitions="b", sort_columns="city", **table)
+        first >> second >> execute >> cancel >> both
+    run = run_dag(dag)
+    assert run.state == "success"
+    told = {task_id: xcom(run, task_id) for task_id in dag.task_ids}
+    assert [(told[name]["files_in"], told[name]["partitions"]) for name in ("first", "second")] == [
+        (3, ["a"]),
+        (3, ["b"]),
+    ]
+    assert (told["execute"]["instants"], told["execute"]["rows_checked"]) == (told["first"]["instants"], 600)
+    assert (told["cancel"]["outcome"], told["cancel"]["instants"]) == (
+        "completed",
+        told["second"]["instants"],
+    )
+    assert (told["both"]["files_in"], told["both"]["files_out"], told["both"]["partitions"]) == (3, 1, ["b"])
+
+    submitted = re.findall(r"\w+\.py(?= --request)", (tmp_path / "submitted").read_text())
+    assert submitted == [
+        "schedule_clustering.py",
+        "schedule_clustering.py",
+        "execute_clustering.py",
+        "cancel_clustering.py",
+        "run_clustering.py",
+    ]
+    timeline = load_snapshot(LocalStorage(str(twin))).timeline
+    assert timeline.pending == ()
+    (_, *clusterings) = [instant.requested_time for instant in timeline.completed_writes]
+    assert clusterings == [told["first"]["instant"], told["both"]["instant"]]
+    assert ids(twin) == ROWS["id"].to_pylist()

@@ -112,6 +112,27 @@ def test_hudi_writes_while_we_execute_a_plan(hudi, fragmented, engine: Engine, o
 
 
 @oldest_and_newest
+def test_hudi_that_expects_no_other_writer_is_stuck_behind_a_clustering_until_its_policy_is_lazy(
+    hudi, fragmented, engine: Engine, oracle: Oracle
+) -> None:
+    judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
+    engine.schedule_clustering(base_path)
+    options = oracle.options("t", **BLOOM)
+    with pytest.raises(HudiRefusedError, match="HoodieClusteringUpdateException"):
+        judge.write(base_path, as_table(TOUCHING), options)
+    engine.cancel_clustering(base_path)
+    engine.schedule_clustering(base_path)  # a plan that is younger than the write left behind
+    engine.execute_clustering(base_path)
+    for _ in range(2):
+        with pytest.raises(HudiRefusedError, match="please rollback greater commits first"):
+            judge.write(base_path, as_table(TOUCHING), options)
+    assert_all_read(judge, base_path, STORED, oracle)
+
+    judge.write(base_path, as_table(TOUCHING), {**options, "hoodie.cleaner.policy.failed.writes": "LAZY"})
+    assert_all_read(judge, base_path, merged(STORED, TOUCHING), oracle)
+
+
+@oldest_and_newest
 def test_hudi_rolls_back_the_plan_that_we_execute_where_updates_are_allowed(
     hudi, fragmented, engine: Engine, oracle: Oracle
 ) -> None:

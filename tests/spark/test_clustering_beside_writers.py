@@ -212,6 +212,53 @@ def test_allow_rolls_the_plan_back_even_under_execution(table: TableUnderTest) -
     assert table.leftovers() == set()
 
 
+HUDIS_ALLOW = {
+    STRATEGY: "SparkAllowUpdateStrategy",
+    "hoodie.clustering.rollback.pending.replacecommit.on.conflict": "true",
+}
+
+
+@pytest.mark.parametrize(
+    ("operation", "options", "says"),
+    [
+        ("upsert", {}, "would give 1 of its 2 groups up to this write"),
+        ("insert_overwrite", {}, "would give 1 of its 2 groups up to this write"),
+        ("insert_overwrite_table", {}, "would give 2 of its 2 groups up to this write"),
+        (
+            "delete_partition",
+            {"hoodie.datasource.write.partitions.to.delete": "a"},
+            "would give 1 of its 2 groups up to this write",
+        ),
+        ("upsert", HUDIS_ALLOW, "would be rolled back"),
+    ],
+)
+def test_a_dry_run_says_which_plans_would_give_way_and_changes_none(
+    table: TableUnderTest, operation: str, options: dict[str, str], says: str
+) -> None:
+    plan = table.schedule().instant_time
+    files = table.files()
+    result = table.write([("a1", 2, "a", 2.0)], operation, options=options, dry_run=True)
+    assert result.outcome is Outcome.PLANNED
+    assert f"The pending clustering {plan} {says}." in result.warnings
+    assert [partition.partition_path for partition in result.partitions] == ["a"]
+    assert table.files() == files
+
+
+def test_a_dry_run_says_that_the_write_would_be_rejected(table: TableUnderTest) -> None:
+    plan = table.schedule().instant_time
+    with pytest.raises(PendingPlanError, match=f"pending clustering {plan}.*rejects it"):
+        table.write([("a1", 2, "a", 2.0)], options={STRATEGY: "SparkRejectUpdateStrategy"}, dry_run=True)
+
+
+def test_a_dry_run_does_not_wait_for_a_plan_under_execution(table: TableUnderTest) -> None:
+    plan = table.schedule().instant_time
+    with HeldUp(table):
+        (warning,) = table.write([("a1", 2, "a", 2.0)], dry_run=True).warnings
+    assert warning.startswith(
+        f"The pending clustering {plan} is being executed: this write would wait for it"
+    )
+
+
 def test_groups_that_a_writer_changed_behind_our_back_are_given_up(table: TableUnderTest) -> None:
     table.schedule()
     change = ("a1", 2, "a", 2.0)
@@ -223,6 +270,42 @@ def test_groups_that_a_writer_changed_behind_our_back_are_given_up(table: TableU
     result = execution.result.result()
     assert result.clustering is not None
     assert [p.groups_given_up for p in result.clustering.plans] == [1]
+    assert table.rows() == expected
+    assert files_by_partition(table) == {"a": BATCHES, "b": 1}
+    assert table.leftovers() == set()
+
+
+def test_a_plan_that_lost_all_its_groups_at_the_commit_is_dropped(table: TableUnderTest) -> None:
+    plan = table.schedule().instant_time or ""
+    changes = [("a1", 2, "a", 2.0), ("b1", 2, "b", 2.0)]
+    expected = updated(table, *changes)
+    with HeldUp(table) as execution:
+        hidden = hidden_plan(table)
+        table.write(changes, options={"hoodie.cleaner.policy.failed.writes": "NEVER"})
+        put_back(hidden)
+    result = execution.result.result()
+    assert result.outcome is Outcome.NOTHING_TO_DO
+    assert f"clustering {plan} was cancelled: other writers changed all" in result.reason
+    assert not table.timeline_store().load().pending
+    assert table.rows() == expected
+    assert files_by_partition(table) == {"a": BATCHES, "b": BATCHES}
+    assert table.leftovers() == set()
+
+
+def test_a_plan_that_is_dropped_does_not_keep_others_from_being_executed(table: TableUnderTest) -> None:
+    scheduled = table.schedule(options={"hoodie.airflow.clustering.groups.per.plan": "1"}).clustering
+    assert scheduled is not None
+    change = ("a1", 2, "a", 2.0)
+    expected = updated(table, change)
+    hidden = hidden_plan(table)
+    table.write([change])
+    put_back(hidden)
+    done = table.execute()
+    assert done.outcome is Outcome.COMPLETED
+    assert done.clustering is not None
+    assert [plan.instant_time for plan in done.clustering.plans] == list(scheduled.instants)
+    assert sorted(plan.state for plan in done.clustering.plans) == ["cancelled", "completed"]
+    assert "was cancelled" in done.reason
     assert table.rows() == expected
     assert files_by_partition(table) == {"a": BATCHES, "b": 1}
     assert table.leftovers() == set()

@@ -48,6 +48,7 @@ class ClusteringPlanReport:
         groups_given_up: file groups of the plan whose files another writer changed first; they stayed as they were.
         rows_checked: rows whose number and keys were compared before the commit.
         error: why it failed; empty otherwise.
+        reason: why its execution cancelled it; empty otherwise.
     """
 
     instant_time: str
@@ -60,6 +61,7 @@ class ClusteringPlanReport:
     rows_checked: int = 0
     skipping: tuple[ColumnSkipping, ...] = ()
     error: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +82,8 @@ class ClusteringReport:
 
     @property
     def instants(self) -> tuple[str, ...]:
-        """Requested times of the plans on the timeline."""
-        return tuple(plan.instant_time for plan in self.plans if plan.instant_time)
+        """Requested times of what the job is about, without plans that an execution cancelled."""
+        return tuple(plan.instant_time for plan in self.plans if plan.instant_time and not plan.reason)
 
 
 def report_from_document(values: dict[str, Any]) -> ClusteringReport:

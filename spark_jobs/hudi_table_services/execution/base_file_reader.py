@@ -15,6 +15,8 @@ KEPT_META_COLUMNS = (COMMIT_TIME, SEQUENCE_NUMBER, RECORD_KEY)
 
 _SMALL_FILE_BYTES = 8 << 20
 _BATCH_ROWS = 65_536
+_BATCH_BYTES = 32 << 20
+_LEAST_BATCH_ROWS = 256
 
 
 @contextmanager
@@ -29,7 +31,7 @@ def open_base_file(storage: Storage, path: str, size_bytes: int = -1) -> Iterato
 
 def rows_of(file: pq.ParquetFile, data_schema: pa.Schema) -> Iterator[pa.Table]:
     """Rows in file order, conformed to the schema, with `KEPT_META_COLUMNS` in front."""
-    return columns_of(file, with_kept_meta(data_schema))
+    return columns_of(file, with_kept_meta(data_schema), _batch_rows(file))
 
 
 def columns_of(file: pq.ParquetFile, target: pa.Schema, batch_rows: int = _BATCH_ROWS) -> Iterator[pa.Table]:
@@ -41,6 +43,14 @@ def columns_of(file: pq.ParquetFile, target: pa.Schema, batch_rows: int = _BATCH
         return
     for batch in file.iter_batches(batch_rows, columns=columns, use_threads=False):
         yield conform(pa.Table.from_batches([batch]), target)
+
+
+def _batch_rows(file: pq.ParquetFile) -> int:
+    """So many that wide rows take no more memory than narrow ones, as far as their encoded size tells."""
+    metadata = file.metadata
+    encoded_bytes = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+    row_bytes = max(1, encoded_bytes // max(1, metadata.num_rows))
+    return max(_LEAST_BATCH_ROWS, min(_BATCH_ROWS, _BATCH_BYTES // row_bytes))
 
 
 def _column_names(file: pq.ParquetFile) -> set[str]:

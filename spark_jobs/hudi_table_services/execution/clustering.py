@@ -5,9 +5,9 @@ of their keys, the latter read back from the files written.
 """
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 
 import pyarrow as pa
 
@@ -31,6 +31,7 @@ from hudi_table_services.model.write_stat import WriteStat
 from hudi_table_services.storage.storage import Storage
 
 _CHUNK_ROWS = 1 << 15
+_PEEKED_BYTES = 48 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,7 @@ class RewriteJob:
         attempt: who holds the heartbeat; a task whose attempt lost it leaves nothing behind.
         data_schema: Arrow schema of the user's columns as the table has them now.
         avro_schema_json: the same with meta fields, for footers.
-        task_memory_bytes: Arrow bytes that a task may hold to sort them; what it needs beside is about as much again.
+        task_memory_bytes: Arrow bytes that a task may hold to sort them; what it needs at its peak: docs/clustering.md.
         footer: further pairs for the footers of the new files.
         staging_folder: where larger groups are exchanged.
     """
@@ -181,14 +182,23 @@ def outcome_of(
 
 def _all_rows(job: RewriteJob, source: Input) -> pa.Table | None:
     """The rows as one table with one chunk per column; None as soon as they pass the task's memory."""
-    tables = [with_kept_meta(job.data_schema).empty_table()]
+    schema = with_kept_meta(job.data_schema)
+    chunks: dict[str, list[pa.Array]] = {
+        name: [pa.nulls(0, schema.field(name).type)] for name in schema.names
+    }
     size_bytes = 0
     for rows in source.rows():
-        tables.append(rows)
+        for name in schema.names:
+            chunks[name] += rows[name].chunks
         size_bytes += rows.nbytes
         if size_bytes > job.task_memory_bytes:
             return None
-    return pa.concat_tables(tables).combine_chunks()
+    # Column by column, so that never all of the rows are there twice, not even as memory that Arrow keeps.
+    columns = []
+    for name in schema.names:
+        columns.append(pa.concat_arrays(chunks.pop(name)))
+        pa.default_memory_pool().release_unused()
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 def _in_order(table: pa.Table, layout: Layout) -> Callable[[int, int], Iterator[pa.Table]]:
@@ -213,7 +223,7 @@ def write_output(job: RewriteJob, task: GroupTask, place: int, rows: Iterable[pa
     started = time.monotonic()
     number = task.first_number + place
     head, rest, expected_rows = _peek(rows, job.bloom.max_entries)
-    if expected_rows == 0:
+    if not head:
         return []
     spec = BaseFileSpec(
         base_file=BaseFile(
@@ -229,22 +239,31 @@ def write_output(job: RewriteJob, task: GroupTask, place: int, rows: Iterable[pa
     ensure_partition_metadata(job.storage, job.instant_time, task.partition_path)
     with BaseFileWriter(job.storage, spec, job.parquet, job.bloom) as writer:
         require_running(job.storage, spec, job.attempt)
-        for table in chain(head, rest):
+        while head:  # let go one by one: they may be as large as a row group
+            writer.write(head.popleft())
+        for table in rest:
             writer.write(table)
     require_running(job.storage, spec, job.attempt)
     return [_read_back(job, spec, writer.row_count, int((time.monotonic() - started) * 1000))]
 
 
-def _peek(rows: Iterable[pa.Table], enough: int) -> tuple[list[pa.Table], Iterator[pa.Table], int]:
-    """The first tables up to so many rows, the others, and a bound of all rows as far as a bloom filter cares."""
+def _peek(rows: Iterable[pa.Table], most: int) -> tuple[deque[pa.Table], Iterator[pa.Table], int]:
+    """The first tables with rows, the others, and how many rows the bloom filter has to be made for.
+
+    Args:
+        most: rows from which on the filter becomes no larger; where the first tables are large that is assumed.
+    """
     iterator = iter(rows)
-    head: list[pa.Table] = []
-    count = 0
+    head: deque[pa.Table] = deque()
+    count = size_bytes = 0
     for table in iterator:
+        if table.num_rows == 0:
+            continue
         head.append(table)
         count += table.num_rows
-        if count >= enough:
-            break
+        size_bytes += table.nbytes
+        if count >= most or size_bytes >= _PEEKED_BYTES:
+            return head, iterator, max(count, most)
     return head, iterator, count
 
 

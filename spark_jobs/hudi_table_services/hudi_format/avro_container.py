@@ -14,6 +14,7 @@ import fastavro
 from hudi_table_services.errors import MalformedMetadataError
 
 MAGIC = b"Obj\x01"
+_LONG = fastavro.parse_schema("long")
 
 AvroSchema = Mapping[str, Any]
 AvroRecord = Mapping[str, Any]
@@ -24,9 +25,14 @@ def encode_container(schema: AvroSchema, record: AvroRecord) -> bytes:
     parsed = fastavro.parse_schema(dict(schema))
     body = io.BytesIO()
     fastavro.schemaless_writer(body, parsed, dict(record))
-    marker = hashlib.sha256(body.getvalue()).digest()[:16]
+    encoded = body.getvalue()
+    marker = hashlib.sha256(encoded).digest()[:16]
     container = io.BytesIO()
-    fastavro.writer(container, parsed, [dict(record)], codec="null", sync_marker=marker)
+    fastavro.writer(container, parsed, [], codec="null", sync_marker=marker)
+    # The one block is put together here, since the library would encode the record once more.
+    for number in (1, len(encoded)):
+        fastavro.schemaless_writer(container, _LONG, number)
+    container.write(encoded + marker)
     return container.getvalue()
 
 

@@ -4,6 +4,7 @@ A replace commit is a commit that names, besides what it wrote, the file groups 
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from hudi_table_services.hudi_format import write_stats
 from hudi_table_services.hudi_format.avro_container import (
@@ -20,6 +21,7 @@ from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
 
 _WHAT = "commit metadata"
 _REPLACED = "partitionToReplaceFileIds"
+_REMEMBERED = 4
 
 
 def encode_commit_metadata(metadata: CommitMetadata, version: TableVersion) -> bytes:
@@ -35,8 +37,11 @@ def encode_commit_metadata(metadata: CommitMetadata, version: TableVersion) -> b
     return encode_container(REPLACE_COMMIT_METADATA if replaces else COMMIT_METADATA, _avro_record(metadata))
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def decode_commit_metadata(data: bytes) -> CommitMetadata:
     """Read JSON or Avro, whichever it is. Fields of other releases are skipped at the top level.
+
+    The last few are remembered, since jobs ask for the newest commit again and again.
 
     An operation this release does not know is read as `WriteOperation.UNKNOWN`.
 

@@ -10,16 +10,22 @@ from hudi_table_services.contract.job_result import JobResult
 from hudi_table_services.errors import InstantHeldError, InvalidRequestError
 from hudi_table_services.jobs.clustering_attempt import is_executed
 from hudi_table_services.jobs.clustering_history import Clustering, ClusteringHistory
-from hudi_table_services.jobs.clustering_lookup import find_clustering, was_cancelled
+from hudi_table_services.jobs.clustering_lookup import ClusteringLookup
 from hudi_table_services.jobs.clustering_reporting import ClusteringReporter
-from hudi_table_services.jobs.rollback import finish_pending_rollbacks, roll_back_clustering
+from hudi_table_services.jobs.rollback import (
+    finish_pending_rollbacks,
+    is_being_rolled_back,
+    roll_back_clustering,
+)
 from hudi_table_services.jobs.stopwatch import Stopwatch
 from hudi_table_services.jobs.table_access import TableAccess, check_writable
 from hudi_table_services.model.clustering_job_options import ClusteringJobOptions
+from hudi_table_services.model.instant import Action
+from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.storage.clock import Clock, SystemClock, instant_text
 from hudi_table_services.storage.factory import open_storage
-from hudi_table_services.storage.heartbeat import delete_heartbeat
-from hudi_table_services.storage.lock import table_lock
+from hudi_table_services.storage.heartbeat import delete_heartbeat, read_heartbeat_owner
+from hudi_table_services.storage.lock import TableLock, table_lock
 from hudi_table_services.storage.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
 
@@ -78,6 +84,35 @@ def cancel_expired(table: TableAccess, options: ClusteringJobOptions) -> tuple[C
     return expired
 
 
+def finish_cancellations(
+    table: TableAccess, lock: TableLock, request_id: str, expires_after_minutes: int
+) -> None:
+    """Finish what cancellations that died have begun.
+
+    A plan with a pending rollback must not be executed: whoever finishes the rollback would undo the new files.
+
+    Args:
+        request_id: who asks; what an earlier attempt of the same request holds is not held any more.
+        expires_after_minutes: as in `is_executed`; plans that somebody else executes are left alone.
+    """
+    if not _has_rollbacks(table.load_timeline()):
+        return
+    with lock:
+        timeline = table.load_timeline()
+        finish_pending_rollbacks(table, timeline)
+        for clustering in ClusteringHistory.load(table.timeline_store, timeline).pending:
+            owner = read_heartbeat_owner(table.storage, clustering.instant.requested_time) or ""
+            is_ours = owner.startswith(f"{request_id}/")
+            if is_being_rolled_back(table, timeline, clustering.instant) and (
+                is_ours or not is_executed(table, clustering.instant, expires_after_minutes)
+            ):
+                drop_plan(table, clustering)
+
+
+def _has_rollbacks(timeline: Timeline) -> bool:
+    return any(i.action is Action.ROLLBACK for i in timeline.pending)
+
+
 def drop_plan(table: TableAccess, clustering: Clustering) -> None:
     """Undo what was written and remove the plan. Call it under the table lock, after looking for a heartbeat."""
     time = clustering.instant.requested_time
@@ -89,8 +124,8 @@ def drop_plan(table: TableAccess, clustering: Clustering) -> None:
 def _named(
     table: TableAccess, request: CancelClusteringRequest, options: ClusteringJobOptions
 ) -> tuple[Clustering, ...]:
-    wanted = [instant for instant in request.instants if not was_cancelled(table, instant)]
-    found = tuple(find_clustering(table, instant) for instant in wanted)
+    lookup = ClusteringLookup.load(table.timeline_store)
+    found = tuple(lookup.find(instant) for instant in request.instants if not lookup.cancelled_by(instant))
     for clustering in found:
         time = clustering.instant.requested_time
         if clustering.instant.is_completed:

@@ -23,13 +23,15 @@ from hudi_table_services.errors import (
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
 from hudi_table_services.jobs.metadata_table import switch_off_metadata_table
-from hudi_table_services.jobs.rollback import sweep_pending
+from hudi_table_services.jobs.rollback import roll_back_clustering, sweep_pending
 from hudi_table_services.jobs.table_access import TableAccess
 from hudi_table_services.model.concurrent_change import ChangeKind
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Instant, InstantState
+from hudi_table_services.model.table_service_plans import ClusteringPlan
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.write_stat import CommitMetadata
+from hudi_table_services.planning.outdated_plans import partitions_of, unchanged_groups
 from hudi_table_services.planning.table_changes import refuse_changed_schema
 from hudi_table_services.storage.heartbeat import (
     Heartbeat,
@@ -77,6 +79,7 @@ class ClusteringAttempt:
         self._wait_seconds = wait_seconds
         self._heartbeat: Heartbeat | None = None
         self._is_over = False
+        self._is_dropping = False
         self._request_id = request_id
         self._expires_after_minutes = expires_after_minutes
         self.attempt = f"{request_id}/{uuid.uuid4().hex}"
@@ -154,7 +157,7 @@ class ClusteringAttempt:
     ) -> None:
         if self._is_over:
             self._stop_heartbeat()
-        elif isinstance(error, CommitStateUnknownError) or not self._give_back():
+        elif self._is_dropping or isinstance(error, CommitStateUnknownError) or not self._give_back():
             # Without a heartbeat an inflight plan looks like one that Hudi executes, and would be left alone for long.
             self._abandon_heartbeat()
         else:
@@ -184,7 +187,7 @@ class ClusteringAttempt:
             if not metadata.partition_to_replace_file_ids:
                 raise FileGroupConflictError(
                     f"Other writers changed every file group of clustering {self.instant_time}.",
-                    hint="Nothing was committed. Cancel the plan, or schedule anew.",
+                    hint="Nothing was committed; run the job again.",
                 )
             self._require_files(metadata)
             content = encode_commit_metadata(metadata, self._table.config.table_version)
@@ -200,6 +203,27 @@ class ClusteringAttempt:
         self._stop_heartbeat()
         self._tidy({stat.path for stat in metadata.write_stats})
         return completed, lost
+
+    def drop_if_outdated(self, plan: ClusteringPlan) -> bool:
+        """Take the plan off the timeline if completed writes changed all of its groups: it can never succeed then.
+
+        Groups that a pending write is only about to change may be free again. Returns whether the plan is gone.
+
+        Raises:
+            InstantVanishedError: the plan was cancelled or taken over.
+            StorageError: it could not be removed; the next execution or cancellation finishes that.
+        """
+        with self._lock:
+            self._require_ours()
+            if unchanged_groups(plan, load_snapshot(self._table.storage, partitions_of(plan))):
+                return False
+            self._lock.verify()
+            # The heartbeat stays until the plan is gone: without one it would look like a plan that Hudi executes.
+            self._is_dropping = True
+            self._abandon_heartbeat()
+            roll_back_clustering(self._table, self._instant)
+        self._is_over = True
+        return True
 
     def _require_ours(self) -> None:
         if read_heartbeat_owner(self._table.storage, self.instant_time) != self.attempt:

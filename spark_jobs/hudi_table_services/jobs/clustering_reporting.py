@@ -1,7 +1,7 @@
 """Tell what was planned, scheduled, executed and cancelled: log lines and the result document."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,9 @@ from hudi_table_services.contract.job_request import JobRequest
 from hudi_table_services.contract.job_result import FileStats, JobResult, Outcome
 from hudi_table_services.jobs.clustering_history import Clustering
 from hudi_table_services.jobs.executed_clustering import (
+    DroppedPlan,
     ExecutedPlan,
+    dropped_plan_report,
     executed_plan_report,
     input_sizes,
     layout_in_words,
@@ -121,24 +123,33 @@ class ClusteringReporter:
             instant_time=clusterings[0].instant.requested_time,
         )
 
-    def nothing_pending(self, gave_way: Mapping[str, str]) -> JobResult:
-        """Result of an execution that found no plan.
+    def nothing_executed(self, gone: Sequence[str], dropped: Sequence[DroppedPlan]) -> JobResult:
+        """Result of an execution that found no plan which can be carried out; see `executed`."""
+        reason = _in_one(gone, dropped) or "no clustering is pending on the table"
+        _LOG.info("Nothing to execute: %s", reason)
+        report = ClusteringReport(plans=tuple(dropped_plan_report(plan) for plan in dropped))
+        return replace(self._result(Outcome.NOTHING_TO_DO, report), reason=reason)
+
+    def executed(
+        self, plans: Sequence[ExecutedPlan], gone: Sequence[str] = (), dropped: Sequence[DroppedPlan] = ()
+    ) -> JobResult:
+        """Result of an execution.
 
         Args:
-            gave_way: plans that were named → writes that they gave all of their groups up to.
+            plans: those that are completed, one at least.
+            gone: what became of plans that were named and are on the timeline no more, in words.
+            dropped: plans that this execution cancelled.
         """
-        told = [f"clustering {plan} gave way to the write {write}" for plan, write in gave_way.items()]
-        reason = "; ".join(told) or "no clustering is pending on the table"
-        _LOG.info("Nothing to execute: %s", reason)
-        return replace(self._result(Outcome.NOTHING_TO_DO, ClusteringReport()), reason=reason)
-
-    def executed(self, plans: Sequence[ExecutedPlan]) -> JobResult:
-        """Result of an execution whose plans are all completed."""
         reports = tuple(executed_plan_report(plan) for plan in plans)
+        all_of_them = (*reports, *(dropped_plan_report(plan) for plan in dropped))
         last = plans[-1]
         result = replace(
-            self._result(Outcome.COMPLETED, ClusteringReport(plans=reports)),
-            reused=all(plan.reused for plan in plans),
+            self._result(
+                Outcome.COMPLETED,
+                ClusteringReport(plans=tuple(sorted(all_of_them, key=lambda plan: plan.instant_time))),
+            ),
+            reused=all(plan.reused for plan in plans) and not dropped,
+            reason=_in_one(gone, dropped),
             action=last.instant.action.value,
             instant_time=last.instant.requested_time,
             completion_time=last.instant.completion_time,
@@ -150,9 +161,8 @@ class ClusteringReporter:
             ),
         )
         if result.reused:
-            result = replace(
-                result, reason="completed before; nothing was written now", files_before=FileStats()
-            )
+            reason = "; ".join(filter(None, ("completed before; nothing was written now", result.reason)))
+            result = replace(result, reason=reason, files_before=FileStats())
         for report in reports:
             log_executed(report)
         return result
@@ -201,6 +211,10 @@ class ClusteringReporter:
             spark_application_id=_application_id(self._spark),
             warnings=self._warnings,
         )
+
+
+def _in_one(gone: Sequence[str], dropped: Sequence[DroppedPlan]) -> str:
+    return "; ".join([*gone, *(plan.reason for plan in dropped)])
 
 
 def in_words(commits: CommitCount) -> str:

@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING
 from hudi_table_services.contract.clustering_options import resolve_clustering_options
 from hudi_table_services.contract.clustering_request import ClusteringRequest, ExecuteClusteringRequest
 from hudi_table_services.contract.job_result import JobResult
-from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError
+from hudi_table_services.errors import FileGroupConflictError, HudiTableServiceError, InvalidRequestError
 from hudi_table_services.execution.arrow_schema import arrow_schema
 from hudi_table_services.execution.clustering import GroupOutcome, GroupTask, InputFile, RewriteJob
 from hudi_table_services.execution.clustering_run import rewrite_groups
 from hudi_table_services.execution.file_groups import new_file_id
 from hudi_table_services.execution.file_layouts import footer_of
 from hudi_table_services.hudi_format.avro_schema import from_avro_json, to_avro_json
+from hudi_table_services.jobs.cancel_clustering import finish_cancellations
 from hudi_table_services.jobs.clustering_attempt import ClusteringAttempt, replaced_without
 from hudi_table_services.jobs.clustering_history import Clustering, ClusteringHistory
-from hudi_table_services.jobs.clustering_lookup import find_clustering, gave_way_to
+from hudi_table_services.jobs.clustering_lookup import ClusteringLookup
 from hudi_table_services.jobs.clustering_reporting import ClusteringReporter
-from hudi_table_services.jobs.executed_clustering import ExecutedPlan
+from hudi_table_services.jobs.executed_clustering import DroppedPlan, ExecutedPlan
 from hudi_table_services.jobs.file_settings import bloom_settings, parquet_format
 from hudi_table_services.jobs.pending_writes import remove_traces_of_finished_writes
 from hudi_table_services.jobs.schedule_clustering import schedule_clustering
@@ -38,6 +39,7 @@ from hudi_table_services.model.table_service_plans import ClusteringGroup
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
 from hudi_table_services.planning.clustering_plan import read_plan_settings
+from hudi_table_services.planning.outdated_plans import file_groups_of, partitions_of, unchanged_groups
 from hudi_table_services.planning.write_profile import commit_metadata
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.factory import open_storage
@@ -65,6 +67,8 @@ def execute_clustering(
     clock: Clock | None = None,
 ) -> JobResult:
     """Execute the plans that the request names, or all pending ones, oldest first.
+
+    A plan all of whose groups other writers have changed can never be carried out: it is cancelled.
 
     Raises:
         HudiTableServiceError: of the first plan that failed, after all others were executed.
@@ -135,36 +139,35 @@ class _ExecuteJob:
         self._table = TableAccess(storage=storage, clock=clock, config=config)
 
     def run(self, instants: Sequence[str]) -> JobResult:
-        given_up = {instant: gave_way_to(self._table, instant) for instant in instants}
-        chosen = (
-            self._all_pending() if not instants else self._named([i for i in instants if not given_up[i]])
-        )
-        if not chosen:
-            return self._report.nothing_pending({i: write for i, write in given_up.items() if write})
-        executed: list[ExecutedPlan] = []
+        request_id, expires = self._request.request_id, self._options.expires_after_minutes
+        finish_cancellations(self._table, self._lock(), request_id, expires)
+        lookup = ClusteringLookup.load(self._table.timeline_store)
+        # Nothing to do is no failure: an earlier attempt of this request may have dropped the plan itself.
+        gone = {instant: words for instant in instants if (words := lookup.gone(instant)) is not None}
+        named = [lookup.find(instant) for instant in instants if instant not in gone]
+        # Each plan once, though two names may have become one plan.
+        once = {each.instant.requested_time: each for each in named}
+        chosen = list(once.values()) if instants else list(lookup.history.pending)
+        ended: list[ExecutedPlan | DroppedPlan] = []
         failures: list[HudiTableServiceError] = []
         for number, clustering in enumerate(chosen, start=1):
             time = clustering.instant.requested_time
             _LOG.info("Clustering %s, %d of %d", time, number, len(chosen))
             try:
-                executed.append(self._execute(clustering))
+                ended.append(self._execute(clustering))
             except HudiTableServiceError as error:
                 _LOG.warning("Clustering %s failed: %s", time, error)
                 failures.append(error)
+        executed = [plan for plan in ended if isinstance(plan, ExecutedPlan)]
+        dropped = [plan for plan in ended if isinstance(plan, DroppedPlan)]
         if failures:
             raise _told(failures, executed)
         remove_traces_of_finished_writes(self._table)
-        return self._report.executed(executed)
+        if not executed:
+            return self._report.nothing_executed(list(gone.values()), dropped)
+        return self._report.executed(executed, list(gone.values()), dropped)
 
-    def _named(self, instants: Sequence[str]) -> list[Clustering]:
-        """Each plan once, though two names may have become one plan."""
-        found = [find_clustering(self._table, instant) for instant in instants]
-        return list({each.instant.requested_time: each for each in found}.values())
-
-    def _all_pending(self) -> list[Clustering]:
-        return list(ClusteringHistory.load(self._table.timeline_store, self._table.load_timeline()).pending)
-
-    def _execute(self, clustering: Clustering) -> ExecutedPlan:
+    def _execute(self, clustering: Clustering) -> ExecutedPlan | DroppedPlan:
         if clustering.instant.is_completed:
             return self._reused(clustering)
         wait_seconds = self._options.wait_seconds if self._request.when_held == "wait" else 0
@@ -177,7 +180,12 @@ class _ExecuteJob:
                 wait_seconds=wait_seconds,
                 expires_after_minutes=self._options.expires_after_minutes,
             ) as attempt:
-                return self._carry_out(clustering, attempt)
+                try:
+                    return self._carry_out(clustering, attempt)
+                except FileGroupConflictError:
+                    if not attempt.drop_if_outdated(clustering.plan):
+                        raise
+                    return _dropped(clustering)
         except HudiTableServiceError:
             # Whoever held the plan, or was taken for dead, may have completed it meanwhile.
             now = ClusteringHistory.load(self._table.timeline_store, self._table.load_timeline())
@@ -221,10 +229,10 @@ class _ExecuteJob:
 
     def _prepare(self, clustering: Clustering) -> _Work:
         plan = clustering.plan
-        partitions = sorted({s.partition_path for group in plan.groups for s in group.slices})
-        snapshot = load_snapshot(self._storage, partitions)
+        snapshot = load_snapshot(self._storage, partitions_of(plan))
         if not snapshot.schema_json:
             raise InvalidRequestError(f"The table at {self._storage.uri} has no schema yet.")
+        groups = self._still_current(clustering, snapshot)
         schema = from_avro_json(snapshot.schema_json)
         settings = self._settings(clustering)
         for name in settings.layout.columns:
@@ -233,33 +241,32 @@ class _ExecuteJob:
                     f"Clustering {clustering.instant.requested_time} sorts by {name!r}, no column of the table.",
                     hint="Cancel the plan and schedule a new one.",
                 )
-        groups = self._still_current(clustering, snapshot)
         return _Work(clustering, settings, snapshot, groups, _tasks(groups, snapshot), schema)
 
     def _still_current(self, clustering: Clustering, snapshot: TableSnapshot) -> tuple[ClusteringGroup, ...]:
-        """Groups of which no file was changed since the plan was made, and none is being changed."""
+        """Groups of which no file was changed since the plan was made, and none is being changed.
+
+        Raises:
+            FileGroupConflictError: there are none.
+        """
+        plan, time = clustering.plan, clustering.instant.requested_time
         written = groups_being_written(self._table.timeline_store, snapshot.timeline)
-        current = {s.file_group_id: s for s in snapshot.all_slices}
-        kept = []
-        for group in clustering.plan.groups:
-            planned = {FileGroupId(s.partition_path, s.file_id): s.data_file_path or "" for s in group.slices}
-            same = all(
-                found is not None
-                and found.base_file is not None
-                and path.endswith(f"/{found.base_file.file_name}")
-                for found, path in ((current.get(group_id), path) for group_id, path in planned.items())
+        unchanged = unchanged_groups(plan, snapshot)
+        kept = tuple(group for group in unchanged if written.keys().isdisjoint(file_groups_of(group)))
+        if len(kept) < len(plan.groups):
+            _LOG.warning(
+                "Giving up %d of the %d groups of %s: other writers changed %d of them, and are changing the others.",
+                len(plan.groups) - len(kept),
+                len(plan.groups),
+                time,
+                len(plan.groups) - len(unchanged),
             )
-            if same and written.keys().isdisjoint(planned):
-                kept.append(group)
-            else:
-                _LOG.warning("Giving a group of %d files up: other writers changed some.", len(planned))
         if not kept:
-            raise InvalidRequestError(
-                f"Other writers changed every group of clustering {clustering.instant.requested_time} since it was "
-                "scheduled.",
-                hint="Cancel it and schedule a new one.",
+            raise FileGroupConflictError(
+                f"Other writers changed or are changing every group of clustering {time}.",
+                hint="Nothing was committed; run the job again when they have ended.",
             )
-        return tuple(kept)
+        return kept
 
     def _rewrite_job(self, work: _Work, attempt: ClusteringAttempt, staging_folder: str) -> RewriteJob:
         name = self._table.config.table_name
@@ -304,6 +311,15 @@ class _ExecuteJob:
 
     def _lock(self) -> TableLock:
         return table_lock(self._storage, self._options.lock, self._clock)
+
+
+def _dropped(clustering: Clustering) -> DroppedPlan:
+    time = clustering.instant.requested_time
+    reason = (
+        f"clustering {time} was cancelled: other writers changed all of its groups since it was scheduled"
+    )
+    _LOG.warning("%s", reason)
+    return DroppedPlan(clustering, reason)
 
 
 def _tasks(groups: Sequence[ClusteringGroup], snapshot: TableSnapshot) -> tuple[GroupTask, ...]:

@@ -50,6 +50,14 @@ class ExecutedPlan:
         return [pair for pair in pairs if self.lost.isdisjoint(_file_groups(pair[0]))]
 
 
+@dataclass(frozen=True, slots=True)
+class DroppedPlan:
+    """A plan that its execution took off the timeline, with the reason in words."""
+
+    clustering: Clustering
+    reason: str
+
+
 def layout_in_words(layout: Layout) -> str:
     """Order of the rows; empty: as they are read."""
     return str(layout) if layout.is_sorted else ""
@@ -93,6 +101,12 @@ def executed_plan_report(plan: ExecutedPlan) -> ClusteringPlanReport:
         rows_checked=sum(outcome.read.rows for _, outcome in kept),
         skipping=_skipping(plan),
     )
+
+
+def dropped_plan_report(plan: DroppedPlan) -> ClusteringPlanReport:
+    """A plan that was cancelled instead of being carried out."""
+    stored = stored_plan_report(plan.clustering, "cancelled")
+    return replace(stored, groups=(), groups_given_up=len(stored.groups), reason=plan.reason)
 
 
 def _group(group: ClusteringGroup, outcome: "GroupOutcome") -> ClusteringGroupReport:

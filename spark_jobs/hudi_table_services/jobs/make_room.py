@@ -9,6 +9,7 @@ import logging
 import time
 from collections.abc import Collection
 from dataclasses import replace
+from itertools import chain
 
 from hudi_table_services.errors import PendingPlanError
 from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
@@ -22,7 +23,10 @@ from hudi_table_services.jobs.clustering_history import (
 from hudi_table_services.jobs.table_access import TableAccess
 from hudi_table_services.model.clustering import UpdatesStrategy
 from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.table_service_plans import ClusteringGroup
+from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.write_options import PendingClusteringOptions
+from hudi_table_services.planning.outdated_plans import file_groups_of
 from hudi_table_services.storage.lock import TableLock
 
 _LOG = logging.getLogger(__name__)
@@ -76,6 +80,46 @@ def make_room(
         _wait_for(table, running[0], options, deadline)
 
 
+def foresee_room(
+    table: TableAccess,
+    snapshot: TableSnapshot,
+    file_groups: Collection[FileGroupId],
+    options: PendingClusteringOptions,
+) -> tuple[TableSnapshot, tuple[str, ...]]:
+    """What `make_room` would do, for a dry run; nothing is changed and nothing waited for.
+
+    Returns:
+        The table without the reservations that would be gone, and in words what would become of each plan.
+
+    Raises:
+        PendingPlanError: the write would be rejected.
+    """
+    if snapshot.reserved_file_groups.keys().isdisjoint(file_groups):
+        return snapshot, ()
+    hit = _hit(table, file_groups)
+    if hit and (options.strategy is UpdatesStrategy.REJECT or _is_rejected(options)):
+        raise _rejected(hit[0], options)
+    is_whole = options.strategy is UpdatesStrategy.ALLOW
+    freed: set[FileGroupId] = set()
+    told = []
+    for plan in hit:
+        given_up, kept = _divided(plan, file_groups)
+        freed.update(plan.file_groups if is_whole else chain.from_iterable(map(file_groups_of, given_up)))
+        is_running = not is_whole and is_executed(table, plan.instant, options.expires_after_minutes)
+        if is_whole:
+            fate = "would be rolled back"
+        elif is_running:
+            fate = (
+                f"is being executed: this write would wait for it, up to {options.wait_seconds} s, and place its rows "
+                "in the files that it writes"
+            )
+        else:
+            fate = f"would give {len(given_up)} of its {len(given_up) + len(kept)} groups up to this write"
+        told.append(f"The pending clustering {_time(plan)} {fate}.")
+    left = {group: plan for group, plan in snapshot.reserved_file_groups.items() if group not in freed}
+    return replace(snapshot, reserved_file_groups=left), tuple(told)
+
+
 def _hit(table: TableAccess, file_groups: Collection[FileGroupId]) -> list[Clustering]:
     timeline = table.load_timeline()
     if not timeline.pending:
@@ -107,12 +151,7 @@ def _give_way(table: TableAccess, plan: Clustering, file_groups: Collection[File
 
     The old plan goes first: were there two for a moment, and a crash then, real Hudi would carry both out.
     """
-    wanted = frozenset(file_groups)
-    kept = tuple(
-        group
-        for group in plan.plan.groups
-        if wanted.isdisjoint(FileGroupId(s.partition_path, s.file_id) for s in group.slices)
-    )
+    _, kept = _divided(plan, file_groups)
     drop_plan(table, plan)
     if not kept:
         _LOG.warning("Clustering %s gave way to this write.", _time(plan))
@@ -128,6 +167,15 @@ def _give_way(table: TableAccess, plan: Clustering, file_groups: Collection[File
         len(kept),
         len(plan.plan.groups),
     )
+
+
+def _divided(
+    plan: Clustering, file_groups: Collection[FileGroupId]
+) -> tuple[tuple[ClusteringGroup, ...], tuple[ClusteringGroup, ...]]:
+    """Groups of the plan that hold one of the file groups, and the others."""
+    wanted = frozenset(file_groups)
+    hit = tuple(group for group in plan.plan.groups if not wanted.isdisjoint(file_groups_of(group)))
+    return hit, tuple(group for group in plan.plan.groups if group not in hit)
 
 
 def _wait_for(

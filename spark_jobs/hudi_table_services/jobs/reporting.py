@@ -43,8 +43,15 @@ class Report:
         self._request = request
         self._options = options
         self._watch = watch
-        for warning in options.warnings:
-            _LOG.warning("%s", warning)
+        self._warnings: list[str] = []
+        self.warn(*options.warnings)
+
+    def warn(self, *warnings: str) -> None:
+        """Log them, and have them in the result, each once."""
+        for warning in warnings:
+            if warning not in self._warnings:
+                _LOG.warning("%s", warning)
+                self._warnings.append(warning)
 
     def log_plan(self, plan: FileSizingPlan) -> None:
         """One line per partition: what is padded, opened and rewritten."""
@@ -122,7 +129,7 @@ class Report:
             result_of_completed(self._request, instant, metadata),
             timings_s=dict(self._watch.seconds),
             spark_application_id=application_id(self._spark),
-            warnings=self._options.warnings,
+            warnings=tuple(self._warnings),
         )
 
     def partitions_deleted(
@@ -163,7 +170,7 @@ class Report:
             partitions=partitions,
             timings_s=dict(self._watch.seconds),
             spark_application_id=application_id(self._spark),
-            warnings=self._options.warnings,
+            warnings=tuple(self._warnings),
         )
 
 

@@ -116,6 +116,12 @@ def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[In
     return tuple(finished)
 
 
+def is_being_rolled_back(table: TableAccess, timeline: Timeline, instant: Instant) -> bool:
+    """Whether a rollback of a pending instant was begun and not finished. Call it under the table lock."""
+    plans = [_stored_plan(table, rollback) for rollback in _pending_rollbacks(timeline)]
+    return any(plan is not None and _undoes(plan, instant) for plan in plans)
+
+
 def _pending_rollbacks(timeline: Timeline) -> Iterable[Instant]:
     return (i for i in timeline.pending if i.action is Action.ROLLBACK)
 

@@ -42,7 +42,7 @@ from hudi_table_services.jobs.batch_placement import (
 )
 from hudi_table_services.jobs.clustering_history import GAVE_WAY_KEY
 from hudi_table_services.jobs.commit_attempt import CommitAttempt
-from hudi_table_services.jobs.make_room import make_room
+from hudi_table_services.jobs.make_room import foresee_room, make_room
 from hudi_table_services.jobs.new_table import new_table_config
 from hudi_table_services.jobs.pending_writes import clear_pending_writes, remove_traces_of_finished_writes
 from hudi_table_services.jobs.reporting import Report
@@ -270,9 +270,10 @@ class _UpsertJob:
             index = RecordIndex(self._spark, self._storage, folder, lookup)
             placed = place_rows(index, staged, snapshot, lookup)
         refuse_duplicates(placed, self._options)
-        if self._makes_room(table, snapshot, self._changed(placed)):
+        changed = self._changed(placed)
+        if self._makes_room(table, snapshot, changed):
             return self._place(staged, folder, table, settings)
-        return placed
+        return replace(placed, snapshot=self._foreseen(table, snapshot, changed))
 
     def _changed(self, placed: PlacedBatch) -> set[FileGroupId]:
         """File groups that the write changes or replaces."""
@@ -287,6 +288,13 @@ class _UpsertJob:
             return False
         self._gave_way.extend(make_room(table, changed, self._options.pending_clustering, self._lock()))
         return changed.isdisjoint(load_snapshot(self._storage, ()).reserved_file_groups)
+
+    def _foreseen(self, table: TableAccess, now: TableSnapshot, changed: set[FileGroupId]) -> TableSnapshot:
+        """The table as the write would find it, where a dry run makes no room."""
+        if self._request.dry_run:
+            now, told = foresee_room(table, now, changed, self._options.pending_clustering)
+            self._report.warn(*told)
+        return now
 
     def _snapshot(self, table: TableAccess, partitions: tuple[str, ...] | None) -> TableSnapshot:
         if not table.exists:
@@ -359,6 +367,7 @@ class _UpsertJob:
         doomed = {s.file_group_id for p in partitions for s in snapshot.slices_of(p)}
         if self._makes_room(table, snapshot, doomed):
             return self._delete_partitions(table, settings)
+        snapshot = self._foreseen(table, snapshot, doomed)
         replaced = replaced_file_ids(snapshot, partitions)
         if not replaced or self._request.dry_run:
             return self._report.partitions_deleted(snapshot, replaced, None)

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
@@ -33,6 +34,10 @@ _LOG = logging.getLogger(__name__)
 # Newest instant time given out by this process, per table: two threads never get the same one.
 _given_out: dict[str, str] = {}
 _given_out_guard = threading.Lock()
+
+_PAUSES = (0.02, 0.05, 0.1, 0.2, 0.4)
+"""Seconds between looks at a completed file without all of its content: on a local disk Hudi creates the file first
+and fills it then, so that a reader beside it sees it empty or cut for a moment."""
 
 
 class TimelineStore:
@@ -85,15 +90,21 @@ class TimelineStore:
             ObjectNotFoundError: there is no such file any more.
             MalformedMetadataError: names the file.
         """
-        content = self.read(instant)
         try:
-            return decode_commit_metadata(content)
+            return self._decoded(instant)
         except MalformedMetadataError as error:
             raise MalformedMetadataError(
                 f"{self.path_of(instant)}: {error.message}",
                 hint="A writer died while writing it. Restore the file from a copy, or undo the instant with Hudi's "
                 "command line; nothing is written to the table before that.",
             ) from error
+
+    def _decoded(self, instant: Instant) -> CommitMetadata:
+        for pause in _PAUSES if instant.is_completed else ():
+            with suppress(MalformedMetadataError):
+                return decode_commit_metadata(self.read(instant))
+            time.sleep(pause)
+        return decode_commit_metadata(self.read(instant))
 
     def new_instant_time(self) -> str:
         """A time later than every requested and completion time of the timeline, and than any given out before."""
@@ -167,9 +178,26 @@ class TimelineStore:
         return replace(instant, state=state, completion_time=None)
 
     def _state_files(self) -> tuple[Instant, ...]:
-        listing = self._storage.list_folder(self._layout.timeline_folder)
-        found = (self._parsed(stored) for stored in listing.files if looks_like_instant(stored.name))
+        found = (self._parsed(stored) for stored in self._files())
         return tuple(instant for instant in found if instant is not None)
+
+    def _files(self) -> list[StoredObject]:
+        """Those with names of instants; looked at again while a completed one is empty."""
+        for pause in _PAUSES:
+            found = self._list_files()
+            if not any(self._is_empty_completed(stored) for stored in found):
+                return found
+            time.sleep(pause)
+        return self._list_files()
+
+    def _list_files(self) -> list[StoredObject]:
+        listing = self._storage.list_folder(self._layout.timeline_folder)
+        return [stored for stored in listing.files if looks_like_instant(stored.name)]
+
+    def _is_empty_completed(self, stored: StoredObject) -> bool:
+        with suppress(MalformedFileNameError):
+            return stored.size_bytes == 0 and Instant.from_file_name(stored.name, self._layout).is_completed
+        return False
 
     def _parsed(self, stored: StoredObject) -> Instant | None:
         """The instant of a state file; None for names that Hudi ignores too, such as temporary files."""
@@ -195,9 +223,9 @@ class TimelineStore:
         times = {i.requested_time for i in present} | {i.completion_time or "" for i in present}
         with _given_out_guard:
             newest = max(times | {_given_out.get(self._storage.uri, "")})
-            time = instant_time(self._clock.now(), self._config, after=newest)
-            _given_out[self._storage.uri] = time
-        return time
+            found = instant_time(self._clock.now(), self._config, after=newest)
+            _given_out[self._storage.uri] = found
+        return found
 
     def _require_present(self, instant: Instant, present: Collection[Instant]) -> None:
         if instant not in present:

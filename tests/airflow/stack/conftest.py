@@ -1,6 +1,7 @@
 """Airflow's four processes, shared by the tests of this folder; each test has a DAG and a table of its own."""
 
 import json
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ REPOSITORY = Path(__file__).parents[3]
 sys.path.insert(0, str(REPOSITORY / "scripts"))
 
 from airflow_stack.stack import AirflowStack  # noqa: E402
-from demo_support.backfill import demo_stack  # noqa: E402
+from demo_support.backfill import EXAMPLES, demo_stack  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -29,5 +30,7 @@ def canary() -> str:
 @pytest.fixture(scope="session")
 def stack(folder: Path, canary: str) -> Iterator[AirflowStack]:
     store = json.dumps({"conn_type": "aws", "login": "key", "password": canary})
-    with demo_stack(folder, Path(__file__).parent / "dags", {"AIRFLOW_CONN_STORE": store}) as running:
+    dags = shutil.copytree(Path(__file__).parent / "dags", folder / "dags")
+    shutil.copy(EXAMPLES / "preview_then_approve.py", dags)
+    with demo_stack(folder, dags, {"AIRFLOW_CONN_STORE": store}) as running:
         yield running

@@ -24,9 +24,8 @@ from hudi_table_services.hudi_format.table_service_plans import (
     encode_compaction_plan,
 )
 from hudi_table_services.jobs.cancel_clustering import cancel_clustering
-from hudi_table_services.jobs.clustering_lookup import find_clustering
+from hudi_table_services.jobs.clustering_lookup import ClusteringLookup
 from hudi_table_services.jobs.schedule_clustering import schedule_clustering
-from hudi_table_services.jobs.table_access import TableAccess
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_service_plans import CompactionOperation, CompactionPlan
@@ -174,17 +173,17 @@ def test_a_merge_on_read_table_is_refused_by_name() -> None:
         schedule(table)
 
 
-def access(table: SmallTable) -> TableAccess:
-    return TableAccess(storage=table.storage, clock=table.clock, config=table.config)
+def find(table: SmallTable, requested_time: str) -> None:
+    ClusteringLookup.load(table.timeline_store).find(requested_time)
 
 
 def test_what_is_no_pending_clustering_is_said_to_be_what_it_is() -> None:
     table = a_table()
     commit = table.timeline_store.load().completed[0].requested_time
     with pytest.raises(InvalidRequestError, match=f"{commit} is a commit, not a clustering"):
-        find_clustering(access(table), commit)
+        find(table, commit)
     with pytest.raises(InvalidRequestError, match="no instant 20200101000000000"):
-        find_clustering(access(table), "20200101000000000")
+        find(table, "20200101000000000")
     with pytest.raises(InvalidRequestError, match="'yesterday' is not an instant time"):
         CancelClusteringRequest(base_path="/t", instants=("yesterday",))
 
@@ -196,7 +195,7 @@ def test_cancelling_takes_the_plan_and_says_so_on_the_timeline() -> None:
     assert [i.action for i in table.timeline_store.load()][-1] is Action.ROLLBACK
     assert cancel(table, plan).outcome is Outcome.NOTHING_TO_DO
     with pytest.raises(InvalidRequestError, match="was cancelled: rollback"):
-        find_clustering(access(table), plan)
+        find(table, plan)
 
 
 def test_a_plan_under_execution_is_not_cancelled() -> None:

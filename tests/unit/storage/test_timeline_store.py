@@ -1,5 +1,8 @@
 """Transitions of instants, and what a broken timeline says."""
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from uuid import uuid4
 
 import pytest
@@ -13,8 +16,11 @@ from hudi_table_services.errors import (
     StorageError,
     TimelineInvariantError,
 )
+from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.write_stat import WriteOperation
+from hudi_table_services.planning.write_profile import commit_metadata
 from hudi_table_services.storage.memory import MemoryStorage
 from hudi_table_services.storage.storage import Storage
 from hudi_table_services.storage.timeline_store import TimelineStore
@@ -170,6 +176,30 @@ def test_a_completed_instant_of_zero_bytes_is_named(storage: Storage, version: T
     completed = table.timeline_store.complete(table.begin(), b"")
     with pytest.raises(TimelineInvariantError, match=f"{completed.requested_time}.*zero bytes"):
         table.timeline_store.load()
+
+
+@contextmanager
+def filled_soon(storage: Storage, path: str, content: bytes) -> Iterator[None]:
+    """As Hudi completes an instant on a local disk: the file is there before its content is."""
+    writer = threading.Timer(0.1, storage.write, (path, content))
+    writer.start()
+    yield
+    writer.join()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("size", [0, 40])
+def test_a_completed_instant_that_is_being_filled_is_waited_for(
+    storage: Storage, version: TableVersion, size: int
+) -> None:
+    table = SmallTable(storage, version)
+    metadata = commit_metadata([], WriteOperation.UPSERT, {"schema": "s" * 99}, None)
+    content = encode_commit_metadata(metadata, version)
+    store = table.timeline_store
+    completed = store.complete(table.begin(), content[:size])
+    with filled_soon(storage, store.path_of(completed), content):
+        assert store.load().instants == (completed,)
+        assert store.commit_metadata(completed).extra_metadata == {"schema": "s" * 99}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,214 @@
+"""Real Hudi writes again and again while we cluster again and again: the rows are those of a dictionary.
+
+Hudi upserts small batches from its own process; schedules and executions of ours, sorted and stitched in turn, run
+beside it without a pause. Either side may refuse and is asked again: Hudi rejects updates of files under a plan, or
+loses at its commit; a plan of ours may find all of its files changed. ``CLUSTERING_LOOP_SECONDS`` makes it run longer.
+"""
+
+import logging
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from hudi_table_services.errors import CommitConflictError, InvalidRequestError
+from hudi_table_services.storage.local import LocalStorage
+from hudi_table_services.storage.snapshot_loader import load_snapshot
+from judges.clusterings import BLOOM, NO_PADDING, assert_all_read
+from judges.engine import Engine
+from judges.hudi_judge import HudiJudge, HudiRefusedError
+from judges.oracle import EDGES, Oracle
+from judges.rows import META_COLUMNS, PLAIN, Model, Row, as_table, assert_rows_equal, merged, some_rows
+from judges.table_files import timeline_folder
+
+_LOG = logging.getLogger(__name__)
+
+SECONDS = float(os.environ.get("CLUSTERING_LOOP_SECONDS", "20"))
+PATIENCE_SECONDS = 90.0
+PARTITIONS = ("a", "b", "c", "d")
+UPDATED_KEYS = 24
+
+LOCKED = {
+    "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
+    "hoodie.cleaner.policy.failed.writes": "LAZY",
+    "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider",
+    "hoodie.write.lock.wait_time_ms_between_retry": "200",
+    "hoodie.write.lock.num_retries": "100",
+}
+CONFLICTS = ("HoodieClusteringUpdateException", "HoodieWriteConflictException")
+
+
+class HudiWriter:
+    """Upserts by real Hudi until a moment, each as often as it takes; `model` is what the table must hold."""
+
+    def __init__(
+        self, judge: HudiJudge, base_path: Path, options: Mapping[str, str], model: Model, until: float
+    ) -> None:
+        self._judge, self._base_path, self._options, self._until = judge, base_path, options, until
+        self.model = model
+        self.upserts = 0
+        self.conflicts: Counter[str] = Counter()
+
+    def run(self) -> None:
+        while time.monotonic() < self._until:
+            batch = self._batch(self.upserts + 1)
+            self._write(as_table(batch, PLAIN))
+            self.model = merged(self.model, batch)
+            self.upserts += 1
+
+    @staticmethod
+    def _batch(number: int) -> list[Row]:
+        """New rows, so new small files, in two partitions; every other time updates in a third one too.
+
+        Hudi rejects the latter while their files are planned; the others go on beside the execution of the plan.
+        """
+        new = {UPDATED_KEYS + 4 * number + (number + i) % 4 for i in (1, 2)}
+        updated = {number % 4 + 4 * ((number * 3 + i) % (UPDATED_KEYS // 4)) for i in range(3)}
+        return some_rows(sorted(new | updated if number % 2 else new), number, PLAIN, PARTITIONS)
+
+    def _write(self, batch: pa.Table) -> None:
+        while True:
+            try:
+                self._judge.write(self._base_path, batch, self._options)
+                return
+            except HudiRefusedError as refusal:
+                kind = next((name for name in CONFLICTS if name in str(refusal)), None)
+                if kind is None or time.monotonic() > self._until + PATIENCE_SECONDS:
+                    raise
+                self.conflicts[kind] += 1
+
+
+class Clusterer:
+    """Schedules and executes until told to stop; what loses to a writer is cancelled and planned anew."""
+
+    def __init__(self, engine: Engine, base_path: Path) -> None:
+        self._engine, self._base_path = engine, base_path
+        self._stop = threading.Event()
+        self.completed: list[str] = []
+        self.lost: Counter[str] = Counter()
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    def run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self._cluster(sort_columns=("double",) if len(self.completed) % 2 else ())
+            except (CommitConflictError, InvalidRequestError) as error:
+                self.lost[type(error).__name__] += 1
+                self._engine.cancel_clustering(self._base_path)
+
+    def _cluster(self, sort_columns: tuple[str, ...]) -> None:
+        scheduled = self._engine.schedule_clustering(self._base_path, sort_columns=sort_columns)
+        if scheduled.instant_time is None:  # nothing to do until Hudi's next commit
+            self._stop.wait(0.05)
+            return
+        executed = self._engine.execute_clustering(self._base_path)
+        if executed.instant_time is not None:
+            self.completed.append(executed.instant_time)
+
+
+def read_by_us(base_path: Path) -> pa.Table:
+    """The rows of the base files that our planners see, without the meta columns."""
+    slices = load_snapshot(LocalStorage(str(base_path))).all_slices
+    tables = [pq.read_table(base_path / str(s.base_file_path), partitioning=None) for s in slices]
+    return pa.concat_tables(tables).drop_columns(META_COLUMNS)
+
+
+def clusterings_within_writes(base_path: Path) -> int:
+    """Clusterings that completed between request and completion of a write, by the times of the timeline's files."""
+    files = [(path.name, path.stat().st_mtime) for path in timeline_folder(base_path).iterdir()]
+    requested = {name.partition(".")[0]: when for name, when in files if name.endswith(".commit.requested")}
+    writes = [
+        (requested[name.partition(".")[0].partition("_")[0]], when)
+        for name, when in files
+        if name.endswith(".commit") and not name.startswith(".")
+    ]
+    clusterings = [
+        when for name, when in files if name.endswith(".replacecommit") and not name.startswith(".")
+    ]
+    return sum(any(start < when < end for start, end in writes) for when in clusterings)
+
+
+@pytest.mark.parametrize("oracle", EDGES, ids=str)
+def test_rows_of_hudi_writers_beside_our_clusterings(
+    hudi, engine: Engine, tmp_path: Path, oracle: Oracle
+) -> None:
+    judge, base_path = hudi(oracle.release), tmp_path / "t"
+    options = {**oracle.options("t", **BLOOM), **LOCKED}
+    rows = some_rows(range(UPDATED_KEYS), 0, PLAIN, PARTITIONS)
+    engine.write(base_path, as_table(rows, PLAIN), version=oracle.table_version, options=NO_PADDING)
+    judge.write(base_path, as_table(rows, PLAIN), options)  # the first one loads classes for seconds
+    writer = HudiWriter(judge, base_path, options, merged({}, rows), time.monotonic() + SECONDS)
+    clusterer = Clusterer(engine, base_path)
+    with ThreadPoolExecutor(1) as pool:
+        services = pool.submit(clusterer.run)
+        try:
+            writer.run()
+        finally:
+            clusterer.stop()
+        services.result()
+
+    during = clusterings_within_writes(base_path)
+    figures = f"{writer.upserts} upserts, {len(writer.model)} rows, refused: {dict(writer.conflicts)}; "
+    figures += (
+        f"{len(clusterer.completed)} clusterings, {during} during a write, lost: {dict(clusterer.lost)}"
+    )
+    _LOG.info("%s: %s", oracle, figures)
+    assert_all_read(judge, base_path, writer.model, oracle)
+    assert_rows_equal(read_by_us(base_path), writer.model, "our reader")
+    assert writer.upserts >= 2, figures
+    assert len(clusterer.completed) >= 2, figures
+    assert during >= 1, figures
+
+    # Our next write rolls back what Hudi's refused writes left, and nothing else goes.
+    last = some_rows(range(UPDATED_KEYS), 999, PLAIN, PARTITIONS)
+    engine.write(base_path, as_table(last, PLAIN), version=oracle.table_version, options=NO_PADDING)
+    assert_all_read(judge, base_path, merged(writer.model, last), oracle)
+
+
+@pytest.mark.parametrize("oracle", EDGES, ids=str)
+def test_hudi_notices_a_clustering_that_began_and_ended_while_it_looked_for_its_rows(
+    hudi, engine: Engine, tmp_path: Path, oracle: Oracle
+) -> None:
+    """Until its inflight file is there nobody can know which files Hudi is going to rewrite; it must look itself."""
+    judge, base_path = hudi(oracle.release), tmp_path / "t"
+    options = {**oracle.options("t", **BLOOM), **LOCKED}
+    model: Model = {}
+    for numbers in (range(8), range(8, 16)):
+        rows = some_rows(numbers, 0, PLAIN)
+        engine.write(base_path, as_table(rows, PLAIN), version=oracle.table_version, options=NO_PADDING)
+        model = merged(model, rows)
+    # Hudi looks some seconds for so many keys; none of the new rows is in the files to be clustered.
+    new = [{**row, "key": f"new-{i}", "part": "c"} for i, row in enumerate(some_rows([0] * 20_000, 1, PLAIN))]
+    batch = some_rows(range(16), 1, PLAIN) + new
+    with ThreadPoolExecutor(1) as pool:
+        write = pool.submit(judge.write, base_path, as_table(batch, PLAIN), options)
+        begun = _wait_for_request(base_path)
+        engine.schedule_clustering(base_path)
+        engine.execute_clustering(base_path)
+        assert not list(timeline_folder(base_path).glob(f"{begun}.inflight")), "too late to prove anything"
+        with pytest.raises(HudiRefusedError, match="HoodieWriteConflictException"):
+            write.result()
+    assert_all_read(judge, base_path, model, oracle)
+    judge.write(base_path, as_table(batch, PLAIN), options)
+    assert_all_read(judge, base_path, merged(model, batch), oracle)
+
+
+def _wait_for_request(base_path: Path) -> str:
+    """Request time of the third commit, as soon as it is there and Hudi has read the timeline."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        requested = sorted(path.name for path in timeline_folder(base_path).glob("*.commit.requested"))
+        if len(requested) == 3:
+            time.sleep(0.3)
+            return requested[-1].partition(".")[0]
+        time.sleep(0.01)
+    raise AssertionError("Hudi did not begin to write")
