@@ -309,6 +309,9 @@ def test_a_cancelled_plan_is_gone_and_says_so(table: TableUnderTest) -> None:
     before, plan = table.rows(), only_plan(table.schedule())
     assert table.cancel(plan.instant_time, preview=True).outcome is Outcome.PLANNED
     assert table.cancel(plan.instant_time).outcome is Outcome.COMPLETED
+    again = table.cancel(plan.instant_time)
+    assert (again.outcome, again.reused) == (Outcome.COMPLETED, True)
+    assert f"clustering {plan.instant_time} was cancelled" in again.reason
     executed = table.execute(plan.instant_time)
     assert executed.outcome is Outcome.NOTHING_TO_DO
     assert "was cancelled: rollback" in executed.reason

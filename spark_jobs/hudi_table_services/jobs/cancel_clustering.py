@@ -12,6 +12,7 @@ from hudi_table_services.jobs.clustering_attempt import is_executed
 from hudi_table_services.jobs.clustering_history import Clustering, ClusteringHistory
 from hudi_table_services.jobs.clustering_lookup import ClusteringLookup
 from hudi_table_services.jobs.clustering_reporting import ClusteringReporter
+from hudi_table_services.jobs.pending_writes import remove_traces_of_finished_writes
 from hudi_table_services.jobs.rollback import (
     finish_pending_rollbacks,
     is_being_rolled_back,
@@ -24,7 +25,7 @@ from hudi_table_services.model.instant import Action
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.storage.clock import Clock, SystemClock, instant_text
 from hudi_table_services.storage.factory import open_storage
-from hudi_table_services.storage.heartbeat import delete_heartbeat, read_heartbeat_owner
+from hudi_table_services.storage.heartbeat import read_heartbeat_owner
 from hudi_table_services.storage.lock import TableLock, table_lock
 from hudi_table_services.storage.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
@@ -56,14 +57,19 @@ def cancel_clustering(
     with table_lock(storage, options.lock, clock):
         if not request.preview:
             finish_pending_rollbacks(table, table.load_timeline())
+        lookup = ClusteringLookup.load(table.timeline_store)
         chosen = (
-            _named(table, request, options)
+            _named(lookup, table, request, options)
             if request.older_than_minutes is None
             else _old_enough(table, request.older_than_minutes, options)
         )
         if not request.preview:
             for clustering in chosen:
                 drop_plan(table, clustering)
+    if not request.preview:
+        remove_traces_of_finished_writes(table)
+    if request.instants and not chosen and not request.preview:
+        return report.cancelled_before([lookup.gone(instant) or instant for instant in request.instants])
     return report.cancelled(chosen, preview=request.preview)
 
 
@@ -114,17 +120,20 @@ def _has_rollbacks(timeline: Timeline) -> bool:
 
 
 def drop_plan(table: TableAccess, clustering: Clustering) -> None:
-    """Undo what was written and remove the plan. Call it under the table lock, after looking for a heartbeat."""
-    time = clustering.instant.requested_time
-    delete_heartbeat(table.storage, time)  # tasks of an execution that died find that they are too late
+    """Undo what was written and remove the plan. Call it under the table lock, after looking for a heartbeat.
+
+    The heartbeat goes last: without one, a plan whose cancellation died half-way looks like one that Hudi executes.
+    """
     roll_back_clustering(table, clustering.instant)
-    _LOG.info("Cancelled clustering %s", time)
+    _LOG.info("Cancelled clustering %s", clustering.instant.requested_time)
 
 
 def _named(
-    table: TableAccess, request: CancelClusteringRequest, options: ClusteringJobOptions
+    lookup: ClusteringLookup,
+    table: TableAccess,
+    request: CancelClusteringRequest,
+    options: ClusteringJobOptions,
 ) -> tuple[Clustering, ...]:
-    lookup = ClusteringLookup.load(table.timeline_store)
     found = tuple(lookup.find(instant) for instant in request.instants if not lookup.cancelled_by(instant))
     for clustering in found:
         time = clustering.instant.requested_time

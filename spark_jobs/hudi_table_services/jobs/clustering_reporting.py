@@ -178,6 +178,11 @@ class ClusteringReporter:
         reason = "preview: nothing was cancelled" if preview else ""
         return replace(self._result(outcome, ClusteringReport(plans=plans)), reason=reason)
 
+    def cancelled_before(self, told: Sequence[str]) -> JobResult:
+        """Result of a request all of whose plans were cancelled before, perhaps by an attempt of itself that died."""
+        result = self._result(Outcome.COMPLETED, ClusteringReport())
+        return replace(result, reused=True, reason="; ".join(told))
+
     def _planned_result(
         self,
         outcome: Outcome,

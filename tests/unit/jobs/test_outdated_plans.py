@@ -11,12 +11,14 @@ import pytest
 from faulty_storage import FaultyStorage, crashes_everywhere
 from fixed_clock import FixedClock
 from hudi_table_services.contract.clustering_request import (
+    CancelClusteringRequest,
     ExecuteClusteringRequest,
     ScheduleClusteringRequest,
 )
 from hudi_table_services.contract.job_result import JobResult, Outcome
 from hudi_table_services.errors import FileGroupConflictError, StorageError
 from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
+from hudi_table_services.jobs.cancel_clustering import cancel_clustering
 from hudi_table_services.jobs.execute_clustering import execute_clustering
 from hudi_table_services.jobs.schedule_clustering import schedule_clustering
 from hudi_table_services.model.file_group import FileGroupId
@@ -24,6 +26,7 @@ from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
 from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.heartbeat import heartbeat_path
 from hudi_table_services.storage.memory import MemoryStorage
 from hudi_table_services.storage.storage import Storage
 from small_tables import SmallTable
@@ -139,6 +142,32 @@ def test_a_crash_while_a_plan_is_dropped_is_finished_by_the_next_execution(retry
         assert not table.timeline_store.load().pending
         assert leftovers(table) == []
     assert crashes >= 12
+
+
+def test_a_crash_while_a_plan_under_execution_is_cancelled_is_finished_by_the_next_cancellation() -> None:
+    """The execution was killed; its heartbeat has expired. The plan must not come to look like one of Hudi's."""
+    tables: list[tuple[SmallTable, str]] = []
+
+    def start() -> Storage:
+        table, plan = planned_table()
+        tables.append((table, plan))
+        (pending,) = table.timeline_store.load().pending
+        table.timeline_store.start(pending)
+        table.storage.write(heartbeat_path(plan), b"killed/1")
+        return table.storage
+
+    def cancel(storage: Storage, plan: str) -> JobResult:
+        request = CancelClusteringRequest(base_path="/t", instants=(plan,))
+        return cancel_clustering(request, storage=storage, clock=later())
+
+    crashes = 0
+    for left in crashes_everywhere(lambda storage: cancel(storage, tables[-1][1]), start):
+        crashes += 1
+        table, plan = tables[-1]
+        assert cancel(left, plan).outcome is Outcome.COMPLETED
+        assert not table.timeline_store.load().pending
+        assert leftovers(table) == []
+    assert crashes >= 10
 
 
 @pytest.mark.parametrize("after", [False, True])

@@ -193,7 +193,8 @@ def test_cancelling_takes_the_plan_and_says_so_on_the_timeline() -> None:
     plan = schedule(table).instant_time or ""
     assert cancel(table, plan).outcome is Outcome.COMPLETED
     assert [i.action for i in table.timeline_store.load()][-1] is Action.ROLLBACK
-    assert cancel(table, plan).outcome is Outcome.NOTHING_TO_DO
+    again = cancel(table, plan)
+    assert (again.outcome, again.reused) == (Outcome.COMPLETED, True)
     with pytest.raises(InvalidRequestError, match="was cancelled: rollback"):
         find(table, plan)
 
