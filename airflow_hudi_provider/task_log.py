@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from airflow_hudi_provider.clean_results import clean_sections, clean_summary
 from airflow_hudi_provider.clustering_picture import clustering_sections, clustering_summary
 from airflow_hudi_provider.table_picture import bar, human_bytes
 from hudi_table_services.contract.job_result import JobResult, Outcome, PartitionReport
@@ -66,6 +67,8 @@ def log_result(log: Any, result: JobResult) -> None:
 def _sections(result: JobResult) -> list[tuple[str, list[str]]]:
     if result.clustering is not None:
         return clustering_sections(result)
+    if result.clean is not None:
+        return clean_sections(result)
     return [("Plan by partition", _plan_lines(result)), ("Files before and after", _file_lines(result))]
 
 
@@ -73,6 +76,8 @@ def summary(result: JobResult) -> str:
     """The result in one line."""
     if result.clustering is not None:
         return clustering_summary(result)
+    if result.clean is not None:
+        return clean_summary(result)
     rows = result.rows
     counts = f"{rows.inserted} inserted, {rows.updated} updated, {rows.deleted} deleted"
     match result.outcome:

@@ -10,9 +10,9 @@ from airflow_hudi_provider.connection import TableLocation
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.operators.clustering_job import (
     HudiClusteringOperator,
+    MetadataOnlyOperator,
     PlanningOperator,
     WhenHeld,
-    WorkerOrSparkOperator,
 )
 from airflow_hudi_provider.task_memory import TaskMemory
 from hudi_table_services.contract.clustering_request import (
@@ -35,7 +35,7 @@ Instants = str | Sequence[str] | Mapping[str, Any]
 _NONE_NAMED = "the task before named no plan: it had nothing to plan, or only previewed"
 
 
-class ScheduleClusteringOperator(PlanningOperator, WorkerOrSparkOperator):
+class ScheduleClusteringOperator(PlanningOperator, MetadataOnlyOperator):
     """Plan a clustering and put it on the timeline; `ExecuteClusteringOperator` carries it out.
 
     It reads metadata only, so by default it runs in the worker. The same task in the same run plans once, however
@@ -208,7 +208,7 @@ class ClusteringOperator(PlanningOperator):
         return _if_completed(request, table.clusterings().of_request(request.request_id))
 
 
-class CancelClusteringOperator(WorkerOrSparkOperator):
+class CancelClusteringOperator(MetadataOnlyOperator):
     """Take pending clusterings off the timeline, with the files that they have written so far.
 
     Say which: ``instant`` or ``older_than_minutes``. Readers see no difference; the files stay as they are.
@@ -228,7 +228,7 @@ class CancelClusteringOperator(WorkerOrSparkOperator):
     """
 
     script: ClassVar[str] = "cancel_clustering.py"
-    template_fields: Sequence[str] = (*WorkerOrSparkOperator.template_fields, "instant", "older_than_minutes")
+    template_fields: Sequence[str] = (*MetadataOnlyOperator.template_fields, "instant", "older_than_minutes")
 
     def __init__(
         self,

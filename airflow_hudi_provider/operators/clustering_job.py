@@ -1,72 +1,31 @@
 """What the clustering tasks have in common. A table whose timeline has the plan as completed is their witness."""
 
-from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
-from airflow_hudi_provider.arguments import names_of, options_of, whole_number_of
+from airflow_hudi_provider.arguments import names_of, whole_number_of
 from airflow_hudi_provider.clustering_results import clustering_answer, clustering_event
-from airflow_hudi_provider.connection import TableLocation
-from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
+from airflow_hudi_provider.exceptions import HudiTaskError
 from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.operators.job import HudiJobOperator, OnEmpty
-from airflow_hudi_provider.task_memory import TaskMemory
-from airflow_hudi_provider.task_results import task_error
-from airflow_hudi_provider.templates import names_filled_in_later
+from airflow_hudi_provider.operators.service_job import HudiServiceOperator, WorkerOrSparkOperator
 from hudi_table_services.contract.clustering_options import resolve_clustering_options
 from hudi_table_services.contract.clustering_request import ScheduleClusteringRequest
 from hudi_table_services.contract.job_request import JobRequest
 from hudi_table_services.contract.job_result import JobResult, Outcome
 from hudi_table_services.planning.clustering_checks import check_clustering_options
 
-if TYPE_CHECKING:
-    from airflow.providers.common.compat.sdk import Context
-
 RequestT = TypeVar("RequestT", bound=JobRequest)
-RunOn = Literal["worker", "spark"]
 WhenHeld = Literal["fail", "wait"]
 
 _EXECUTED = ("completed", "reused")
 
 
-class HudiClusteringOperator(HudiJobOperator):
-    """Base of the clustering operators.
-
-    :param table_name: checked against the table's name. (templated)
-    :param on_nothing: what it means that there is nothing to do: ``skip``, ``succeed`` or ``fail``.
-    """
+class HudiClusteringOperator(HudiServiceOperator):
+    """Base of the clustering operators."""
 
     left_behind = (
         "What was completed stays, and readers see it; a plan still pending can be executed by another try."
     )
-    template_fields: Sequence[str] = (*HudiJobOperator.template_fields, "table_name")
-
-    def __init__(self, *, table_name: str = "", on_nothing: OnEmpty = "skip", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        if on_nothing not in ("skip", "succeed", "fail"):
-            raise ValueError(
-                f"{self.task_id}: on_nothing={on_nothing!r} must be 'skip', 'succeed' or 'fail'."
-            )
-        self.table_name = table_name
-        self.on_nothing = on_nothing
-
-    def check_arguments(self) -> None:
-        """To be called once all of them are set. Raises ValueError for what no rendering can mend."""
-        self._filled_in_later = names_filled_in_later(self, self._own_fields())
-        self.check_when_the_dag_is_read()
-        # The answer of another task may well hold empty texts; `instants_of` looks at what counts in it.
-        self._filled_in_later = tuple(name for name in self._filled_in_later if name != "instant")
-
-    def common_fields(self, location: TableLocation, request_id: str, result_uri: str) -> dict[str, Any]:
-        """Those of every request."""
-        return {
-            "base_path": location.base_path,
-            "request_id": request_id,
-            "table_name": self.table_name,
-            "options": options_of(self.hudi_options, {}),
-            "storage_options": dict(location.storage_options),
-            "result_path": result_uri,
-        }
 
     def checked(self, request: RequestT) -> RequestT:
         """The request, if its options can be followed. Raises InvalidRequestError."""
@@ -75,12 +34,6 @@ class HudiClusteringOperator(HudiJobOperator):
 
     def refuse_unknown_key(self, key: str) -> None:
         resolve_clustering_options(ScheduleClusteringRequest(base_path="/", options={key: ""}))
-
-    def when_empty(self) -> OnEmpty:
-        return self.on_nothing
-
-    def look_before(self, table: HudiHook, request: JobRequest, memory: TaskMemory) -> JobResult | None:
-        return None
 
     def look_after(self, table: HudiHook, request: JobRequest, result: JobResult | None) -> JobResult | None:
         """The job's own result, where the timeline bears it out.
@@ -125,40 +78,13 @@ class HudiClusteringOperator(HudiJobOperator):
         return clustering_event(result)
 
 
-class WorkerOrSparkOperator(HudiClusteringOperator):
-    """Base of those whose job needs no Spark, since it reads and writes metadata only.
+class MetadataOnlyOperator(HudiClusteringOperator, WorkerOrSparkOperator):
+    """Base of those that read and write metadata only."""
 
-    :param run_on: ``worker``: in the process of the task; ``spark``: submitted like the others, for tables whose
-        metadata is too much for a worker.
-    """
-
-    def __init__(self, *, run_on: RunOn = "worker", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        if run_on not in ("worker", "spark"):
-            raise ValueError(f"{self.task_id}: run_on={run_on!r} must be 'worker' or 'spark'.")
-        self.run_on = run_on
-
-    @abstractmethod
-    def run_here(self, request: JobRequest) -> JobResult:
-        """The job, in this process."""
-
-    def _run_job(self, context: "Context", location: TableLocation, memory: TaskMemory) -> JobResult:
-        if self.run_on == "spark":
-            return super()._run_job(context, location, memory)
-        try:
-            result = self.run_here(self.build_request(location, self._request_id, ""))
-        except ModuleNotFoundError as error:
-            if (error.name or "").startswith("hudi_table_services"):
-                raise
-            raise HudiTaskRefusedError(
-                f"The worker lacks the package {error.name}, which planning needs for this table: the footers of some "
-                "files are read, since their writer is not on the timeline any more. Install "
-                "airflow-provider-hudi[engine] on the worker, or set run_on='spark'."
-            ) from error
-        if result.outcome is Outcome.FAILED and result.error is not None:
-            error = result.error
-            raise task_error(error.kind, f"{error.message} {error.hint}".strip(), error.retryable)
-        return result
+    needs_engine_for = (
+        "planning needs for this table: the footers of some files are read, since their writer is not on the timeline "
+        "any more"
+    )
 
 
 class PlanningOperator(HudiClusteringOperator):

@@ -1,0 +1,119 @@
+"""Delete files of a Hudi table that no reader may ask for any more."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from airflow_hudi_provider.arguments import whole_number_of
+from airflow_hudi_provider.clean_results import clean_answer, clean_event
+from airflow_hudi_provider.connection import TableLocation
+from airflow_hudi_provider.exceptions import HudiTaskError
+from airflow_hudi_provider.hooks.hudi import HudiHook
+from airflow_hudi_provider.operators.service_job import WorkerOrSparkOperator
+from hudi_table_services.contract.clean_options import resolve_clean_options
+from hudi_table_services.contract.clean_request import CleanRequest
+from hudi_table_services.contract.job_request import JobRequest
+from hudi_table_services.contract.job_result import JobResult, Outcome
+
+_NUMBERS = ("commits_retained", "hours_retained", "file_versions_retained", "max_commits_per_run")
+
+
+class CleanOperator(WorkerOrSparkOperator):
+    """Delete versions of files that the retention does not keep, as a Hudi clean that Hudi's own tools understand.
+
+    Cleans that others left pending are finished first, and dead writes are rolled back, since they hold cleaning back.
+    A clean can be ended at any moment; the next one goes on. It reads metadata only, so by default it runs in the
+    worker. Returns ``{"instant", "files", "bytes", "earliest_commit_to_retain", "retention", "blocker", …}``.
+
+    .. seealso:: docs/airflow.md
+
+    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
+    :param hudi_conn_id: connection of type ``hudi``: base path, Spark and storage connection. (templated)
+    :param policy: ``KEEP_LATEST_COMMITS``, ``KEEP_LATEST_BY_HOURS`` or ``KEEP_LATEST_FILE_VERSIONS``; empty: the one
+        whose retention is given alone. (templated)
+    :param commits_retained: commits whose state stays readable; 0: Hudi's default, 10. (templated)
+    :param hours_retained: hours whose commits stay readable; 0: Hudi's default, 24. (templated)
+    :param file_versions_retained: versions of each file group; 0: Hudi's default, 3. (templated)
+    :param max_commits_per_run: most commits that one run cleans, to catch up after a gap; 0: no limit. (templated)
+    :param preview: tell what would go, with names and bytes, and delete nothing.
+    :param hudi_options: any ``hoodie.*`` key, with Hudi's meaning. (templated)
+    :param run_on: ``worker``: in the process of the task; ``spark``: submitted, for tables with a lot of metadata.
+    :param on_nothing: what it means that there is nothing to clean: ``skip``, ``succeed`` or ``fail``.
+    :param table_name: checked against the table's name. (templated)
+    :param storage_conn_id: connection with credentials of the object store. (templated)
+    """
+
+    script: ClassVar[str] = "clean.py"
+    left_behind = "What was deleted until then is gone for good; the next clean goes on."
+    template_fields: Sequence[str] = (*WorkerOrSparkOperator.template_fields, "policy", *_NUMBERS)
+
+    def __init__(
+        self,
+        *,
+        policy: str = "",
+        commits_retained: int | str = 0,
+        hours_retained: int | str = 0,
+        file_versions_retained: int | str = 0,
+        max_commits_per_run: int | str = 0,
+        preview: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.policy = policy
+        self.commits_retained = commits_retained
+        self.hours_retained = hours_retained
+        self.file_versions_retained = file_versions_retained
+        self.max_commits_per_run = max_commits_per_run
+        self.preview = preview
+        self.check_arguments()
+
+    def build_request(self, location: TableLocation, request_id: str, result_uri: str) -> CleanRequest:
+        numbers = {name: whole_number_of(name, getattr(self, name)) or None for name in _NUMBERS}
+        request = CleanRequest(
+            **self.common_fields(location, request_id, result_uri),
+            policy=self.policy.upper(),
+            preview=self.preview,
+            **numbers,
+        )
+        resolve_clean_options(request)
+        return request
+
+    def refuse_unknown_key(self, key: str) -> None:
+        resolve_clean_options(CleanRequest(base_path="/", options={key: ""}))
+
+    def look_after(self, table: HudiHook, request: JobRequest, result: JobResult | None) -> JobResult | None:
+        """The job's own result, where the timeline bears it out.
+
+        Raises:
+            HudiTaskError: the timeline contradicts it.
+        """
+        if result is None or result.outcome is not Outcome.COMPLETED:
+            return None
+        if result.instant_time and not any(
+            i.requested_time == result.instant_time for i in table.timeline().completed
+        ):
+            raise HudiTaskError(
+                f"The job says that it completed, but the timeline has no completed clean {result.instant_time}. Look "
+                "at .hoodie before running again."
+            )
+        return result
+
+    def run_here(self, request: JobRequest) -> JobResult:
+        from hudi_table_services.jobs.clean import clean
+
+        assert isinstance(request, CleanRequest)  # noqa: S101 - `build_request` makes no other
+        return clean(request)
+
+    def tell_what_is_left(self, table: HudiHook, request_id: str) -> None:
+        pending = [i.requested_time for i in table.timeline().pending if i.action.value == "clean"]
+        what = (
+            f"clean {', '.join(pending)} is pending and the next one finishes it"
+            if pending
+            else "no clean is pending"
+        )
+        self.log.warning("Killed; %s.", what)
+
+    def answer_of(self, result: JobResult) -> dict[str, Any]:
+        return clean_answer(result)
+
+    def event_of(self, result: JobResult) -> dict[str, Any]:
+        return clean_event(result)
