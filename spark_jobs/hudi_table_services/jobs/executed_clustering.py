@@ -17,6 +17,7 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_service_plans import ClusteringGroup
 from hudi_table_services.model.write_stat import CommitMetadata
+from hudi_table_services.planning.outdated_plans import file_groups_of
 
 if TYPE_CHECKING:
     from hudi_table_services.execution.clustering import GroupOutcome
@@ -47,7 +48,7 @@ class ExecutedPlan:
     def kept(self) -> "list[tuple[ClusteringGroup, GroupOutcome]]":
         """Groups that were committed."""
         pairs = zip(self.groups, self.outcomes, strict=True)
-        return [pair for pair in pairs if self.lost.isdisjoint(_file_groups(pair[0]))]
+        return [pair for pair in pairs if self.lost.isdisjoint(file_groups_of(pair[0]))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +137,6 @@ def _skipping(plan: ExecutedPlan) -> tuple[ColumnSkipping, ...]:
         )
         for place, name in enumerate(plan.settings.layout.columns)
     )
-
-
-def _file_groups(group: ClusteringGroup) -> frozenset[FileGroupId]:
-    return frozenset(FileGroupId(s.partition_path, s.file_id) for s in group.slices)
 
 
 def replaced_count(plan: ExecutedPlan) -> int:
