@@ -11,6 +11,7 @@ from hudi_table_services.contract.clustering_report import (
     ColumnSkipping,
 )
 from hudi_table_services.contract.job_result import FileStats, PartitionReport
+from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.jobs.clustering_history import Clustering
 from hudi_table_services.model.clustering import Layout, SettledSlice
 from hudi_table_services.model.file_group import FileGroupId
@@ -57,6 +58,14 @@ class DroppedPlan:
 
     clustering: Clustering
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FailedPlan:
+    """A plan that was not carried out and waits, with the reason."""
+
+    clustering: Clustering
+    error: HudiTableServiceError
 
 
 def layout_in_words(layout: Layout) -> str:
@@ -108,6 +117,11 @@ def dropped_plan_report(plan: DroppedPlan) -> ClusteringPlanReport:
     """A plan that was cancelled instead of being carried out."""
     stored = stored_plan_report(plan.clustering, "cancelled")
     return replace(stored, groups=(), groups_given_up=len(stored.groups), reason=plan.reason)
+
+
+def failed_plan_report(plan: FailedPlan) -> ClusteringPlanReport:
+    """A plan whose execution failed."""
+    return replace(stored_plan_report(plan.clustering, "failed"), error=plan.error.message)
 
 
 def _group(group: ClusteringGroup, outcome: "GroupOutcome") -> ClusteringGroupReport:
