@@ -14,6 +14,7 @@ from airflow_hudi_provider.task_memory import TaskMemory
 from airflow_hudi_provider.task_results import task_error
 from airflow_hudi_provider.templates import names_filled_in_later
 from hudi_table_services.contract.clustering_options import resolve_clustering_options
+from hudi_table_services.contract.clustering_report import ClusteringPlanReport
 from hudi_table_services.contract.clustering_request import ScheduleClusteringRequest
 from hudi_table_services.contract.job_request import JobRequest
 from hudi_table_services.contract.job_result import JobResult, Outcome
@@ -21,6 +22,8 @@ from hudi_table_services.planning.clustering_checks import check_clustering_opti
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
+
+    from hudi_table_services.jobs.clustering_lookup import ClusteringLookup
 
 RequestT = TypeVar("RequestT", bound=JobRequest)
 RunOn = Literal["worker", "spark"]
@@ -90,15 +93,11 @@ class HudiClusteringOperator(HudiJobOperator):
         """
         if result is None or result.outcome is not Outcome.COMPLETED or result.clustering is None:
             return None
-        history = table.clusterings()
-        present = history.requested_times
-        completed = present - {clustering.instant.requested_time for clustering in history.pending}
+        lookup = table.look_up_clusterings()
         wrong = [
             f"{plan.instant_time} ({plan.state})"
             for plan in result.clustering.plans
-            if (plan.state in _EXECUTED and plan.instant_time not in completed)
-            or (plan.state == "requested" and plan.instant_time not in present)
-            or (plan.state == "cancelled" and plan.instant_time in present)
+            if lookup is None or not _is_borne_out(lookup, plan)
         ]
         if wrong:
             raise HudiTaskError(
@@ -123,6 +122,20 @@ class HudiClusteringOperator(HudiJobOperator):
 
     def event_of(self, result: JobResult) -> dict[str, Any]:
         return clustering_event(result)
+
+
+def _is_borne_out(lookup: "ClusteringLookup", plan: ClusteringPlanReport) -> bool:
+    """Whether the timeline may look as it does after what the job says of a plan.
+
+    Writes and people go on beside the job: a plan that it requested may have given way, or be cancelled, by now.
+    """
+    time = plan.instant_time
+    found = lookup.history.find(time)
+    if plan.state in _EXECUTED:
+        return found is not None and found.instant.is_completed
+    if plan.state == "requested":
+        return lookup.current(time) is not None or lookup.gone(time) is not None
+    return plan.state != "cancelled" or found is None
 
 
 class WorkerOrSparkOperator(HudiClusteringOperator):
