@@ -1,7 +1,7 @@
 """What the clustering tasks have in common. A table whose timeline has the plan as completed is their witness."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from airflow_hudi_provider.arguments import names_of, whole_number_of
 from airflow_hudi_provider.clustering_results import clustering_answer, clustering_event
@@ -9,10 +9,14 @@ from airflow_hudi_provider.exceptions import HudiTaskError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.operators.service_job import HudiServiceOperator, WorkerOrSparkOperator
 from hudi_table_services.contract.clustering_options import resolve_clustering_options
+from hudi_table_services.contract.clustering_report import ClusteringPlanReport
 from hudi_table_services.contract.clustering_request import ScheduleClusteringRequest
 from hudi_table_services.contract.job_request import JobRequest
 from hudi_table_services.contract.job_result import JobResult, Outcome
 from hudi_table_services.planning.clustering_checks import check_clustering_options
+
+if TYPE_CHECKING:
+    from hudi_table_services.jobs.clustering_lookup import ClusteringLookup
 
 RequestT = TypeVar("RequestT", bound=JobRequest)
 WhenHeld = Literal["fail", "wait"]
@@ -43,15 +47,11 @@ class HudiClusteringOperator(HudiServiceOperator):
         """
         if result is None or result.outcome is not Outcome.COMPLETED or result.clustering is None:
             return None
-        history = table.clusterings()
-        present = history.requested_times
-        completed = present - {clustering.instant.requested_time for clustering in history.pending}
+        lookup = table.look_up_clusterings()
         wrong = [
             f"{plan.instant_time} ({plan.state})"
             for plan in result.clustering.plans
-            if (plan.state in _EXECUTED and plan.instant_time not in completed)
-            or (plan.state == "requested" and plan.instant_time not in present)
-            or (plan.state == "cancelled" and plan.instant_time in present)
+            if lookup is None or not _is_borne_out(lookup, plan)
         ]
         if wrong:
             raise HudiTaskError(
@@ -76,6 +76,20 @@ class HudiClusteringOperator(HudiServiceOperator):
 
     def event_of(self, result: JobResult) -> dict[str, Any]:
         return clustering_event(result)
+
+
+def _is_borne_out(lookup: "ClusteringLookup", plan: ClusteringPlanReport) -> bool:
+    """Whether the timeline may look as it does after what the job says of a plan.
+
+    Writes and people go on beside the job: a plan that it requested may have given way, or be cancelled, by now.
+    """
+    time = plan.instant_time
+    found = lookup.history.find(time)
+    if plan.state in _EXECUTED:
+        return found is not None and found.instant.is_completed
+    if plan.state == "requested":
+        return lookup.current(time) is not None or lookup.gone(time) is not None
+    return plan.state != "cancelled" or found is None
 
 
 class MetadataOnlyOperator(HudiClusteringOperator, WorkerOrSparkOperator):

@@ -27,6 +27,11 @@
     └─ ExecutionFailedError                      70    yes   Spark failed before the commit
 """
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hudi_table_services.contract.clustering_report import ClusteringReport
+
 
 class HudiTableServiceError(Exception):
     """Base of all errors of this package.
@@ -35,10 +40,13 @@ class HudiTableServiceError(Exception):
         exit_code: process exit code of a job that ends with this error (sysexits(3) numbers).
         retryable: whether the same request may succeed when it is simply run again.
         hint: what the reader of the message can do next; may be empty.
+        report: what became of each plan of an execution of which some failed; None: nothing to tell. It belongs to
+            the error that ends a job: pickled, an error loses it.
     """
 
     exit_code = 70
     retryable = False
+    report: "ClusteringReport | None" = None
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)

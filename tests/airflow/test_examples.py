@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,14 @@ def test_a_clustering_takes_the_plan_of_its_own_run(bag: Any) -> None:
     """Left out, it would take whatever is pending."""
     for name in ("cluster_every_n_commits", "cluster_what_others_write"):
         assert bag.dags[name].get_task("execute").upstream_task_ids == {"schedule"}
+
+
+def test_runs_that_wait_for_commits_are_spaced_by_time(bag: Any) -> None:
+    """Where as many commits leave nothing worth rewriting the sensor is content at once, in run after run."""
+    dag = bag.dags["cluster_what_others_write"]
+    assert (dag.schedule, dag.catchup, dag.max_active_runs) == (timedelta(minutes=10), False, 1)
+    wait = dag.get_task("wait")
+    assert (wait.soft_fail, wait.timeout) == (True, 24 * 3600)
 
 
 def test_what_is_shown_for_approval_is_in_the_preview(bag: Any) -> None:

@@ -30,7 +30,7 @@ from judges.table_files import timeline_folder
 
 _LOG = logging.getLogger(__name__)
 
-SECONDS = float(os.environ.get("CLUSTERING_LOOP_SECONDS", "20"))
+SECONDS = float(os.environ.get("CLUSTERING_LOOP_SECONDS", "12"))
 PATIENCE_SECONDS = 90.0
 PARTITIONS = ("a", "b", "c", "d")
 UPDATED_KEYS = 24

@@ -176,13 +176,14 @@ class JobResult:
 
     @classmethod
     def failed(cls, request: JobRequest, error: BaseException) -> "JobResult":
-        """The result of a request that ended with an error."""
+        """The result of a request that ended with an error, with what was done before it as far as it tells."""
         return cls(
             request_id=request.request_id,
             outcome=Outcome.FAILED,
             operation=request.work,
             table_name=request.table_name,
             base_path=request.base_path,
+            clustering=error.report if isinstance(error, HudiTableServiceError) else None,
             error=JobError.of(error),
         )
 

@@ -107,6 +107,7 @@ class GroupOutcome:
     Attributes:
         input_sizes: bytes of the files that were read.
         read: rows and keys that were read.
+        footer_rows: rows that the files have by their footers, each file counted once.
         ranges: of the row groups read.
     """
 
@@ -115,6 +116,7 @@ class GroupOutcome:
     input_sizes: tuple[int, ...]
     written: tuple[WrittenFile, ...]
     read: KeyChecksum
+    footer_rows: int
     ranges: tuple[RowGroupRange, ...]
 
     @property
@@ -137,10 +139,17 @@ class Input:
         self._files = files
         self.checksum = KeyChecksum()
         self.ranges: list[RowGroupRange] = []
+        self._footer_rows: dict[str, int] = {}
+
+    @property
+    def footer_rows(self) -> int:
+        """Rows that the files read so far have by their footers."""
+        return sum(self._footer_rows.values())
 
     def rows(self) -> Iterator[pa.Table]:
         for each in self._files:
             with open_base_file(self._job.storage, each.path, each.size_bytes) as file:
+                self._footer_rows[each.path] = file.metadata.num_rows
                 self.ranges.extend(ranges_of(file.metadata, self._job.layout.columns))
                 for rows in rows_of(file, self._job.data_schema):
                     self.checksum += KeyChecksum.of(rows[RECORD_KEY])
@@ -163,11 +172,15 @@ def rewrite_group(job: RewriteJob, task: GroupTask) -> GroupOutcome | TooLarge:
             for place, (start, stop) in enumerate(shares)
             for file in write_output(job, task, place, ordered(start, stop))
         ]
-    return outcome_of(task, written, source.checksum, source.ranges)
+    return outcome_of(task, written, source.checksum, source.footer_rows, source.ranges)
 
 
 def outcome_of(
-    task: GroupTask, written: Iterable[WrittenFile], read: KeyChecksum, ranges: Iterable[RowGroupRange]
+    task: GroupTask,
+    written: Iterable[WrittenFile],
+    read: KeyChecksum,
+    footer_rows: int,
+    ranges: Iterable[RowGroupRange] = (),
 ) -> GroupOutcome:
     """The outcome of a group, or of a part of it."""
     return GroupOutcome(
@@ -176,6 +189,7 @@ def outcome_of(
         input_sizes=tuple(file.size_bytes for file in task.inputs),
         written=tuple(written),
         read=read,
+        footer_rows=footer_rows,
         ranges=tuple(ranges),
     )
 

@@ -172,6 +172,7 @@ class Dealt:
     index: int
     runs: tuple[BucketRun, ...]
     read: KeyChecksum
+    footer_rows: int
     ranges: tuple[RowGroupRange, ...]
 
 
@@ -192,7 +193,7 @@ def deal_out(job: RewriteJob, task: GroupTask, buckets: Buckets, staged_path: st
                 runs.append(BucketRun(int(bucket), writer.batches[-1]))
     if writer is not None:
         writer.close()
-    return Dealt(task.index, tuple(runs), source.checksum, tuple(source.ranges))
+    return Dealt(task.index, tuple(runs), source.checksum, source.footer_rows, tuple(source.ranges))
 
 
 def _gathered(tables: Iterator[pa.Table], size_bytes: int) -> Iterator[pa.Table]:
@@ -269,7 +270,7 @@ def write_share(job: RewriteJob, task: OutputTask) -> GroupOutcome:
     written = write_output(
         job, task.group, 0, _between(_ordered_rows(job, task), task.first_row, task.stop_row)
     )
-    return outcome_of(task.group, written, KeyChecksum(), ())
+    return outcome_of(task.group, written, KeyChecksum(), 0)
 
 
 def _ordered_rows(job: RewriteJob, task: OutputTask) -> Iterator[pa.Table]:

@@ -179,6 +179,7 @@ def _joined(group: GroupTask, shares: Sequence[GroupOutcome], dealt: Sequence[De
         group,
         (file for share in shares for file in share.written),
         sum((each.read for each in dealt), KeyChecksum()),
+        sum(each.footer_rows for each in dealt),
         (r for each in dealt for r in each.ranges),
     )
 
@@ -216,7 +217,7 @@ def _stitch_in_shares(
             group,
             (f for o in outcomes if o.index == group.index for f in o.written),
             sum((o.read for o in outcomes if o.index == group.index), KeyChecksum()),
-            (),
+            sum(rows_of_file[path] for path in {file.path for file in group.inputs}),
         )
         for group in groups
     }
@@ -250,7 +251,7 @@ def _shares(group: GroupTask, rows_of_file: dict[str, int]) -> Iterator[_Share]:
 def _stitch_share(job: RewriteJob, share: _Share) -> GroupOutcome:
     taken = _Taken(Input(job, share.group.inputs), share.first_row, share.rows)
     written = write_output(job, share.group, 0, taken.rows())
-    return outcome_of(share.group, written, taken.checksum, ())
+    return outcome_of(share.group, written, taken.checksum, 0)
 
 
 class _Taken:
@@ -276,6 +277,12 @@ class _Taken:
 
 
 def _check(group: GroupTask, outcome: GroupOutcome) -> None:
+    if outcome.read.rows != outcome.footer_rows:
+        raise ExecutionFailedError(
+            f"{outcome.read.rows} rows were read for a group of partition {group.partition_path!r}, whose "
+            f"{len(group.inputs)} files have {outcome.footer_rows} by their footers.",
+            hint="Nothing was committed, the table is as it was. Run the job again; if it happens again, report it.",
+        )
     written = sum((file.checksum for file in outcome.written), KeyChecksum())
     if written != outcome.read:
         raise ExecutionFailedError(

@@ -9,8 +9,8 @@ from hudi_table_services.storage.storage import Storage
 def require_running(storage: Storage, spec: BaseFileSpec, owner: str | None = None) -> None:
     """Leave nothing behind in a write that is over.
 
-    Asked after the marker and again after the file. Whoever ends a write removes its heartbeat first, or takes it
-    over, and then the files of all markers, so a file is either removed there or here.
+    Asked after the marker and again after the file. Whoever ends a write removes its heartbeat, or takes it over, and
+    afterwards, if not before as well, the files of all markers, so a file is either removed there or here.
 
     Args:
         owner: the attempt that must still hold the heartbeat; None: any.

@@ -54,7 +54,7 @@ def cancel_clustering(
     check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
     table = TableAccess(storage=storage, clock=clock, config=config)
     report = ClusteringReporter(request, options.warnings, Stopwatch())
-    with table_lock(storage, options.lock, clock):
+    with table_lock(storage, options.lock, clock) as lock:
         if not request.preview:
             finish_pending_rollbacks(table, table.load_timeline())
         lookup = ClusteringLookup.load(table.timeline_store)
@@ -65,6 +65,7 @@ def cancel_clustering(
         )
         if not request.preview:
             for clustering in chosen:
+                lock.verify()
                 drop_plan(table, clustering)
     if not request.preview:
         remove_traces_of_finished_writes(table)
@@ -78,7 +79,7 @@ def cancel_expired(table: TableAccess, options: ClusteringJobOptions) -> tuple[C
     expired = _old_enough(table, options.expires_after_minutes, options)
     if not expired:
         return ()
-    with table_lock(table.storage, options.lock, table.clock):
+    with table_lock(table.storage, options.lock, table.clock) as lock:
         expired = _old_enough(table, options.expires_after_minutes, options)
         for clustering in expired:
             _LOG.warning(
@@ -86,6 +87,7 @@ def cancel_expired(table: TableAccess, options: ClusteringJobOptions) -> tuple[C
                 clustering.instant.requested_time,
                 options.expires_after_minutes,
             )
+            lock.verify()
             drop_plan(table, clustering)
     return expired
 
@@ -112,6 +114,7 @@ def finish_cancellations(
             if is_being_rolled_back(table, timeline, clustering.instant) and (
                 is_ours or not is_executed(table, clustering.instant, expires_after_minutes)
             ):
+                lock.verify()
                 drop_plan(table, clustering)
 
 

@@ -23,7 +23,12 @@ from hudi_table_services.errors import (
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
 from hudi_table_services.jobs.metadata_table import switch_off_metadata_table
-from hudi_table_services.jobs.rollback import roll_back_clustering, sweep_pending
+from hudi_table_services.jobs.rollback import (
+    is_being_rolled_back,
+    roll_back_clustering,
+    sweep_listed,
+    sweep_pending,
+)
 from hudi_table_services.jobs.table_access import TableAccess
 from hudi_table_services.model.concurrent_change import ChangeKind
 from hudi_table_services.model.file_group import FileGroupId
@@ -112,6 +117,7 @@ class ClusteringAttempt:
                 )
             if self._is_held(pending[0]):
                 return False
+            self._require_not_cancelled()
             self._heartbeat = Heartbeat(self._table.storage, self.instant_time, owner=self.attempt)
             try:
                 self._heartbeat.start()
@@ -182,26 +188,30 @@ class ClusteringAttempt:
         with self._lock:
             self._require_ours()
             self._require_same_table(snapshot)
+            self._require_not_cancelled()
             lost = self._lost(snapshot)
             metadata = metadata_without(lost)
             if not metadata.partition_to_replace_file_ids:
                 raise FileGroupConflictError(
-                    f"Other writers changed every file group of clustering {self.instant_time}.",
+                    f"Other writers changed, or are changing, every file group of clustering {self.instant_time}.",
                     hint="Nothing was committed; run the job again.",
                 )
             self._require_files(metadata)
             content = encode_commit_metadata(metadata, self._table.config.table_version)
             self._lock.verify()
             # Files that do not count must go first: with a completed instant they would be part of the table.
-            self._markers.sweep(keep={stat.path for stat in metadata.write_stats})
+            keep = {stat.path for stat in metadata.write_stats}
+            self._markers.sweep(keep=keep)
+            # An earlier execution of the same instant may have left some that no marker tells of any more.
+            sweep_listed(self._table, self.instant_time, snapshot.file_slices, keep)
             # That may have taken long, and nothing else may lie between these looks and the commit.
             switch_off_metadata_table(self._table)
             self._lock.verify()
             completed = self._store.complete(self._instant, content)
-        self._is_over = True
+            self._is_over = True
+            self._stop_heartbeat()  # under the lock: another attempt's heartbeat may be there afterwards
         _LOG.info("Completed clustering %s", self.instant_time)
-        self._stop_heartbeat()
-        self._tidy({stat.path for stat in metadata.write_stats})
+        self._tidy(keep)
         return completed, lost
 
     def drop_if_outdated(self, plan: ClusteringPlan) -> bool:
@@ -233,6 +243,14 @@ class ClusteringAttempt:
                 hint="Nothing was committed by this one.",
             )
 
+    def _require_not_cancelled(self) -> None:
+        """Whoever finishes a rollback that was begun would undo the new files, or the completed clustering."""
+        if is_being_rolled_back(self._table, self._store.load(), self._instant):
+            raise InstantVanishedError(
+                f"A cancellation of clustering {self.instant_time} was begun and has not been finished.",
+                hint="Nothing was committed; the next execution or cancellation finishes it.",
+            )
+
     def _require_same_table(self, snapshot: TableSnapshot) -> None:
         config = read_table_config(self._table.storage)
         if config.table_version is not self._table.config.table_version:
@@ -257,13 +275,20 @@ class ClusteringAttempt:
         return changed | frozenset(groups_being_written(self._store, timeline))
 
     def _require_files(self, metadata: CommitMetadata) -> None:
-        """Nobody else may have removed them: committing without them would lose rows."""
+        """Nobody else may have removed them: committing without them would lose rows.
+
+        Whoever did executes the plan, too, as Hudi does, which looks at no heartbeat: so all but our own files stays.
+        """
+        gone = [stat.path for stat in metadata.write_stats if not self._table.storage.exists(stat.path)]
+        if not gone:
+            return
+        self._is_over = True
         for stat in metadata.write_stats:
-            if not self._table.storage.exists(stat.path):
-                raise InstantVanishedError(
-                    f"{stat.path}, which clustering {self.instant_time} wrote, is gone: another job removed it.",
-                    hint="Nothing was committed; run the job again.",
-                )
+            self._table.storage.delete(stat.path)
+        raise InstantVanishedError(
+            f"{gone[0]}, which clustering {self.instant_time} wrote, is gone: another job removed it.",
+            hint="Nothing was committed; run the job again when nobody else executes the plan.",
+        )
 
     @property
     def _markers(self) -> MarkerStore:
@@ -287,6 +312,7 @@ class ClusteringAttempt:
                 self._abandon_heartbeat()
                 sweep_pending(self._table, self._instant)
                 self._store.return_to_requested(self._instant)
+                self._stop_heartbeat()
         except HudiTableServiceError as failure:
             _LOG.warning(
                 "Could not clear clustering %s (%s); its next execution does it.", self.instant_time, failure

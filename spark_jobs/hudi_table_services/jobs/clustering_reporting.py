@@ -16,8 +16,10 @@ from hudi_table_services.jobs.clustering_history import Clustering
 from hudi_table_services.jobs.executed_clustering import (
     DroppedPlan,
     ExecutedPlan,
+    FailedPlan,
     dropped_plan_report,
     executed_plan_report,
+    failed_plan_report,
     input_sizes,
     layout_in_words,
     log_executed,
@@ -141,13 +143,9 @@ class ClusteringReporter:
             dropped: plans that this execution cancelled.
         """
         reports = tuple(executed_plan_report(plan) for plan in plans)
-        all_of_them = (*reports, *(dropped_plan_report(plan) for plan in dropped))
         last = plans[-1]
         result = replace(
-            self._result(
-                Outcome.COMPLETED,
-                ClusteringReport(plans=tuple(sorted(all_of_them, key=lambda plan: plan.instant_time))),
-            ),
+            self._result(Outcome.COMPLETED, _oldest_first(*reports, *map(dropped_plan_report, dropped))),
             reused=all(plan.reused for plan in plans) and not dropped,
             reason=_in_one(gone, dropped),
             action=last.instant.action.value,
@@ -166,6 +164,16 @@ class ClusteringReporter:
         for report in reports:
             log_executed(report)
         return result
+
+    @staticmethod
+    def partly_failed(
+        failed: Sequence[FailedPlan], plans: Sequence[ExecutedPlan], dropped: Sequence[DroppedPlan]
+    ) -> ClusteringReport:
+        """What became of each plan of an execution of which some failed; see `executed`."""
+        reports = tuple(executed_plan_report(plan) for plan in plans)
+        for report in reports:
+            log_executed(report)
+        return _oldest_first(*reports, *map(dropped_plan_report, dropped), *map(failed_plan_report, failed))
 
     def cancelled(self, clusterings: Sequence[Clustering], *, preview: bool) -> JobResult:
         """Result of a cancellation; in a preview of what would be cancelled."""
@@ -216,6 +224,10 @@ class ClusteringReporter:
             spark_application_id=_application_id(self._spark),
             warnings=self._warnings,
         )
+
+
+def _oldest_first(*plans: ClusteringPlanReport) -> ClusteringReport:
+    return ClusteringReport(plans=tuple(sorted(plans, key=lambda plan: plan.instant_time)))
 
 
 def _in_one(gone: Sequence[str], dropped: Sequence[DroppedPlan]) -> str:

@@ -20,6 +20,7 @@ from hudi_table_services.errors import (
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
 from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
+from hudi_table_services.hudi_format.workload_profile import encode_workload_profile
 from hudi_table_services.jobs.metadata_table import switch_off_metadata_table
 from hudi_table_services.jobs.rollback import rollback_instant
 from hudi_table_services.jobs.table_access import TableAccess
@@ -100,9 +101,13 @@ class CommitAttempt:
             self._stop_heartbeat()
 
     def start(self, profile: CommitMetadata) -> None:
-        """Write the inflight file with the workload profile; data may be written afterwards."""
+        """Write the inflight file with the workload profile; data may be written afterwards.
+
+        Args:
+            profile: with the file groups that are going to be replaced, so that no clustering is planned for them.
+        """
         assert self._pending is not None  # noqa: S101 - set on entry
-        content = encode_commit_metadata(profile, self._table.config.table_version)
+        content = encode_workload_profile(profile, self._table.config.table_version)
         self._pending = self._store.start(self._pending, content)
 
     def complete(self, metadata: CommitMetadata) -> Instant:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hudi_table_services.contract.clustering_options import resolve_clustering_options
+from hudi_table_services.contract.clustering_report import ClusteringReport
 from hudi_table_services.contract.clustering_request import ClusteringRequest, ExecuteClusteringRequest
 from hudi_table_services.contract.job_result import JobResult
 from hudi_table_services.errors import FileGroupConflictError, HudiTableServiceError, InvalidRequestError
@@ -24,7 +25,7 @@ from hudi_table_services.jobs.clustering_attempt import ClusteringAttempt, repla
 from hudi_table_services.jobs.clustering_history import Clustering, ClusteringHistory
 from hudi_table_services.jobs.clustering_lookup import ClusteringLookup
 from hudi_table_services.jobs.clustering_reporting import ClusteringReporter
-from hudi_table_services.jobs.executed_clustering import DroppedPlan, ExecutedPlan
+from hudi_table_services.jobs.executed_clustering import DroppedPlan, ExecutedPlan, FailedPlan
 from hudi_table_services.jobs.file_settings import bloom_settings, parquet_format
 from hudi_table_services.jobs.pending_writes import remove_traces_of_finished_writes
 from hudi_table_services.jobs.schedule_clustering import schedule_clustering
@@ -71,7 +72,9 @@ def execute_clustering(
     A plan all of whose groups other writers have changed can never be carried out: it is cancelled.
 
     Raises:
-        HudiTableServiceError: of the first plan that failed, after all others were executed.
+        HudiTableServiceError: some plans failed, after all others were executed. It is of the kind of the first
+            failure that may succeed when it is run again, else of the first one; its message names all of them, and
+            its `report` tells what became of each plan.
     """
     options = resolve_clustering_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)
@@ -149,7 +152,7 @@ class _ExecuteJob:
         once = {each.instant.requested_time: each for each in named}
         chosen = list(once.values()) if instants else list(lookup.history.pending)
         ended: list[ExecutedPlan | DroppedPlan] = []
-        failures: list[HudiTableServiceError] = []
+        failed: list[FailedPlan] = []
         for number, clustering in enumerate(chosen, start=1):
             time = clustering.instant.requested_time
             _LOG.info("Clustering %s, %d of %d", time, number, len(chosen))
@@ -157,11 +160,11 @@ class _ExecuteJob:
                 ended.append(self._execute(clustering))
             except HudiTableServiceError as error:
                 _LOG.warning("Clustering %s failed: %s", time, error)
-                failures.append(error)
+                failed.append(FailedPlan(clustering, error))
         executed = [plan for plan in ended if isinstance(plan, ExecutedPlan)]
         dropped = [plan for plan in ended if isinstance(plan, DroppedPlan)]
-        if failures:
-            raise _told(failures, executed)
+        if failed:
+            raise _told(failed, executed, dropped, self._report.partly_failed(failed, executed, dropped))
         remove_traces_of_finished_writes(self._table)
         if not executed:
             return self._report.nothing_executed(list(gone.values()), dropped)
@@ -348,12 +351,25 @@ def _tasks(groups: Sequence[ClusteringGroup], snapshot: TableSnapshot) -> tuple[
 
 
 def _told(
-    failures: Sequence[HudiTableServiceError], executed: Sequence[ExecutedPlan]
+    failed: Sequence[FailedPlan],
+    executed: Sequence[ExecutedPlan],
+    dropped: Sequence[DroppedPlan],
+    report: ClusteringReport,
 ) -> HudiTableServiceError:
-    """The first failure, with what was committed all the same."""
-    first = failures[0]
-    if executed:
-        done = ", ".join(each.instant.requested_time for each in executed)
-        message = f"{first.message} {len(failures)} clusterings failed; completed were: {done}."
-        return type(first)(message, hint=first.hint)
-    return first
+    """One error for all plans that failed: to be retried, if that may help one of them."""
+    errors = [each.error for each in failed]
+    told = next((error for error in errors if error.retryable), errors[0])
+    if len(failed) + len(executed) + len(dropped) > 1:
+        sentences = [
+            f"Clustering {each.clustering.instant.requested_time} failed: {each.error.message}"
+            for each in failed
+        ]
+        if executed:
+            times = ", ".join(each.instant.requested_time for each in executed)
+            sentences.append(f"Completed all the same: {times}.")
+        if dropped:
+            times = ", ".join(each.clustering.instant.requested_time for each in dropped)
+            sentences.append(f"Cancelled, since other writers changed all of their groups: {times}.")
+        told = type(told)(" ".join(sentences), hint=told.hint)
+    told.report = report
+    return told

@@ -11,12 +11,14 @@ from hudi_table_services.contract.clustering_report import (
     ColumnSkipping,
 )
 from hudi_table_services.contract.job_result import FileStats, PartitionReport
+from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.jobs.clustering_history import Clustering
 from hudi_table_services.model.clustering import Layout, SettledSlice
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_service_plans import ClusteringGroup
 from hudi_table_services.model.write_stat import CommitMetadata
+from hudi_table_services.planning.outdated_plans import file_groups_of
 
 if TYPE_CHECKING:
     from hudi_table_services.execution.clustering import GroupOutcome
@@ -47,7 +49,7 @@ class ExecutedPlan:
     def kept(self) -> "list[tuple[ClusteringGroup, GroupOutcome]]":
         """Groups that were committed."""
         pairs = zip(self.groups, self.outcomes, strict=True)
-        return [pair for pair in pairs if self.lost.isdisjoint(_file_groups(pair[0]))]
+        return [pair for pair in pairs if self.lost.isdisjoint(file_groups_of(pair[0]))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,14 @@ class DroppedPlan:
 
     clustering: Clustering
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FailedPlan:
+    """A plan that was not carried out and waits, with the reason."""
+
+    clustering: Clustering
+    error: HudiTableServiceError
 
 
 def layout_in_words(layout: Layout) -> str:
@@ -109,6 +119,11 @@ def dropped_plan_report(plan: DroppedPlan) -> ClusteringPlanReport:
     return replace(stored, groups=(), groups_given_up=len(stored.groups), reason=plan.reason)
 
 
+def failed_plan_report(plan: FailedPlan) -> ClusteringPlanReport:
+    """A plan whose execution failed."""
+    return replace(stored_plan_report(plan.clustering, "failed"), error=plan.error.message)
+
+
 def _group(group: ClusteringGroup, outcome: "GroupOutcome") -> ClusteringGroupReport:
     return ClusteringGroupReport(
         partition_path=group.slices[0].partition_path,
@@ -136,10 +151,6 @@ def _skipping(plan: ExecutedPlan) -> tuple[ColumnSkipping, ...]:
         )
         for place, name in enumerate(plan.settings.layout.columns)
     )
-
-
-def _file_groups(group: ClusteringGroup) -> frozenset[FileGroupId]:
-    return frozenset(FileGroupId(s.partition_path, s.file_id) for s in group.slices)
 
 
 def replaced_count(plan: ExecutedPlan) -> int:

@@ -62,9 +62,10 @@ def make_room(
             for plan in hit:
                 if options.strategy is UpdatesStrategy.ALLOW:
                     _LOG.warning("Rolling clustering %s back, whose files this write changes.", _time(plan))
+                    lock.verify()
                     drop_plan(table, plan)
                 elif plan not in running:
-                    _give_way(table, plan, file_groups)
+                    _give_way(table, lock, plan, file_groups)
                 else:
                     continue
                 gone.append(_time(plan))
@@ -146,12 +147,15 @@ def _rejected(plan: Clustering, options: PendingClusteringOptions) -> PendingPla
     )
 
 
-def _give_way(table: TableAccess, plan: Clustering, file_groups: Collection[FileGroupId]) -> None:
+def _give_way(
+    table: TableAccess, lock: TableLock, plan: Clustering, file_groups: Collection[FileGroupId]
+) -> None:
     """Replace the plan by one without the groups that hold one of the file groups.
 
     The old plan goes first: were there two for a moment, and a crash then, real Hudi would carry both out.
     """
     _, kept = _divided(plan, file_groups)
+    lock.verify()
     drop_plan(table, plan)
     if not kept:
         _LOG.warning("Clustering %s gave way to this write.", _time(plan))
@@ -159,6 +163,7 @@ def _give_way(table: TableAccess, plan: Clustering, file_groups: Collection[File
     extra = {**plan.extra_metadata, PREDECESSOR_KEY: _time(plan)}
     content = encode_requested_replace(replace(plan.plan, groups=kept), extra)
     action = plan.instant.action
+    lock.verify()
     instant = table.timeline_store.request(action, content)
     _LOG.warning(
         "Clustering %s gave way to this write; %s takes its place with %d of its %d groups.",

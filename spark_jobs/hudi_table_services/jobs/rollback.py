@@ -5,8 +5,9 @@ it. A rollback that dies leaves its plan, and the next run carries it out; every
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
+from dataclasses import replace
 
 from hudi_table_services.errors import MalformedFileNameError, UnsupportedTableError
 from hudi_table_services.hudi_format.table_service_plans import (
@@ -23,7 +24,11 @@ from hudi_table_services.planning.rollback import files_to_delete, plan_rollback
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.heartbeat import delete_heartbeat
 from hudi_table_services.storage.markers import MarkerStore
-from hudi_table_services.storage.pending_plans import clustering_plan_of, is_dead_write_candidate
+from hudi_table_services.storage.pending_plans import (
+    clustering_plan_of,
+    is_clustering,
+    is_dead_write_candidate,
+)
 from hudi_table_services.storage.storage import Storage
 from hudi_table_services.storage.table_store import (
     METADATA_TABLE,
@@ -94,6 +99,17 @@ def sweep_pending(table: TableAccess, instant: Instant) -> None:
     _sweep(table.storage, instant.requested_time)
 
 
+def sweep_listed(
+    table: TableAccess, instant_time: str, partitions: Collection[str], keep: Collection[str]
+) -> None:
+    """Delete the instant's files in these partitions but for those to be kept, whether markers tell of them or not."""
+    for files in list_partitions(table.storage, partitions).values():
+        for stored in files:
+            if _instant_in_name(stored.name) == instant_time and stored.path not in keep:
+                table.storage.delete(stored.path)
+                _LOG.warning("Deleted %s, a leftover of an earlier execution", stored.path)
+
+
 def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[Instant, ...]:
     """Carry out rollbacks that were requested and never completed; returns the completed ones.
 
@@ -147,7 +163,14 @@ def _undoes_write(table: TableAccess, timeline: Timeline, plan: RollbackPlan) ->
     if undone is None or undone.action not in ("commit", "deltacommit", "replacecommit", "clustering"):
         return False
     present = [i for i in timeline.find(undone.requested_time) if i.action.writes_data]
-    return all(i.is_completed or is_dead_write_candidate(table.timeline_store, i) for i in present)
+    return all(_may_be_undone(table, i) for i in present)
+
+
+def _may_be_undone(table: TableAccess, instant: Instant) -> bool:
+    """Not a clustering: a pending one belongs to who cancels it, and a completed one was completed in spite of it."""
+    if instant.is_completed:
+        return not is_clustering(table.timeline_store, instant)
+    return is_dead_write_candidate(table.timeline_store, instant)
 
 
 def _plan(table: TableAccess, instant: Instant) -> RollbackPlan:
@@ -227,7 +250,10 @@ def _remove_undone_instants(table: TableAccess, plan: RollbackPlan) -> None:
         if instant.action.writes_data:
             if instant.is_completed:
                 store.remove_completed(instant)
-            store.remove(instant)
+                for action in instant.action.pending_names:
+                    store.remove(replace(instant, action=action))
+            else:
+                store.remove(instant)
 
 
 def _keep_metadata_table_right(table: TableAccess, instant_time: str) -> None:

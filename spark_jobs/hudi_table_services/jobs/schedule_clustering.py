@@ -182,6 +182,7 @@ class _ScheduleJob:
             written = groups_being_written(store, now)
             if any(c.file_groups & planned for c in fresh) or not planned.isdisjoint(written):
                 return ()
+            lock.verify()
             return self._request_plans(proposal)
 
     def _request_plans(self, proposal: ClusteringProposal) -> tuple[Instant, ...]:

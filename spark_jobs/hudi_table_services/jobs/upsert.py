@@ -5,6 +5,7 @@ written before the plan is known to be good; the completed instant is the only c
 """
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,20 +18,11 @@ from hudi_table_services.errors import (
     StorageError,
     TableExistsError,
 )
-from hudi_table_services.execution.arrow_schema import arrow_schema, schema_from_spark_json
-from hudi_table_services.execution.file_groups import (
-    WriteJob,
-    WrittenFileGroup,
-    new_file_id,
-    write_file_group,
-)
+from hudi_table_services.execution.arrow_schema import schema_from_spark_json
 from hudi_table_services.execution.file_samples import any_record_key
 from hudi_table_services.execution.record_index import RecordIndex
 from hudi_table_services.execution.source import read_source
-from hudi_table_services.execution.spark_tasks import run_tasks
 from hudi_table_services.execution.stage_input import StagedInput
-from hudi_table_services.execution.task_assignment import assign_tasks
-from hudi_table_services.execution.task_groups import BYTES_OF_A_FILE
 from hudi_table_services.hudi_format.avro_schema import from_avro_json, to_avro_json
 from hudi_table_services.jobs.batch_placement import (
     PlacedBatch,
@@ -40,6 +32,7 @@ from hudi_table_services.jobs.batch_placement import (
     refuse_duplicates,
     stage_batch,
 )
+from hudi_table_services.jobs.batch_writing import write_batch, write_job
 from hudi_table_services.jobs.clustering_history import GAVE_WAY_KEY
 from hudi_table_services.jobs.commit_attempt import CommitAttempt
 from hudi_table_services.jobs.make_room import foresee_room, make_room
@@ -156,21 +149,29 @@ class _UpsertJob:
                 new_table_config(self._storage, self._request, self._options, settings), exists=False
             )
         if self._options.operation is WriteOperation.DELETE_PARTITION:
-            return self._delete_partitions(table, settings)
+            return self._retried(table, lambda table: self._delete_partitions(table, settings))
         if source is None:
             raise InvalidRequestError(
                 f"Operation {self._request.operation} needs a source.", hint="Give --source-path."
             )
         with self._staging_area(table) as staging:
             staged = self._stage(source, staging.folder, table, settings)
-            for retries_left in range(self._options.retries_on_conflict, 0, -1):
-                try:
-                    return self._write_staged(staged, staging.folder, table, settings)
-                except FileGroupConflictError as conflict:
-                    # The rows lie in files: finding, planning and writing them again costs little beside reading them.
-                    _LOG.warning("%s Trying again, at most %d times", conflict.message, retries_left)
-                    table = replace(table, exists=True)
-            return self._write_staged(staged, staging.folder, table, settings)
+            return self._retried(
+                table, lambda table: self._write_staged(staged, staging.folder, table, settings)
+            )
+
+    def _retried(self, table: TableAccess, write: Callable[[TableAccess], JobResult]) -> JobResult:
+        """The write, planned anew where others took its file groups.
+
+        The rows lie in files: finding, planning and writing them again costs little beside reading them.
+        """
+        for retries_left in range(self._options.retries_on_conflict, 0, -1):
+            try:
+                return write(table)
+            except FileGroupConflictError as conflict:
+                _LOG.warning("%s Trying again, at most %d times", conflict.message, retries_left)
+                table = replace(table, exists=True)
+        return write(table)
 
     def _write_staged(
         self, staged: StagedInput, folder: str, table: TableAccess, settings: WriteSettings
@@ -316,43 +317,17 @@ class _UpsertJob:
             placed = replace(placed, snapshot=created)
         replaces = self._options.operation in _REPLACES
         action = Action.REPLACE_COMMIT if replaces else Action.COMMIT
+        replaced = self._replaced(placed.snapshot, plan) if replaces else None
         extra = self._extra_metadata(table.config, settings)
         with CommitAttempt(table, placed.snapshot, action, self._lock(), self._request.request_id) as attempt:
-            profile = workload_profile(plan, placed.snapshot, settings.operation, extra)
-            attempt.start(profile)
+            attempt.start(workload_profile(plan, placed.snapshot, settings.operation, extra, replaced))
             with self._watch.phase("write files"):
-                written = self._write_files(table.config, settings, placed, plan, attempt.instant_time)
-            replaced = self._replaced(placed.snapshot, plan) if replaces else None
+                job = write_job(self._storage, attempt.instant_time, table.config, settings)
+                written = write_batch(self._spark, job, placed, plan, table.config.table_name)
             metadata = commit_metadata([w.stat for w in written], settings.operation, extra, replaced)
             with self._watch.phase("commit"):
                 instant = attempt.complete(metadata)
         return self._report.completed(placed, plan, written, instant, metadata)
-
-    def _write_files(
-        self,
-        config: TableConfig,
-        settings: WriteSettings,
-        placed: PlacedBatch,
-        plan: FileSizingPlan,
-        instant_time: str,
-    ) -> list[WrittenFileGroup]:
-        job = WriteJob(
-            storage=self._storage,
-            instant_time=instant_time,
-            data_schema=arrow_schema(settings.writer_schema, with_meta_fields=False),
-            avro_schema_json=to_avro_json(settings.writer_schema, config.table_name, with_meta_fields=True),
-            parquet=settings.parquet,
-            bloom=settings.bloom,
-            ordering_fields=settings.merge_fields,
-        )
-        tasks = assign_tasks(plan, placed.routed.batches, placed.snapshot, new_file_id)
-        return run_tasks(
-            self._spark,
-            tasks,
-            lambda task: write_file_group(job, task),
-            description=f"Write {len(tasks)} file groups of {config.table_name} at {instant_time}",
-            weights=[task.expected_bytes + BYTES_OF_A_FILE for task in tasks],
-        )
 
     def _replaced(self, snapshot: TableSnapshot, plan: FileSizingPlan) -> dict[str, tuple[str, ...]]:
         everything = self._options.operation is WriteOperation.INSERT_OVERWRITE_TABLE
@@ -362,6 +337,7 @@ class _UpsertJob:
     def _delete_partitions(self, table: TableAccess, settings: WriteSettings) -> JobResult:
         """Replace all file groups of the partitions by nothing."""
         snapshot = load_snapshot(self._storage)
+        refuse_changed_schema(_parsed(self._schema_json), _parsed(snapshot.schema_json))
         patterns = self._options.partitions_to_delete
         partitions = [p for p in snapshot.partitions if partition_matches(p, patterns)]
         doomed = {s.file_group_id for p in partitions for s in snapshot.slices_of(p)}
@@ -376,7 +352,7 @@ class _UpsertJob:
         with CommitAttempt(
             table, snapshot, Action.REPLACE_COMMIT, self._lock(), self._request.request_id
         ) as attempt:
-            attempt.start(replace(metadata, partition_to_replace_file_ids=None))
+            attempt.start(metadata)
             instant = attempt.complete(metadata)
         return self._report.partitions_deleted(snapshot, replaced, instant)
 

@@ -38,6 +38,11 @@ class Action(str, Enum):
         return _COMPLETES_AS.get(self, self)
 
     @property
+    def pending_names(self) -> "tuple[Action, ...]":
+        """Actions under which an instant that completes as this one may have been requested."""
+        return tuple(action for action in Action if action.comparable is self.comparable)
+
+    @property
     def writes_data(self) -> bool:
         """Whether a completed instant of this action adds or replaces file slices ("commits timeline")."""
         return self.comparable in (Action.COMMIT, Action.DELTA_COMMIT, Action.REPLACE_COMMIT)

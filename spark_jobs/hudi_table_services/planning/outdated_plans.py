@@ -4,8 +4,10 @@ A plan names files. Once a completed write has replaced one of them the group it
 the plan would rewrite is not what readers see.
 """
 
+from collections.abc import Mapping
+
 from hudi_table_services.model.file_group import FileGroupId
-from hudi_table_services.model.table_service_plans import ClusteringGroup, ClusteringPlan
+from hudi_table_services.model.table_service_plans import ClusteringGroup, ClusteringPlan, ClusteringSlice
 from hudi_table_services.model.table_snapshot import TableSnapshot
 
 
@@ -26,11 +28,18 @@ def unchanged_groups(plan: ClusteringPlan, snapshot: TableSnapshot) -> tuple[Clu
         snapshot: the table now, with the partitions of the plan at least.
     """
     latest = {s.file_group_id: s.base_file.file_name for s in snapshot.all_slices if s.base_file is not None}
-    return tuple(group for group in plan.groups if _is_unchanged(group, latest))
+    taken: set[FileGroupId] = set()
+    kept = []
+    for group in plan.groups:
+        file_groups = file_groups_of(group)
+        # Plans of Hudi's commit-based strategy can name a file group twice: its rows would be there twice.
+        is_once = len(file_groups) == len(group.slices) and taken.isdisjoint(file_groups)
+        if is_once and all(_is_latest(s, latest) for s in group.slices):
+            kept.append(group)
+            taken |= file_groups
+    return tuple(kept)
 
 
-def _is_unchanged(group: ClusteringGroup, latest: dict[FileGroupId, str]) -> bool:
-    planned = {FileGroupId(s.partition_path, s.file_id): s.data_file_path or "" for s in group.slices}
-    return all(
-        group_id in latest and path.endswith(f"/{latest[group_id]}") for group_id, path in planned.items()
-    )
+def _is_latest(planned: ClusteringSlice, latest: Mapping[FileGroupId, str]) -> bool:
+    name = (planned.data_file_path or "").rpartition("/")[2]
+    return latest.get(FileGroupId(planned.partition_path, planned.file_id)) == name

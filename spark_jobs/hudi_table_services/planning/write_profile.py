@@ -15,8 +15,9 @@ def workload_profile(
     snapshot: TableSnapshot,
     operation: WriteOperation,
     extra_metadata: Mapping[str, str],
+    replaced: Mapping[str, tuple[str, ...]] | None,
 ) -> CommitMetadata:
-    """Content of the inflight instant: what is going to be written where.
+    """Content of the inflight instant: what is going to be written where, and what will be replaced.
 
     Other writers read it to detect conflicts; per partition first the inserts under an empty file id, then each
     file group to be rewritten with the slice it will be merged with.
@@ -42,7 +43,10 @@ def workload_profile(
             ),
         )
     return CommitMetadata(
-        operation_type=operation, partition_to_write_stats=stats, extra_metadata=extra_metadata
+        operation_type=operation,
+        partition_to_write_stats=stats,
+        extra_metadata=extra_metadata,
+        partition_to_replace_file_ids=replaced,
     )
 
 

@@ -5,11 +5,11 @@ from hudi_table_services.hudi_format.table_service_plans import (
     decode_compaction_plan,
     decode_requested_replace,
 )
+from hudi_table_services.hudi_format.workload_profile import replaced_by_profile
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import ClusteringPlan
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.storage.timeline_store import TimelineStore
 
 
@@ -25,6 +25,17 @@ def clustering_plan_of(store: TimelineStore, instant: Instant) -> ClusteringPlan
         return None
     content = store.read_requested(instant)
     return decode_requested_replace(content).clustering_plan if content else None
+
+
+def is_clustering(store: TimelineStore, instant: Instant) -> bool:
+    """Whether an instant, in any state, was requested with a clustering plan; a plan that is gone counts as none."""
+    if instant.action.comparable is not Action.REPLACE_COMMIT:
+        return False
+    try:
+        content = store.read_requested(instant)
+        return bool(content) and decode_requested_replace(content).clustering_plan is not None
+    except (ObjectNotFoundError, MalformedMetadataError):
+        return False
 
 
 def is_dead_write_candidate(store: TimelineStore, instant: Instant) -> bool:
@@ -68,18 +79,19 @@ def groups_being_written(store: TimelineStore, timeline: Timeline) -> dict[FileG
     for instant in timeline.pending:
         if instant.state is not InstantState.INFLIGHT or not is_dead_write_candidate(store, instant):
             continue
-        metadata = _profile(store, instant)
-        stats = metadata.write_stats if metadata is not None else ()
-        for stat in stats:
-            if stat.file_id:
-                group = FileGroupId(stat.partition_path, stat.file_id)
-                found[group] = f"of the write {instant.requested_time}"
+        for group in _named_by_profile(store, instant):
+            found[group] = f"of the write {instant.requested_time}"
     return found
 
 
-def _profile(store: TimelineStore, instant: Instant) -> CommitMetadata | None:
-    """What an inflight write says of itself; None: nothing that can be read, or it has just ended."""
+def _named_by_profile(store: TimelineStore, instant: Instant) -> frozenset[FileGroupId]:
+    """File groups that an inflight write names; empty: nothing that can be read, or it has just ended."""
     try:
-        return store.commit_metadata(instant)
+        profile = store.commit_metadata(instant)
+        replaced = replaced_by_profile(profile)
     except (ObjectNotFoundError, MalformedMetadataError):
-        return None
+        return frozenset()
+    rewritten = {
+        FileGroupId(stat.partition_path, stat.file_id) for stat in profile.write_stats if stat.file_id
+    }
+    return frozenset(rewritten | {FileGroupId(path, i) for path, ids in replaced.items() for i in ids})

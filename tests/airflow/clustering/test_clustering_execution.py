@@ -97,6 +97,31 @@ def test_a_plan_held_by_another_is_retried_and_what_cannot_work_is_not(
 
 
 @pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
+def test_the_log_of_a_failure_shows_what_was_done_before_it(
+    table: SmallTable, run: Run, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    done = schedule(table).requested_time
+    broken = schedule(table, partition="city=b").requested_time
+    fails = f"""
+from hudi_table_services.contract.clustering_request import ExecuteClusteringRequest
+from hudi_table_services.contract.job_result import JobResult
+from hudi_table_services.errors import StorageError
+failed = ClusteringPlanReport(instant_time="{broken}", state="failed", error="It broke.")
+error = StorageError("It broke.")
+error.report = ClusteringReport(plans=(*report(times).plans, failed))
+asked = ExecuteClusteringRequest.from_json(json.dumps(request))
+open(result_path, "w").write(JobResult.failed(asked, error).to_json())
+sys.exit(74)
+"""
+    body = COMPLETES.replace('request.get("instants", ())', f"[{done!r}]") + fails
+    with pytest.raises(HudiTaskError, match="StorageError: It broke"):
+        run(ExecuteClusteringOperator, body)
+    said = caplog.text + "".join(capfd.readouterr())
+    assert "75% of the 8 B asked for" in said
+    assert f"Clustering {broken} (failed)" in said
+
+
+@pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
 def test_no_pending_plan_skips(table: SmallTable, run: Run) -> None:
     nothing = "result(outcome='nothing_to_do', reason='no clustering is pending on the table')"
     with pytest.raises(AirflowSkipException, match="no clustering is pending"):

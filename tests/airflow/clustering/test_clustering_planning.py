@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from airflow.providers.common.compat.sdk import AirflowSkipException
 from clustered_tables import complete, schedule
-from operator_runs import PLANS, SCHEMA, SMALL, Run, clusterings
+from operator_runs import INSTANT, PLANS, SCHEMA, SMALL, Run, clusterings
 from task_context import TaskInstance
 
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
@@ -106,6 +106,35 @@ def test_a_schedule_on_spark_is_judged_by_the_timeline(table: SmallTable, run: R
     assert answer["instants"] == [plan.requested_time]
     with pytest.raises(HudiTaskError, match="no result document.*What was completed stays"):
         run(ScheduleClusteringOperator, "sys.exit(3)", run_on="spark", ti=TaskInstance(run_id="run 2"))
+
+
+@pytest.mark.parametrize(
+    "becomes", ["", "give_way(table, plan)", "give_way(table, plan, wholly=True)", "cancel(table, plan)"]
+)
+def test_what_became_of_a_plan_since_is_no_contradiction(table: SmallTable, run: Run, becomes: str) -> None:
+    """A write or a person is quicker than the look at the timeline."""
+    body = f"""
+from clustered_tables import cancel, give_way, open_table, schedule
+from hudi_table_services.contract.clustering_report import ClusteringPlanReport, ClusteringReport
+table = open_table(base_path)
+plan = schedule(table, request_id=request["request_id"])
+{becomes}
+plans = (ClusteringPlanReport(instant_time=plan.requested_time, state="requested"),)
+result(outcome="completed", instant_time=plan.requested_time, clustering=ClusteringReport(plans=plans))
+"""
+    answer = run(ScheduleClusteringOperator, body, run_on="spark")
+    assert (answer["outcome"], len(answer["instants"])) == ("completed", 1)
+
+
+@pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
+def test_a_plan_that_nobody_put_on_the_timeline_is_a_contradiction(table: SmallTable, run: Run) -> None:
+    body = f"""
+from hudi_table_services.contract.clustering_report import ClusteringPlanReport, ClusteringReport
+plans = (ClusteringPlanReport(instant_time={INSTANT!r}, state="requested"),)
+result(outcome="completed", instant_time={INSTANT!r}, clustering=ClusteringReport(plans=plans))
+"""
+    with pytest.raises(HudiTaskError, match=rf"timeline does not have {INSTANT} \(requested\)"):
+        run(ScheduleClusteringOperator, body, run_on="spark")
 
 
 # Cancelling, in the worker

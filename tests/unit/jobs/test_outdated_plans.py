@@ -1,6 +1,7 @@
 """Plans whose files other writers changed: executions drop what can never succeed, and leave what may."""
 
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -23,11 +24,18 @@ from hudi_table_services.jobs.execute_clustering import execute_clustering
 from hudi_table_services.jobs.schedule_clustering import schedule_clustering
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant, InstantState
+from hudi_table_services.model.table_service_plans import (
+    ClusteringGroup,
+    ClusteringPlan,
+    ClusteringSlice,
+)
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
+from hudi_table_services.planning.outdated_plans import unchanged_groups
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.heartbeat import heartbeat_path
 from hudi_table_services.storage.memory import MemoryStorage
+from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.storage import Storage
 from small_tables import SmallTable
 
@@ -183,3 +191,23 @@ def test_a_retry_finishes_at_once_what_storage_refused(after: bool) -> None:
         if storage.changes < fail_at:
             break
     assert fail_at >= 12
+
+
+@pytest.mark.parametrize("older_too", [False, True])
+def test_a_plan_that_names_a_file_group_twice_is_no_plan(older_too: bool) -> None:
+    """Hudi's commit-based strategy makes such plans; reading the file twice would double its rows."""
+    table = SmallTable(MemoryStorage(uuid4().hex), TableVersion.V9)
+    table.commit(*IN_A, schema=SCHEMA)
+    table.commit(IN_A[0], schema=SCHEMA)
+    snapshot = load_snapshot(table.storage)
+    paths = sorted(f.path for f in table.storage.list_files("a") if f"{IN_A[0].file_id}_" in f.path)
+    named = paths if older_too else [paths[-1], paths[-1]]
+    twice = ClusteringGroup(
+        slices=tuple(
+            ClusteringSlice(file_id=IN_A[0].file_id, partition_path="a", data_file_path=f"file:///t/{path}")
+            for path in named
+        )
+    )
+    once = replace(twice, slices=(replace(twice.slices[0], data_file_path=f"file:///t/{paths[-1]}"),))
+    assert unchanged_groups(ClusteringPlan(groups=(twice,)), snapshot) == ()
+    assert unchanged_groups(ClusteringPlan(groups=(once, once)), snapshot) == (once,)
