@@ -44,6 +44,7 @@ def test_all_of_them_can_be_read(bag: Any) -> None:
         "cluster_what_others_write",
         "cluster_nightly_zorder",
         "preview_then_approve",
+        "table_upkeep",
     }
 
 
