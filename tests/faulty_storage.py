@@ -1,11 +1,12 @@
 """A storage that dies at its n-th change, for tests that stop a job at every place."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, TypeVar
 
-from hudi_table_services.storage.storage import FolderListing, Storage, StoredObject
+from hudi_table_services.errors import StorageError
+from hudi_table_services.storage.storage import FolderListing, Storage, StoredObject, delete_one_by_one
 
 T = TypeVar("T")
 
@@ -71,6 +72,9 @@ class FaultyStorage:
 
     def delete(self, path: str) -> bool:
         return self._change(self.inner.delete, path)
+
+    def delete_files(self, paths: Sequence[str]) -> Mapping[str, StorageError]:
+        return delete_one_by_one(self, paths)  # each is a change of its own
 
     def delete_folder(self, folder: str) -> None:
         self._change(self.inner.delete_folder, folder)

@@ -3,12 +3,12 @@
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 
-from hudi_table_services.errors import InstantExistsError, InstantVanishedError, StorageError
+from hudi_table_services.errors import InstantExistsError, InstantVanishedError
 from hudi_table_services.hudi_format.partition_metadata import PARTITION_METAFILE
 from hudi_table_services.hudi_format.table_service_plans import encode_clean_metadata
 from hudi_table_services.jobs.clean_history import PendingClean
@@ -22,6 +22,11 @@ from hudi_table_services.storage.paths import join_path
 _LOG = logging.getLogger(__name__)
 _MOST_THREADS = 32
 _SECONDS_BETWEEN_LINES = 5.0
+_PORTION = 250
+"""Files that a thread deletes at once; object stores take up to a thousand in a request."""
+
+_File = tuple[str, str]
+"""Partition path and name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,29 +109,30 @@ def _delete(
             spared[path].append(name)
         else:
             going.append((path, name))
+    portions = [going[first : first + _PORTION] for first in range(0, len(going), _PORTION)]
     with ThreadPoolExecutor(threads) as pool:
-        outcomes = pool.map(lambda file: _delete_file(table, join_path(*file)), going)
-        for (path, name), went in zip(going, _told(outcomes, len(going)), strict=True):
-            (deleted if went else failed)[path].append(name)
+        outcomes = pool.map(lambda portion: _delete_portion(table, portion), portions)
+        for portion, refused in zip(portions, _told(outcomes, len(going)), strict=True):
+            for file in portion:
+                (failed if file in refused else deleted)[file[0]].append(file[1])
     return Deletions(_frozen(deleted), _frozen(failed), _frozen(spared), ())
 
 
-def _delete_file(table: TableAccess, path: str) -> bool:
-    """Whether it is gone: a missing file is fine."""
-    try:
-        table.storage.delete(path)
-    except StorageError as error:
+def _delete_portion(table: TableAccess, files: Sequence[_File]) -> frozenset[_File]:
+    """Files that are still there."""
+    by_path = {join_path(*file): file for file in files}
+    failures = table.storage.delete_files(list(by_path))
+    for path, error in failures.items():
         _LOG.warning("%s was not deleted: %s", path, error)
-        return False
-    return True
+    return frozenset(by_path[path] for path in failures)
 
 
-def _told(outcomes: Iterator[bool], total: int) -> Iterator[bool]:
+def _told(outcomes: Iterator[frozenset[_File]], total: int) -> Iterator[frozenset[_File]]:
     """The outcomes, with a line of progress now and then."""
     next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
     for number, outcome in enumerate(outcomes, start=1):
         if time.monotonic() >= next_line:
-            _LOG.info("Deleted %d of %d files", number, total)
+            _LOG.info("Deleted %d of %d files", min(number * _PORTION, total), total)
             next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
         yield outcome
 

@@ -6,7 +6,7 @@ import os
 import shutil
 import stat
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from hudi_table_services.errors import (
     StoragePermissionError,
 )
 from hudi_table_services.storage.paths import checked_path, join_path
-from hudi_table_services.storage.storage import BY_PATH, FolderListing, StoredObject
+from hudi_table_services.storage.storage import BY_PATH, FolderListing, StoredObject, delete_one_by_one
 
 # Outside of every name grammar of the format: neither Hudi nor we take it for an instant or a data file.
 _TEMPORARY_PREFIX = ".tmp-"
@@ -128,6 +128,9 @@ class LocalStorage:
         except ObjectNotFoundError:
             return False
         return True
+
+    def delete_files(self, paths: Sequence[str]) -> Mapping[str, StorageError]:
+        return delete_one_by_one(self, paths)
 
     def delete_folder(self, folder: str) -> None:
         full = self._full(folder)

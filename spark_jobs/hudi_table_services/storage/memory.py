@@ -3,13 +3,13 @@
 import io
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from hudi_table_services.errors import ObjectExistsError, ObjectNotFoundError
+from hudi_table_services.errors import ObjectExistsError, ObjectNotFoundError, StorageError
 from hudi_table_services.storage.paths import checked_path
-from hudi_table_services.storage.storage import BY_PATH, FolderListing, StoredObject
+from hudi_table_services.storage.storage import BY_PATH, FolderListing, StoredObject, delete_one_by_one
 
 
 @dataclass(slots=True)
@@ -99,6 +99,9 @@ class MemoryStorage:
         place = self._place
         with place.guard:
             return place.objects.pop(checked_path(path), None) is not None
+
+    def delete_files(self, paths: Sequence[str]) -> Mapping[str, StorageError]:
+        return delete_one_by_one(self, paths)
 
     def delete_folder(self, folder: str) -> None:
         for stored in self.list_files(folder):

@@ -1,7 +1,7 @@
 """Object stores (S3, GCS, Azure) through obstore: conditional puts, no folders, no rename, no append."""
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
@@ -18,7 +18,7 @@ from hudi_table_services.errors import (
     StoragePermissionError,
 )
 from hudi_table_services.storage.paths import checked_path, file_name
-from hudi_table_services.storage.storage import BY_PATH, FolderListing, StoredObject
+from hudi_table_services.storage.storage import BY_PATH, FolderListing, StoredObject, delete_one_by_one
 
 _READ_BUFFER_BYTES = 1024 * 1024
 _DELETE_BATCH = 1000
@@ -109,6 +109,17 @@ class ObjectStoreStorage:
         except ObjectNotFoundError:
             return False
         return True
+
+    def delete_files(self, paths: Sequence[str]) -> Mapping[str, StorageError]:
+        failures: dict[str, StorageError] = {}
+        for first in range(0, len(paths), _DELETE_BATCH):
+            batch = [checked_path(path) for path in paths[first : first + _DELETE_BATCH]]
+            try:
+                with translated("delete", batch[0]):
+                    obstore.delete(self.store, batch)
+            except StorageError:
+                failures.update(delete_one_by_one(self, batch))  # to learn which of them it was
+        return failures
 
     def delete_folder(self, folder: str) -> None:
         paths = [stored.path for stored in self.list_files(folder)]

@@ -4,10 +4,12 @@ Nothing here assumes rename or append. `create` is the one operation that must b
 locks and new tables depend on it. See docs/adr/0010.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import BinaryIO, Protocol
+
+from hudi_table_services.errors import StorageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,13 @@ class Storage(Protocol):
     def delete(self, path: str) -> bool:
         """Delete a file; False if there was none. Stores that do not tell always say True."""
 
+    def delete_files(self, paths: Sequence[str]) -> Mapping[str, StorageError]:
+        """Delete files, in few requests where the storage can; missing ones are fine.
+
+        Returns:
+            Those that are still there, each with the reason.
+        """
+
     def delete_folder(self, folder: str) -> None:
         """Delete a folder with everything in it; a missing one is fine."""
 
@@ -97,3 +106,14 @@ class Storage(Protocol):
 
     def open_writer(self, path: str) -> BinaryIO:
         """A stream that creates or replaces a data file; what is written need not be visible before it is closed."""
+
+
+def delete_one_by_one(storage: Storage, paths: Sequence[str]) -> dict[str, StorageError]:
+    """`Storage.delete_files` where there are no batches."""
+    failures: dict[str, StorageError] = {}
+    for path in paths:
+        try:
+            storage.delete(path)
+        except StorageError as error:
+            failures[path] = error
+    return failures

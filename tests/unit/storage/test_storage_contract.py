@@ -49,6 +49,14 @@ class StorageContract:
             storage.create("a", b"two")
         assert storage.read("a") == b"one"
 
+    def test_many_files_are_deleted_and_missing_ones_are_fine(self, storage: Storage) -> None:
+        for name in ODD_NAMES:
+            storage.create(f"kept/{name}", b"x")
+            storage.create(f"gone/{name}", b"x")
+        assert storage.delete_files([f"gone/{name}" for name in (*ODD_NAMES, "never there")]) == {}
+        assert {f.path for f in storage.list_files()} == {f"kept/{name}" for name in ODD_NAMES}
+        assert storage.delete_files([]) == {}
+
     def test_only_one_of_many_creators_wins(self, storage: Storage) -> None:
         winners: list[int] = []
         start = threading.Barrier(8)
