@@ -130,9 +130,9 @@ class _CleanJob:
             pending = self._put(moment, proposal)
             if pending is not None:
                 return self._report.cleaned(self._carry_out(pending))
-            _LOG.info("Savepoints or plans changed meanwhile; planning again (%d)", attempt + 1)
+            _LOG.info("Commits, savepoints or plans changed meanwhile; planning again (%d)", attempt + 1)
         raise CommitConflictError(
-            f"Savepoints or plans of table services changed {_ATTEMPTS} times in a row.",
+            f"Commits were undone, or savepoints or plans of services changed, {_ATTEMPTS} times in a row.",
             hint="Nothing was deleted; run the request again.",
         )
 
@@ -252,7 +252,7 @@ class _CleanJob:
             ) from None
 
     def _put(self, moment: _Moment, proposal: _Proposal) -> PendingClean | None:
-        """Request the clean if nothing was pinned since it was planned; None: something was."""
+        """Request the clean if nothing was pinned or undone since it was planned; None: something was."""
         writes = moment.timeline.completed_writes
         options = self._options.clean
         # Where partitions were left out the next clean must not rely on this one.
@@ -269,7 +269,10 @@ class _CleanJob:
         with self._lock() as lock:
             timeline = self._table.load_timeline()
             pinned, _ = self._pinned(timeline)
-            if pinned != proposal.pinned or any(i.action is Action.RESTORE for i in timeline.pending):
+            present = {i.identity for i in timeline.completed_writes}
+            is_undone = any(i.identity not in present for i in moment.timeline.completed_writes)
+            is_restored = any(i.action is Action.RESTORE for i in timeline.pending)
+            if pinned != proposal.pinned or is_undone or is_restored:
                 return None
             lock.verify()
             instant = self._table.timeline_store.request(Action.CLEAN, encode_clean_plan(plan))

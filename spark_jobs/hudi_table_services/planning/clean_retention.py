@@ -44,6 +44,10 @@ def retain_from(
         chosen, limited = _at_most(done, chosen, limit)
         if limited:
             reason = f"{reason}; at most {options.max_commits_per_run} commits are cleaned in one run"
+    if retained_before is not None and chosen.requested_time < retained_before:
+        # What lies before is gone already, whatever the retention is now.
+        chosen = next((i for i in done if i.requested_time >= retained_before), chosen)
+        reason = f"{reason}; an earlier clean kept no more than what is needed since {retained_before}"
     return _bounded(timeline, done, chosen, reason)
 
 

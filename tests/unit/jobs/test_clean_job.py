@@ -288,6 +288,29 @@ def test_a_plan_that_names_something_else_is_refused(path: str) -> None:
     assert history.data_files() == before
 
 
+def test_what_was_undone_while_the_clean_was_planned_is_noticed() -> None:
+    """Two commits are undone: what they had replaced is what readers see again."""
+    history = History()
+    done = history.commits(4, A)
+
+    class UndoesMeanwhile(FaultyStorage):
+        def create(self, path: str, data: bytes) -> None:
+            if path.endswith("lock") and (undone := [i for i in done[2:] if self.exists_completed(i)]):
+                for instant in undone:
+                    history.table.timeline_store.remove_completed(instant)
+                    history.table.timeline_store.remove(instant)
+                    self.inner.delete(min(paths(A, [instant])))
+            super().create(path, data)
+
+        def exists_completed(self, instant: Instant) -> bool:
+            return self.inner.exists(history.table.timeline_store.path_of(instant))
+
+    result = history.clean(UndoesMeanwhile(history.storage), commits_retained=1)
+    assert history.latest() == paths(A, done[1:2])
+    assert history.data_files() == paths(A, done[:2])
+    assert result.outcome is not Outcome.FAILED
+
+
 def test_versions_are_kept_by_number() -> None:
     history = History()
     done = history.commits(6, A)

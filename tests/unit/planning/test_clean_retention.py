@@ -95,6 +95,12 @@ def test_a_run_may_be_limited_and_goes_on_where_the_last_one_ended() -> None:
     assert earliest(retain(commits(15), options, retained_before=at(5))) == at(6)
 
 
+def test_what_was_cleaned_does_not_come_back_with_a_longer_retention() -> None:
+    found = retain(commits(15), CleanOptions(commits_retained=12), retained_before=at(8))
+    assert earliest(found) == at(8)
+    assert f"needed since {at(8)}" in found.reason
+
+
 def test_versions_have_no_earliest_commit() -> None:
     found = retain(commits(15), CleanOptions(policy=CleanPolicy.KEEP_LATEST_FILE_VERSIONS))
     assert (earliest(found), found.reason) == (None, "3 versions of each file group are kept")
