@@ -33,6 +33,9 @@ from hudi_table_services.contract.flags import CommandLine
 from hudi_table_services.contract.hoodie_options import resolve_options
 from hudi_table_services.contract.job_request import JobRequest, UpsertRequest
 from hudi_table_services.contract.job_result import JobResult, Outcome
+from hudi_table_services.contract.savepoint_command_line import parse_create, parse_delete
+from hudi_table_services.contract.savepoint_request import CreateSavepointRequest, DeleteSavepointRequest
+from hudi_table_services.contract.service_options import resolve_service_options
 from hudi_table_services.errors import (
     ExecutionFailedError,
     HudiTableServiceError,
@@ -284,6 +287,18 @@ def _run_clean(_: "SparkSession | None", request: CleanRequest) -> JobResult:
     return clean(request)
 
 
+def _run_create_savepoint(_: "SparkSession | None", request: CreateSavepointRequest) -> JobResult:
+    from hudi_table_services.jobs.savepoint import create_savepoint
+
+    return create_savepoint(request)
+
+
+def _run_delete_savepoint(_: "SparkSession | None", request: DeleteSavepointRequest) -> JobResult:
+    from hudi_table_services.jobs.savepoint import delete_savepoint
+
+    return delete_savepoint(request)
+
+
 def _run_execute(spark: "SparkSession | None", request: ExecuteClusteringRequest) -> JobResult:
     from hudi_table_services.jobs.execute_clustering import execute_clustering
 
@@ -336,5 +351,19 @@ CLEAN = JobScript(
     read=CleanRequest.from_json,
     check=resolve_clean_options,
     run=_run_clean,
+    needs_spark=False,
+)
+CREATE_SAVEPOINT = JobScript(
+    parse=parse_create,
+    read=CreateSavepointRequest.from_json,
+    check=resolve_service_options,
+    run=_run_create_savepoint,
+    needs_spark=False,
+)
+DELETE_SAVEPOINT = JobScript(
+    parse=parse_delete,
+    read=DeleteSavepointRequest.from_json,
+    check=resolve_service_options,
+    run=_run_delete_savepoint,
     needs_spark=False,
 )

@@ -13,7 +13,9 @@ from faulty_storage import Crash, FaultyStorage
 from fixed_clock import FixedClock
 from hudi_table_services.contract.clean_request import CleanRequest
 from hudi_table_services.contract.job_result import JobResult, Outcome
+from hudi_table_services.contract.savepoint_request import CreateSavepointRequest
 from hudi_table_services.jobs.clean import clean
+from hudi_table_services.jobs.savepoint import create_savepoint
 from hudi_table_services.storage.factory import open_storage
 from hudi_table_services.storage.storage import Storage
 from judges.clusterings import BLOOM, STORED, assert_all_read, call_procedure
@@ -170,3 +172,13 @@ def test_a_savepoint_of_hudi_can_be_restored_after_our_clean(hudi, fragmented, e
     assert_all_read(judge, base_path, model, V9)
     call_procedure(judge, base_path, "rollback_to_savepoint", f"instant_time => '{commit}'", V9)
     assert_all_read(judge, base_path, saved, V9)
+
+
+@pytest.mark.parametrize("oracle", EDGES, ids=str)
+def test_hudi_restores_the_table_to_our_savepoint(hudi, fragmented, engine: Engine, oracle: Oracle) -> None:
+    judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
+    saved = create_savepoint(CreateSavepointRequest(base_path=str(base_path), saved_by="me")).instant_time
+    with_history(judge, base_path, engine, oracle)
+    our_clean(base_path, commits_retained=1)
+    call_procedure(judge, base_path, "rollback_to_savepoint", f"instant_time => '{saved}'", oracle)
+    assert_all_read(judge, base_path, STORED, oracle)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from hudi_table_services.contract.instant_names import check_instants
 from hudi_table_services.contract.job_request import JobRequest, refuse_text_for_columns
 from hudi_table_services.errors import InvalidRequestError
 
@@ -57,7 +58,7 @@ class ExecuteClusteringRequest(JobRequest):
 
     def __post_init__(self) -> None:
         JobRequest.__post_init__(self)
-        _check_instants(self.instants)
+        check_instants(self.instants)
         _check_word("when_held", self.when_held, WHEN_HELD)
 
     @property
@@ -107,7 +108,7 @@ class CancelClusteringRequest(JobRequest):
 
     def __post_init__(self) -> None:
         JobRequest.__post_init__(self)
-        _check_instants(self.instants)
+        check_instants(self.instants)
         if self.older_than_minutes is not None and self.older_than_minutes < 0:
             raise InvalidRequestError(f"older_than_minutes is {self.older_than_minutes}, below 0.")
         if self.instants and self.older_than_minutes is not None:
@@ -131,12 +132,3 @@ def _check_plan_fields(request: ScheduleClusteringRequest) -> None:
 def _check_word(name: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise InvalidRequestError(f"{name} is {value!r}.", hint=f"Known: {', '.join(allowed)}.")
-
-
-def _check_instants(instants: tuple[str, ...]) -> None:
-    refuse_text_for_columns(instants=instants)
-    for instant in instants:
-        if not (instant.isascii() and instant.isdigit() and 14 <= len(instant) <= 20):
-            raise InvalidRequestError(
-                f"{instant!r} is not an instant time.", hint="Instant times look like 20260102030405006."
-            )

@@ -123,6 +123,15 @@ class TimelineStore:
         )
         return self._create(instant, content)
 
+    def begin_savepoint(self, requested_time: str) -> Instant:
+        """Announce a savepoint of the commit of that time. A savepoint has no requested state.
+
+        Raises:
+            InstantExistsError: another writer, or an attempt that died, began it.
+        """
+        instant = Instant(requested_time=requested_time, action=Action.SAVEPOINT, state=InstantState.INFLIGHT)
+        return self._create(instant, b"")
+
     def start(self, instant: Instant, content: bytes = b"") -> Instant:
         """Make a requested instant inflight.
 

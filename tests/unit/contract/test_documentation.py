@@ -33,6 +33,7 @@ from hudi_table_services.contract.job_result import (
     PartitionReport,
     RowCounts,
 )
+from hudi_table_services.contract.savepoint_request import CreateSavepointRequest, DeleteSavepointRequest
 from hudi_table_services.errors import HudiTableServiceError
 
 REPOSITORY = Path(__file__).parents[3]
@@ -58,6 +59,8 @@ DOCUMENTS = (
     CleanRequest,
     CleanReport,
     CleanedPartition,
+    CreateSavepointRequest,
+    DeleteSavepointRequest,
 )
 
 

@@ -1,0 +1,85 @@
+"""The flags of the savepoint scripts: each stands for a field of the script's request, and for nothing else."""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hudi_table_services.contract.flags import (
+    EXIT_CODES,
+    CommandLine,
+    add_run_flags,
+    add_table_flags,
+    command_line_of,
+    common_fields,
+    new_parser,
+)
+from hudi_table_services.contract.savepoint_request import CreateSavepointRequest, DeleteSavepointRequest
+
+_CREATE_EXAMPLES = f"""\
+examples:
+  Keep the table as it is now:
+    create_savepoint.py --base-path /data/flights --saved-by me --comments "before the migration"
+{EXIT_CODES}"""
+_DELETE_EXAMPLES = f"""\
+examples:
+    delete_savepoint.py --base-path /data/flights --instant 20260102030405006
+{EXIT_CODES}"""
+
+
+def parse_create(arguments: Sequence[str] | None = None) -> CommandLine:
+    """Of ``create_savepoint.py``; see `command_line_of`."""
+    return command_line_of(create_parser(), _create_request, arguments)
+
+
+def parse_delete(arguments: Sequence[str] | None = None) -> CommandLine:
+    """Of ``delete_savepoint.py``; see `command_line_of`."""
+    return command_line_of(delete_parser(), _delete_request, arguments)
+
+
+def create_parser() -> argparse.ArgumentParser:
+    """Flags of `CreateSavepointRequest`."""
+    parser = new_parser(
+        "create_savepoint.py",
+        "Keep a Hudi table as of a commit: cleaning spares its files. Needs no Spark.",
+        _CREATE_EXAMPLES,
+    )
+    savepoint = parser.add_argument_group("savepoint")
+    add_table_flags(savepoint)
+    savepoint.add_argument(
+        "--instant", metavar="TIME", help="requested time of a commit; default: the newest"
+    )
+    savepoint.add_argument("--saved-by", metavar="NAME", help="who asks")
+    savepoint.add_argument("--comments", metavar="TEXT", help="what for")
+    add_run_flags(parser.add_argument_group("run"))
+    return parser
+
+
+def delete_parser() -> argparse.ArgumentParser:
+    """Flags of `DeleteSavepointRequest`."""
+    parser = new_parser(
+        "delete_savepoint.py",
+        "Let go of savepoints: cleaning may take their files from then on. Needs no Spark.",
+        _DELETE_EXAMPLES,
+    )
+    savepoints = parser.add_argument_group("savepoints")
+    add_table_flags(savepoints)
+    savepoints.add_argument(
+        "--instant", action="append", metavar="TIME", help="requested time of the commit, repeatable"
+    )
+    add_run_flags(parser.add_argument_group("run"))
+    return parser
+
+
+def _create_request(flags: dict[str, object]) -> CreateSavepointRequest:
+    own: dict[str, object] = {n: flags[n] for n in ("instant", "saved_by", "comments") if n in flags}
+    fields: Mapping[str, Any] = {**common_fields(flags), **own}
+    return CreateSavepointRequest(**fields)
+
+
+def _delete_request(flags: dict[str, object]) -> DeleteSavepointRequest:
+    given = flags.get("instant")
+    fields: Mapping[str, Any] = {
+        **common_fields(flags),
+        "instants": tuple(given) if isinstance(given, list) else (),
+    }
+    return DeleteSavepointRequest(**fields)

@@ -1,0 +1,157 @@
+"""Create and delete savepoints: the table as of a commit, kept from cleaning and archival, to go back to."""
+
+import logging
+from contextlib import suppress
+
+from hudi_table_services.contract.job_request import JobRequest
+from hudi_table_services.contract.job_result import JobResult, Outcome
+from hudi_table_services.contract.savepoint_request import CreateSavepointRequest, DeleteSavepointRequest
+from hudi_table_services.contract.service_options import ServiceOptions, resolve_service_options
+from hudi_table_services.errors import InstantExistsError, InvalidRequestError
+from hudi_table_services.hudi_format.table_service_plans import encode_savepoint_metadata
+from hudi_table_services.jobs.clean_history import last_clean, pending_cleans
+from hudi_table_services.jobs.table_access import TableAccess, check_writable
+from hudi_table_services.model.instant import Action, Instant, InstantState
+from hudi_table_services.model.table_service_plans import SavepointMetadata, SavepointPartition
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.planning.savepoint import savepoint_partitions
+from hudi_table_services.storage.clock import Clock, SystemClock
+from hudi_table_services.storage.factory import open_storage
+from hudi_table_services.storage.file_listing import list_partitions
+from hudi_table_services.storage.file_slices import Visibility
+from hudi_table_services.storage.file_versions import partition_files, replacements, visible_times
+from hudi_table_services.storage.lock import table_lock
+from hudi_table_services.storage.storage import Storage
+from hudi_table_services.storage.table_store import read_table_config
+
+_LOG = logging.getLogger(__name__)
+
+
+def create_savepoint(
+    request: CreateSavepointRequest, *, storage: Storage | None = None, clock: Clock | None = None
+) -> JobResult:
+    """Keep the table as of a commit. Doing it twice is doing it once.
+
+    Raises:
+        InvalidRequestError: the instant is no completed write of the active timeline, or cleaning may have taken
+            files of it.
+    """
+    table, options = _open(request, storage, clock)
+    with table_lock(table.storage, options.lock, table.clock) as lock:
+        timeline = table.load_timeline()
+        commit = _commit(timeline, request.instant)
+        if (existing := _savepoint(timeline, commit.requested_time)) is not None and existing.is_completed:
+            return _result(request, options, existing, reason="there is such a savepoint already")
+        _require_uncleaned(table, timeline, commit)
+        metadata = SavepointMetadata(
+            saved_by=request.saved_by,
+            saved_at_ms=int(table.clock.now().timestamp() * 1000),
+            comments=request.comments,
+            partitions=_partitions(table, timeline, commit),
+        )
+        lock.verify()
+        pending = Instant(
+            requested_time=commit.requested_time, action=Action.SAVEPOINT, state=InstantState.INFLIGHT
+        )
+        with suppress(InstantExistsError):  # of an attempt that died
+            table.timeline_store.begin_savepoint(commit.requested_time)
+        completed = table.timeline_store.complete(pending, encode_savepoint_metadata(metadata))
+    files = sum(len(each.file_names) for each in metadata.partitions.values())
+    _LOG.info("Savepoint %s keeps %d files", completed.requested_time, files)
+    return _result(request, options, completed)
+
+
+def delete_savepoint(
+    request: DeleteSavepointRequest, *, storage: Storage | None = None, clock: Clock | None = None
+) -> JobResult:
+    """Let go of savepoints; those that are not there any more are passed over.
+
+    Raises:
+        InvalidRequestError: an instant is on the timeline and has no savepoint.
+    """
+    table, options = _open(request, storage, clock)
+    with table_lock(table.storage, options.lock, table.clock) as lock:
+        timeline = table.load_timeline()
+        found = [_savepoint(timeline, instant) for instant in request.instants]
+        lock.verify()
+        deleted = [savepoint for savepoint in found if savepoint is not None]
+        for savepoint in deleted:
+            if savepoint.is_completed:
+                table.timeline_store.remove_completed(savepoint)
+            table.timeline_store.remove(savepoint)
+            _LOG.info("Deleted savepoint %s", savepoint.requested_time)
+    if not deleted:
+        return _result(request, options, None, reason=f"no savepoint at {', '.join(request.instants)}")
+    return _result(request, options, deleted[0])
+
+
+def _open(
+    request: JobRequest, storage: Storage | None, clock: Clock | None
+) -> tuple[TableAccess, ServiceOptions]:
+    options = resolve_service_options(request)
+    storage = storage or open_storage(request.base_path, request.storage_options)
+    config = read_table_config(storage)
+    check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
+    return TableAccess(storage=storage, clock=clock or SystemClock(), config=config), options
+
+
+def _commit(timeline: Timeline, requested_time: str) -> Instant:
+    writes = timeline.completed_writes
+    if not requested_time and writes:
+        return writes[-1]
+    found = next((i for i in writes if i.requested_time == requested_time), None)
+    if found is None:
+        what = f"no completed write {requested_time}" if requested_time else "no completed write yet"
+        raise InvalidRequestError(f"The active timeline has {what}.", hint="HudiHook.table_picture shows it.")
+    return found
+
+
+def _savepoint(timeline: Timeline, requested_time: str) -> Instant | None:
+    return next((i for i in timeline.find(requested_time) if i.action is Action.SAVEPOINT), None)
+
+
+def _require_uncleaned(table: TableAccess, timeline: Timeline, commit: Instant) -> None:
+    """Cleans promise nothing about what lies before the commit that they retain."""
+    retained = [
+        pending.plan.earliest_instant_to_retain.requested_time
+        for pending in pending_cleans(table, timeline)
+        if pending.plan.earliest_instant_to_retain is not None
+    ]
+    if (before := last_clean(table, timeline)) is not None:
+        retained.append(before.earliest_commit_to_retain)
+    newest = max(retained, default="")
+    if commit.requested_time < newest:
+        raise InvalidRequestError(
+            f"Cleaning has retained the table since {newest} only; files of {commit.requested_time} may be gone.",
+            hint="Choose a later commit.",
+        )
+
+
+def _partitions(table: TableAccess, timeline: Timeline, commit: Instant) -> dict[str, SavepointPartition]:
+    visible_at = visible_times(table.storage, table.timeline_store, table.config, timeline)
+    replaced = replacements(table.timeline_store, timeline, visible_at)
+    layout = table.config.table_version.layout
+    visibility = Visibility.of(timeline, has_own_log_instants=layout.has_completion_time_in_names)
+    found = (
+        partition_files(path, files, visibility, replaced, visible_at)
+        for path, files in list_partitions(table.storage).items()
+    )
+    return savepoint_partitions(found, commit.requested_time)
+
+
+def _result(
+    request: JobRequest, options: ServiceOptions, instant: Instant | None, *, reason: str = ""
+) -> JobResult:
+    return JobResult(
+        request_id=request.request_id,
+        outcome=Outcome.COMPLETED if instant is not None else Outcome.NOTHING_TO_DO,
+        operation=request.work,
+        table_name=request.table_name,
+        base_path=request.base_path,
+        reused=instant is not None and bool(reason),
+        reason=reason,
+        action=Action.SAVEPOINT.value if instant is not None else None,
+        instant_time=instant.requested_time if instant is not None else None,
+        completion_time=instant.completion_time if instant is not None else None,
+        warnings=options.warnings,
+    )
