@@ -42,8 +42,9 @@ def resolve_clustering_options(request: JobRequest) -> ClusteringJobOptions:
     """
     obeyed, warnings = obeyed_options(_with_typed_arguments(request), Service.CLUSTERING)
     reader = OptionReader(obeyed)
+    plan = _plan_options(reader)
     return ClusteringJobOptions(
-        plan=_plan_options(reader),
+        plan=plan,
         gates=_gates(reader),
         names_target=TARGET in reader,
         base_files=base_file_options(reader),
@@ -57,8 +58,30 @@ def resolve_clustering_options(request: JobRequest) -> ClusteringJobOptions:
         metadata_enable=metadata_enable(reader),
         staging_path=staging_path(reader),
         hoodie_options=obeyed,
-        warnings=warnings,
+        warnings=(*warnings, *_idle(reader, plan)),
     )
+
+
+_READ_BY_MODE = {
+    f"{_STRATEGY}daybased.lookback.partitions": (PartitionFilterMode.RECENT_DAYS, "2"),
+    f"{_STRATEGY}daybased.skipfromlatest.partitions": (PartitionFilterMode.RECENT_DAYS, "0"),
+    f"{_STRATEGY}cluster.begin.partition": (PartitionFilterMode.SELECTED_PARTITIONS, ""),
+    f"{_STRATEGY}cluster.end.partition": (PartitionFilterMode.SELECTED_PARTITIONS, ""),
+}
+"""Keys that one mode reads, with their defaults."""
+
+
+def _idle(reader: OptionReader, plan: ClusteringOptions) -> list[str]:
+    """Keys that mean nothing beside the others, each with the reason."""
+    mode = plan.partition_filter_mode
+    told = [
+        f"{key} has no effect: {_KEY}plan.partition.filter.mode is {mode.value}, and only {needed.value} reads it."
+        for key, (needed, default) in _READ_BY_MODE.items()
+        if mode is not needed and reader.text(key) not in ("", default)
+    ]
+    if plan.layout.strategy is not LayoutStrategy.LINEAR and not plan.layout.columns:
+        told.append(f"{LAYOUT} has no effect: there are no sort columns.")
+    return told
 
 
 def _with_typed_arguments(request: JobRequest) -> dict[str, str]:

@@ -64,6 +64,13 @@ class ClusteringReporter:
         for warning in warnings:
             _LOG.warning("%s", warning)
 
+    def warn_of(self, told: Sequence[str]) -> None:
+        """What the table says of the request, besides what its options say; each sentence once."""
+        for warning in told:
+            if warning not in self._warnings:
+                self._warnings = (*self._warnings, warning)
+                _LOG.warning("%s", warning)
+
     def nothing_to_do(
         self,
         snapshot: TableSnapshot,

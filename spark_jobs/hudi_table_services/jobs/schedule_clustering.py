@@ -96,6 +96,7 @@ class _ScheduleJob:
             if not self._request.preview and (mine := history.of_request(self._request.request_id)):
                 return self._report.scheduled_before(mine)
             _check_sort_columns(snapshot, self._options.plan.layout)
+            self._report.warn_of(_missing_partitions(snapshot, self._options.plan.selected_partitions))
             commits = self._count(snapshot, history)
             if (too_early := self._too_early(history, commits)) is not None:
                 return self._report.nothing_to_do(snapshot, too_early, commits)
@@ -206,6 +207,11 @@ class _ScheduleJob:
         """Hudi wants a scheme, and takes everything behind it literally."""
         base = self._storage.base_path.rstrip("/")
         return f"file://{base}/{path}" if base.startswith("/") else f"{base}/{path}"
+
+
+def _missing_partitions(snapshot: TableSnapshot, selected: Sequence[str]) -> list[str]:
+    there = set(snapshot.partitions)
+    return [f"The table has no partition {path!r}." for path in selected if path not in there]
 
 
 def _portions(groups: Sequence[PlannedGroup], size: int) -> list[Sequence[PlannedGroup]]:

@@ -1,6 +1,6 @@
 """Keys of clustering reach their fields; those of other services are known and named."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from operator import attrgetter
 
 import pytest
@@ -85,7 +85,7 @@ def test_without_options_the_defaults_of_the_model_hold() -> None:
 def test_a_key_reaches_its_field(key: str, value: str, field: str, expected: object) -> None:
     resolved = resolve({key: value})
     assert attrgetter(field)(resolved) == expected
-    assert resolved.warnings == ()
+    assert [warning for warning in resolved.warnings if "no effect here" in warning] == []
 
 
 def test_fields_of_the_request_are_the_same_as_their_keys() -> None:
@@ -141,3 +141,27 @@ def test_a_request_survives_its_document(
     request_: ScheduleClusteringRequest | ExecuteClusteringRequest,
 ) -> None:
     assert type(request_).from_json(request_.to_json()) == request_
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"hoodie.clustering.plan.strategy.daybased.lookback.partitions": "3"}, "only RECENT_DAYS reads it"),
+        (
+            {"hoodie.clustering.plan.strategy.cluster.begin.partition": "a"},
+            "only SELECTED_PARTITIONS reads it",
+        ),
+        ({"hoodie.layout.optimize.strategy": "ZORDER"}, "there are no sort columns"),
+    ],
+)
+def test_keys_that_mean_nothing_beside_the_others_are_told(options: dict[str, str], told: str) -> None:
+    request = ScheduleClusteringRequest(base_path="/t", options=options)
+    (warning,) = resolve_clustering_options(request).warnings
+    assert warning.startswith(next(iter(options)))
+    assert told in warning
+    mode = {
+        "hoodie.clustering.plan.partition.filter.mode": "RECENT_DAYS",
+        "hoodie.clustering.plan.strategy.sort.columns": "a",
+    }
+    with_mode = replace(request, options={**options, **mode})
+    assert len(resolve_clustering_options(with_mode).warnings) == ("begin" in warning)

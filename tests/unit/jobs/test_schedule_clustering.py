@@ -188,6 +188,12 @@ def test_what_is_no_pending_clustering_is_said_to_be_what_it_is() -> None:
         CancelClusteringRequest(base_path="/t", instants=("yesterday",))
 
 
+def test_a_partition_that_is_not_there_is_warned_of() -> None:
+    result = schedule(a_table(), partitions=("a", "z"), preview=True)
+    assert result.outcome is Outcome.PLANNED
+    assert result.warnings == ("The table has no partition 'z'.",)
+
+
 def test_cancelling_takes_the_plan_and_says_so_on_the_timeline() -> None:
     table = a_table(TableVersion.V9)
     plan = schedule(table).instant_time or ""
