@@ -60,7 +60,7 @@ CLEAN_OPTIONS: dict[str, tuple[KnownOption, ...]] = {
         _cleaning(
             f"{_KEY}partition.filter.regex",
             "",
-            "partitions to clean where incremental is off",
+            "partitions to clean [incremental or not; all that match are looked at]",
             f"{_OLD_KEY}partition.filter.regex",
         ),
         _cleaning(
@@ -72,7 +72,7 @@ CLEAN_OPTIONS: dict[str, tuple[KnownOption, ...]] = {
         _cleaning(
             f"{_KEY}parallelism",
             "200",
-            "files deleted at once [at most 32 of them on the worker]",
+            "threads that delete [32 at most]",
             f"{_OLD_KEY}parallelism",
         ),
     ),

@@ -1,5 +1,7 @@
 """From Hudi's keys to the typed options of the clean job."""
 
+import re
+
 from hudi_table_services.contract.clean_request import CleanRequest
 from hudi_table_services.contract.known_option import Service
 from hudi_table_services.contract.option_reader import OptionReader
@@ -75,10 +77,19 @@ def _clean_options(reader: OptionReader) -> CleanOptions:
         is_incremental=reader.flag(f"{_KEY}incremental.enabled", True),
         trigger_commits=reader.whole_number(f"{_KEY}trigger.max.commits", 1, least=1),
         max_commits_per_run=reader.whole_number(_RUN_LIMIT, 1, least=1) if _RUN_LIMIT in reader else None,
-        partition_regex=reader.text(f"{_KEY}partition.filter.regex") or None,
+        partition_regex=_pattern(reader, f"{_KEY}partition.filter.regex"),
         partitions_selected=reader.names(f"{_KEY}partition.filter.selected"),
         floor_hours=reader.number("hoodie.airflow.clean.floor.hours", 1.0, above=-1e-300),
     )
+
+
+def _pattern(reader: OptionReader, key: str) -> str | None:
+    text = reader.text(key)
+    try:
+        re.compile(text)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise InvalidRequestError(f"{key}={text} is no regular expression: {error}.") from error
+    return text or None
 
 
 def _policy(reader: OptionReader) -> CleanPolicy:

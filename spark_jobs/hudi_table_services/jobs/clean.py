@@ -12,7 +12,7 @@ from datetime import timedelta
 from hudi_table_services.contract.clean_options import resolve_clean_options
 from hudi_table_services.contract.clean_request import CleanRequest
 from hudi_table_services.contract.job_result import JobResult
-from hudi_table_services.errors import CommitConflictError, InvalidRequestError
+from hudi_table_services.errors import CommitConflictError
 from hudi_table_services.hudi_format.table_service_plans import encode_clean_plan
 from hudi_table_services.jobs.clean_deletion import CompletedClean, carry_out
 from hudi_table_services.jobs.clean_history import (
@@ -242,14 +242,8 @@ class _CleanJob:
         options = self._options.clean
         if options.partitions_selected:
             return partition_path in options.partitions_selected
-        if options.partition_regex is None:
-            return True
-        try:
-            return re.fullmatch(options.partition_regex, partition_path) is not None
-        except re.error as error:
-            raise InvalidRequestError(
-                f"hoodie.clean.partition.filter.regex={options.partition_regex} is no pattern: {error}."
-            ) from None
+        pattern = options.partition_regex
+        return pattern is None or re.fullmatch(pattern, partition_path) is not None
 
     def _put(self, moment: _Moment, proposal: _Proposal) -> PendingClean | None:
         """Request the clean if nothing was pinned or undone since it was planned; None: something was."""

@@ -66,6 +66,8 @@ def carry_out(
     """
     store, started = table.timeline_store, time.monotonic()
     planned = planned_names(clean.plan)
+    with lock:  # first, so that no metadata table lists files that are gone
+        switch_off_metadata_table(table)
     instant = clean.instant
     if instant.state is InstantState.REQUESTED:
         # Hudi keeps the plan in the inflight file of layout 1, too.

@@ -15,6 +15,7 @@ from hudi_table_services.model.table_service_plans import CleanMetadata, CleanPl
 from hudi_table_services.model.timeline import Timeline
 
 _LOG = logging.getLogger(__name__)
+_FILLED_WITHIN_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,9 @@ def last_clean(table: TableAccess, timeline: Timeline) -> CleanMetadata | None:
             try:
                 return decode_clean_metadata(table.timeline_store.read(instant))
             except (ObjectNotFoundError, MalformedMetadataError) as error:
-                _LOG.warning("Clean %s cannot be read (%s); looking at everything.", instant, error)
+                _LOG.warning(
+                    "Clean %s cannot be read (%s); looking at everything.", instant.requested_time, error
+                )
                 return None
     return None
 
@@ -49,10 +52,19 @@ def pending_cleans(table: TableAccess, timeline: Timeline) -> tuple[PendingClean
             continue  # another job finished or removed it this moment
         if content:
             found.append(PendingClean(instant, decode_clean_plan(content)))
-        else:
+        elif _is_abandoned(table, instant):
             _LOG.warning("Removing clean %s, which has no plan.", instant.requested_time)
             table.timeline_store.remove(instant)
     return tuple(found)
+
+
+def _is_abandoned(table: TableAccess, instant: Instant) -> bool:
+    """On a local disk Hudi creates a file first and fills it then, so one that is young may get its plan yet."""
+    try:
+        begun_ms = table.storage.modified_ms(table.timeline_store.path_of(instant))
+    except ObjectNotFoundError:
+        return False
+    return table.clock.now().timestamp() * 1000 - begun_ms > _FILLED_WITHIN_MS
 
 
 def savepointed_names(table: TableAccess, timeline: Timeline) -> dict[str, frozenset[str]]:

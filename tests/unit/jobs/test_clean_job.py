@@ -11,7 +11,7 @@ from faulty_storage import FaultyStorage, crashes_everywhere
 from fixed_clock import FixedClock
 from hudi_table_services.contract.clean_request import CleanRequest
 from hudi_table_services.contract.job_result import JobResult, Outcome
-from hudi_table_services.errors import CorruptTableError, StorageError
+from hudi_table_services.errors import CorruptTableError, InvalidRequestError, StorageError
 from hudi_table_services.hudi_format.table_service_plans import (
     decode_clean_metadata,
     encode_clean_plan,
@@ -30,6 +30,7 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.memory import MemoryStorage
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.storage import Storage
+from hudi_table_services.storage.table_store import read_table_config, update_properties
 from small_tables import SmallTable, base_file_name
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
@@ -316,3 +317,42 @@ def test_versions_are_kept_by_number() -> None:
     done = history.commits(6, A)
     history.clean(file_versions_retained=2)
     assert history.data_files() == paths(A, done[4:])
+
+
+def test_a_clean_whose_plan_is_being_written_is_left_alone_and_a_dead_one_removed() -> None:
+    history = History()
+    history.commits(1, A)
+    empty = history.table.timeline_store.request(Action.CLEAN)
+    clock = FixedClock(datetime.now(timezone.utc) + timedelta(seconds=5))
+    clean(CleanRequest(base_path="/t"), storage=history.storage, clock=clock)
+    assert empty in load_snapshot(history.storage).timeline.pending
+    history.clean()
+    assert empty not in load_snapshot(history.storage).timeline.pending
+
+
+def test_a_pattern_that_is_none_is_refused_before_anything_is_done() -> None:
+    history = History()
+    history.commits(1, A)
+    dead = history.table.begin()
+    with pytest.raises(InvalidRequestError, match="is no regular expression"):
+        history.clean(options={"hoodie.clean.partition.filter.regex": "("})
+    assert dead in load_snapshot(history.storage).timeline.pending
+
+
+@VERSIONS
+def test_the_metadata_table_is_switched_off_before_the_first_file_goes(version: TableVersion) -> None:
+    history = History(version)
+    history.commits(4, A)
+    update_properties(history.storage, {"hoodie.table.metadata.partitions": "files"}, history.clock)
+    listed: list[object] = []
+
+    class Watching(FaultyStorage):
+        def delete(self, path: str) -> bool:
+            if path.endswith(".parquet"):
+                listed.extend(read_table_config(self.inner).metadata_partitions)
+            return super().delete(path)
+
+    options = {"hoodie.metadata.enable": "false"}
+    result = history.clean(Watching(history.storage), commits_retained=1, options=options)
+    assert report(result).file_count == 2
+    assert listed == []
