@@ -43,7 +43,7 @@ test-spark: .venv/.ready ## Tests of the execution layer and the jobs on Spark 4
 
 # Left out: where Spark plays no part, such as crashes of the driver and what is refused.
 NOT_SPARK35 = $(addprefix --ignore tests/spark/test_,bad_input.py job_crashes.py merge_memory.py table_machine.py two_writers.py \
-                clustering_beside_overwrites.py clustering_beside_writers.py clustering_crashes.py clustering_in_a_loop.py clustering_memory.py)
+                clustering_beside_overwrites.py clustering_beside_writers.py clustering_crashes.py clustering_in_a_loop.py clustering_memory.py dry_runs_beside_plans.py)
 
 test-spark35: .venv-judges/.ready ## Those of them in which Spark plays a part, on Spark 3.5
 	$(WITH_JAVA) .venv-judges/bin/python $(PYTEST) tests/spark $(NOT_SPARK35)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from planned_tables import in_small_files
 from pyspark.sql import SparkSession
 from writing import Row, TableUnderTest
 
@@ -23,11 +24,7 @@ OPERATIONS = [
 def small_files(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> TableUnderTest:
-    options = {"hoodie__write__table__version": request.param, "hoodie__parquet__small__file__limit": "0"}
-    table = TableUnderTest(spark, tmp_path_factory.mktemp("overwrites") / "t", **options)
-    for number in range(2):
-        table.write([(f"{p}{number}", 1, p, 1.0) for p in "ab"], "insert")
-    return table
+    return in_small_files(spark, tmp_path_factory.mktemp("overwrites") / "t", request.param, batches=2)
 
 
 @pytest.fixture

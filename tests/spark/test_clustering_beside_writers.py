@@ -1,17 +1,17 @@
 """Writes before, during and after the execution of a plan: neither the rows nor the clustering get lost."""
 
-import threading
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from planned_tables import BATCHES, STRATEGY, HeldUp, in_small_files
 from pyspark.sql import SparkSession
 from writing import Row, TableUnderTest
 
 from fixed_clock import FixedClock
-from hudi_table_services.contract.job_result import JobResult, Outcome
+from hudi_table_services.contract.job_result import Outcome
 from hudi_table_services.errors import (
     ExecutionFailedError,
     HudiTableServiceError,
@@ -25,19 +25,12 @@ from hudi_table_services.storage.heartbeat import Heartbeat
 from hudi_table_services.storage.local import LocalStorage
 from hudi_table_services.storage.storage import StoredObject
 
-BATCHES = 3
-STRATEGY = "hoodie.clustering.updates.strategy"
-
 
 @pytest.fixture(scope="module", params=["6", "9"])
 def small_files(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> TableUnderTest:
-    options = {"hoodie__write__table__version": request.param, "hoodie__parquet__small__file__limit": "0"}
-    table = TableUnderTest(spark, tmp_path_factory.mktemp("clustering") / "t", **options)
-    for number in range(BATCHES):
-        table.write([(f"{p}{number}", 1, p, 1.0) for p in "ab"], "insert")
-    return table
+    return in_small_files(spark, tmp_path_factory.mktemp("clustering") / "t", request.param)
 
 
 @pytest.fixture
@@ -52,38 +45,6 @@ def updated(table: TableUnderTest, *changes: Row) -> list[Row]:
 
 def files_by_partition(table: TableUnderTest) -> dict[str, int]:
     return {path: len(files) for path, files in table.live_files().items()}
-
-
-class HeldUp:
-    """An execution that has written its files and waits before it completes."""
-
-    def __init__(self, table: TableUnderTest, **fields: object) -> None:
-        self.has_written, self.may_commit = threading.Event(), threading.Event()
-        has_written, may_commit, base_path = self.has_written, self.may_commit, table.base_path
-
-        class Waiting(LocalStorage):
-            def create(self, path: str, data: bytes) -> None:
-                # The second lock is the one under which the clustering is checked and completed.
-                if path == ".hoodie/lock" and any((base_path / ".hoodie" / ".temp").rglob("*.marker.*")):
-                    has_written.set()
-                    may_commit.wait(60)
-                super().create(path, data)
-
-            def __reduce__(self) -> tuple[object, ...]:
-                return (LocalStorage, (self.root,))
-
-        self._pool = ThreadPoolExecutor(1)
-        self.result: Future[JobResult] = self._pool.submit(
-            table.execute, storage=Waiting(str(base_path)), **fields
-        )
-
-    def __enter__(self) -> "HeldUp":
-        assert self.has_written.wait(60), self.result.exception(0)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.may_commit.set()
-        self._pool.shutdown()
 
 
 def hidden_plan(table: TableUnderTest) -> dict[Path, bytes]:
@@ -210,53 +171,6 @@ def test_allow_rolls_the_plan_back_even_under_execution(table: TableUnderTest) -
     assert table.rows() == expected
     assert files_by_partition(table) == {"a": BATCHES, "b": BATCHES}
     assert table.leftovers() == set()
-
-
-HUDIS_ALLOW = {
-    STRATEGY: "SparkAllowUpdateStrategy",
-    "hoodie.clustering.rollback.pending.replacecommit.on.conflict": "true",
-}
-
-
-@pytest.mark.parametrize(
-    ("operation", "options", "says"),
-    [
-        ("upsert", {}, "would give 1 of its 2 groups up to this write"),
-        ("insert_overwrite", {}, "would give 1 of its 2 groups up to this write"),
-        ("insert_overwrite_table", {}, "would give 2 of its 2 groups up to this write"),
-        (
-            "delete_partition",
-            {"hoodie.datasource.write.partitions.to.delete": "a"},
-            "would give 1 of its 2 groups up to this write",
-        ),
-        ("upsert", HUDIS_ALLOW, "would be rolled back"),
-    ],
-)
-def test_a_dry_run_says_which_plans_would_give_way_and_changes_none(
-    table: TableUnderTest, operation: str, options: dict[str, str], says: str
-) -> None:
-    plan = table.schedule().instant_time
-    files = table.files()
-    result = table.write([("a1", 2, "a", 2.0)], operation, options=options, dry_run=True)
-    assert result.outcome is Outcome.PLANNED
-    assert f"The pending clustering {plan} {says}." in result.warnings
-    assert [partition.partition_path for partition in result.partitions] == ["a"]
-    assert table.files() == files
-
-
-def test_a_dry_run_says_that_the_write_would_be_rejected(table: TableUnderTest) -> None:
-    plan = table.schedule().instant_time
-    with pytest.raises(PendingPlanError, match=f"pending clustering {plan}.*rejects it"):
-        table.write([("a1", 2, "a", 2.0)], options={STRATEGY: "SparkRejectUpdateStrategy"}, dry_run=True)
-
-
-def test_a_dry_run_does_not_wait_for_a_plan_under_execution(table: TableUnderTest) -> None:
-    plan = table.schedule().instant_time
-    with HeldUp(table):
-        (warning,) = table.write([("a1", 2, "a", 2.0)], dry_run=True).warnings
-    assert warning.startswith(
-        f"The pending clustering {plan} is being executed: this write would wait for it"
-    )
 
 
 def test_groups_that_a_writer_changed_behind_our_back_are_given_up(table: TableUnderTest) -> None:
