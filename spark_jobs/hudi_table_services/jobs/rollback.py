@@ -20,13 +20,13 @@ from hudi_table_services.model.data_file import BaseFile, LogFile
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import RollbackPlan
 from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.planning.rollback import files_to_delete, plan_rollback, rollback_metadata
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.heartbeat import delete_heartbeat
 from hudi_table_services.storage.markers import MarkerStore
 from hudi_table_services.storage.pending_plans import (
     clustering_plan_of,
-    is_clustering,
     is_dead_write_candidate,
 )
 from hudi_table_services.storage.storage import Storage
@@ -169,7 +169,7 @@ def _undoes_write(table: TableAccess, timeline: Timeline, plan: RollbackPlan) ->
 def _may_be_undone(table: TableAccess, instant: Instant) -> bool:
     """Not a clustering: a pending one belongs to who cancels it, and a completed one was completed in spite of it."""
     if instant.is_completed:
-        return not is_clustering(table.timeline_store, instant)
+        return table.timeline_store.commit_metadata(instant).operation_type is not WriteOperation.CLUSTER
     return is_dead_write_candidate(table.timeline_store, instant)
 
 

@@ -27,17 +27,6 @@ def clustering_plan_of(store: TimelineStore, instant: Instant) -> ClusteringPlan
     return decode_requested_replace(content).clustering_plan if content else None
 
 
-def is_clustering(store: TimelineStore, instant: Instant) -> bool:
-    """Whether an instant, in any state, was requested with a clustering plan; a plan that is gone counts as none."""
-    if instant.action.comparable is not Action.REPLACE_COMMIT:
-        return False
-    try:
-        content = store.read_requested(instant)
-        return bool(content) and decode_requested_replace(content).clustering_plan is not None
-    except (ObjectNotFoundError, MalformedMetadataError):
-        return False
-
-
 def is_dead_write_candidate(store: TimelineStore, instant: Instant) -> bool:
     """Whether a pending instant is a write of rows, which may be rolled back, and not a table service's plan."""
     if (
