@@ -27,6 +27,7 @@ from judges.table_files import (
     instant_names,
     instant_of,
     latest_data_files,
+    markers,
     properties,
     timeline_folder,
 )
@@ -84,7 +85,7 @@ def test_rule_08_control_without_markers_hudi_leaves_the_files_behind(
     hudi, ours, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
     dead = _killed_before_completion(engine, ours(oracle.table_version), tmp_path / "dead", oracle)
-    for path in _markers(dead):
+    for path in markers(dead):
         path.unlink()
     orphans = _orphans(dead)
     hudi(oracle.release).write(dead, as_table(TOUCHING), oracle.options("t"))
@@ -93,7 +94,7 @@ def test_rule_08_control_without_markers_hudi_leaves_the_files_behind(
 
 @every_version
 def test_rule_08_no_marker_stays_after_a_commit(ours, version: int) -> None:
-    assert _markers(ours(version)) == []
+    assert markers(ours(version)) == []
 
 
 def _killed_before_completion(engine: Engine, base_path: Path, dead: Path, oracle: Oracle) -> Path:
@@ -113,12 +114,8 @@ def _orphans(base_path: Path) -> list[Path]:
     return [path for path in data_files(base_path) if instant_of(path) not in completed]
 
 
-def _markers(base_path: Path) -> list[Path]:
-    return sorted((base_path / ".hoodie" / ".temp").rglob("*.marker.*"))
-
-
 def _marked_files(base_path: Path) -> set[str]:
-    return {path.name.partition(".marker.")[0] for path in _markers(base_path)}
+    return {path.name.partition(".marker.")[0] for path in markers(base_path)}
 
 
 # ---------------------------------------------------------------- rule 9

@@ -16,7 +16,15 @@ from e2e.job_processes import (
     spark_settings,
 )
 from e2e.orders import orders, stored, table_flags, write_parquet
-from judges.table_files import data_files, file_id_of, instant_names, instant_of, latest_data_files
+from judges.table_files import (
+    data_files,
+    file_id_of,
+    files_below,
+    instant_names,
+    instant_of,
+    latest_data_files,
+    markers,
+)
 
 # Many partitions, hence many tasks: the kill finds some of them done and some not begun.
 REGIONS = 40
@@ -29,7 +37,7 @@ def leftovers(base_path: Path) -> list[str]:
     """Markers, heartbeats and staged rows."""
     hoodie = base_path / ".hoodie"
     places = (".temp", ".heartbeat", ".aux/staging")
-    return [str(path) for place in places for path in (hoodie / place).rglob("*") if path.is_file()]
+    return [str(path) for place in places for path in files_below(hoodie / place)]
 
 
 def pending_instants(base_path: Path) -> set[str]:
@@ -98,7 +106,7 @@ def test_job_killed_in_mid_write_is_repaired_by_its_own_retry(
     dead = set(data_files(base_path)) - set(committed)
     assert dead, "the kill came too late or too early"
     assert len(instant_names(base_path, ".commit")) == 1
-    assert list((base_path / ".hoodie" / ".temp").rglob("*.marker.*"))
+    assert markers(base_path)
     assert stored(base_path) == FIRST
 
     ended = run(command, variables, folder / "run")

@@ -1,5 +1,6 @@
 """The files of a table as they lie on disk, looked at and damaged without any help of the engine under test."""
 
+import os
 import shutil
 import uuid
 from collections.abc import Callable, Mapping
@@ -39,11 +40,23 @@ def incremental_bounds(base_path: Path) -> list[str]:
     return [name.partition(".")[0].rpartition("_")[2] for name in names]
 
 
+def files_below(folder: Path) -> list[Path]:
+    """Every file there, sorted; folders that a job removes meanwhile are passed over, unlike by ``rglob``."""
+    return sorted(Path(place, name) for place, _, names in os.walk(folder) for name in names)
+
+
+def markers(base_path: Path) -> list[Path]:
+    """The markers of running writes."""
+    return [path for path in files_below(base_path / ".hoodie" / ".temp") if ".marker." in path.name]
+
+
 def data_files(base_path: Path) -> list[Path]:
     """Every Parquet file of the partitions, committed or not."""
-    return sorted(
-        path for path in base_path.rglob("*.parquet") if ".hoodie" not in path.relative_to(base_path).parts
-    )
+    return [
+        path
+        for path in files_below(base_path)
+        if path.suffix == ".parquet" and ".hoodie" not in path.relative_to(base_path).parts
+    ]
 
 
 def latest_data_files(base_path: Path) -> list[Path]:

@@ -9,6 +9,7 @@ from writing import TableUnderTest
 
 from hudi_table_services.contract.job_result import JobResult
 from hudi_table_services.storage.local import LocalStorage
+from judges.table_files import markers
 
 BATCHES = 3
 STRATEGY = "hoodie.clustering.updates.strategy"
@@ -35,7 +36,7 @@ class HeldUp:
         class Waiting(LocalStorage):
             def create(self, path: str, data: bytes) -> None:
                 # The second lock is the one under which the clustering is checked and completed.
-                if path == ".hoodie/lock" and any((base_path / ".hoodie" / ".temp").rglob("*.marker.*")):
+                if path == ".hoodie/lock" and markers(base_path):
                     has_written.set()
                     may_commit.wait(60)
                 super().create(path, data)

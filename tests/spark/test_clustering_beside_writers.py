@@ -24,6 +24,7 @@ from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.heartbeat import Heartbeat
 from hudi_table_services.storage.local import LocalStorage
 from hudi_table_services.storage.storage import StoredObject
+from judges.table_files import files_below
 
 
 @pytest.fixture(scope="module", params=["6", "9"])
@@ -51,8 +52,8 @@ def hidden_plan(table: TableUnderTest) -> dict[Path, bytes]:
     """Take the pending plan off the timeline for a moment, as if a writer had not seen it."""
     found = {
         path: path.read_bytes()
-        for path in (table.base_path / ".hoodie").rglob("*")
-        if path.is_file() and path.name.endswith((".requested", ".inflight")) and is_clustering(path)
+        for path in files_below(table.base_path / ".hoodie")
+        if path.name.endswith((".requested", ".inflight")) and is_clustering(path)
     }
     for path in found:
         path.unlink()

@@ -11,12 +11,13 @@ from hudi_table_services.execution.file_groups import write_file_group
 from hudi_table_services.storage.heartbeat import delete_heartbeat
 from hudi_table_services.storage.local import LocalStorage
 from hudi_table_services.storage.markers import MarkerStore
+from judges.table_files import files_below
 
 TIME = "20260101000000000"
 
 
 def data_and_markers(root: Path) -> list[str]:
-    return [p.name for p in root.rglob("*.parquet*") if p.is_file()]
+    return [path.name for path in files_below(root) if ".parquet" in path.name]
 
 
 def test_a_task_that_begins_too_late_leaves_nothing(tmp_path: Path) -> None:

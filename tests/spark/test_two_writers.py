@@ -13,6 +13,7 @@ from writing import Row, TableUnderTest
 from hudi_table_services.contract.job_result import JobResult
 from hudi_table_services.errors import FileGroupConflictError
 from hudi_table_services.storage.local import LocalStorage
+from judges.table_files import markers
 
 OPTIMISTIC = {
     "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
@@ -55,7 +56,7 @@ def _storage_that_waits(
         def create(self, path: str, data: bytes) -> None:
             # The second lock is the one under which the commit is checked and completed.
             is_lock = path == ".hoodie/lock"
-            if is_lock and any((base_path / ".hoodie" / ".temp").rglob("*.marker.*")):
+            if is_lock and markers(base_path):
                 has_written.set()
                 may_commit.wait(60)
             super().create(path, data)

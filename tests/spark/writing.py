@@ -28,6 +28,7 @@ from hudi_table_services.storage.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 from judges.hudi_rs import read_snapshot
+from judges.table_files import files_below
 
 Row = tuple[str, int, str, float | None]
 """Key, ordering value, partition, payload."""
@@ -112,7 +113,7 @@ class TableUnderTest:
         return pa.Table.from_batches([pa.record_batch(batch) for batch in batches]).to_pylist()
 
     def files(self) -> set[str]:
-        return {str(p.relative_to(self.base_path)) for p in self.base_path.rglob("*") if p.is_file()}
+        return {str(path.relative_to(self.base_path)) for path in files_below(self.base_path)}
 
     def copied_to(self, base_path: Path) -> "TableUnderTest":
         """The same table at another place."""
@@ -127,7 +128,7 @@ class TableUnderTest:
         Not the lock: that of a dead writer goes when the next one wants it.
         """
         own = (".hoodie/.temp/", ".hoodie/.aux/staging/", ".hoodie/.heartbeat/")
-        committed = {p.name for p in (self.base_path / ".hoodie").rglob("*") if p.name.endswith(COMPLETED)}
+        committed = {p.name for p in files_below(self.base_path / ".hoodie") if p.name.endswith(COMPLETED)}
         times = {name.split(".")[0].split("_")[0] for name in committed}
         return {
             name

@@ -16,6 +16,7 @@ from hudi_table_services.model.instant import Instant
 from hudi_table_services.storage.local import LocalStorage
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from judges.hudi_rs import read_snapshot
+from judges.table_files import files_below
 
 DAG_ID = "preview_then_approve"
 LONG = 120.0
@@ -99,7 +100,7 @@ def completed(table: Path) -> tuple[Instant, ...]:
 
 
 def names_of_files(table: Path) -> set[str]:
-    return {str(path.relative_to(table)) for path in table.rglob("*") if path.is_file()}
+    return {str(path.relative_to(table)) for path in files_below(table)}
 
 
 def test_a_no_changes_nothing(api: AirflowApi, table: Path, asked: tuple[str, str]) -> None:

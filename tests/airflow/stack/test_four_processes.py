@@ -15,6 +15,7 @@ from airflow_stack.stack import AirflowStack
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.storage.local import LocalStorage
 from judges.hudi_rs import read_snapshot
+from judges.table_files import files_below
 from small_tables import SmallTable
 
 LONG = 240.0
@@ -164,10 +165,9 @@ def test_a_worker_killed_with_9_is_repaired_by_the_retry(api: AirflowApi, folder
         os.kill(pid, signal.SIGKILL)
     wait_for_runs(api, "slow", 2)
     assert set(rows(folder / "slow")) == of_days(1, 2)
-    leftovers = [
-        p for place in (".temp", ".heartbeat") for p in (folder / "slow" / ".hoodie" / place).rglob("*.*")
-    ]
-    assert leftovers == []
+    assert [
+        p for place in (".temp", ".heartbeat") for p in files_below(folder / "slow" / ".hoodie" / place)
+    ] == []
 
 
 def _ancestors(pid: int) -> list[int]:
@@ -203,7 +203,7 @@ def test_a_deferred_sensor_survives_a_restart_of_the_triggerer(
 
 def test_no_secret_is_anywhere(folder: Path, canary: str) -> None:
     """Logs of tasks and processes, Airflow's database, tables, requests and results; the last of these tests."""
-    files = [path for path in folder.rglob("*") if path.is_file()]
+    files = files_below(folder)
     assert any(path.name == "attempt=1.log" for path in files)
     assert any(path.name == "airflow.db" for path in files)
     assert [path for path in files if canary.encode() in path.read_bytes()] == []
