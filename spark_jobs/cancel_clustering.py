@@ -5,7 +5,8 @@ With spark-submit ship the engine beside it: ``--py-files dist/hudi_table_servic
 
 import sys
 
-from hudi_table_services.cli import CANCEL_CLUSTERING, main
+from hudi_table_services.cli import main
+from hudi_table_services.scripts.clustering import CANCEL_CLUSTERING
 
 if __name__ == "__main__":
-    sys.exit(main(script=CANCEL_CLUSTERING))
+    sys.exit(main(CANCEL_CLUSTERING))

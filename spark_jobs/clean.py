@@ -5,7 +5,8 @@ With spark-submit ship the engine beside it: ``--py-files dist/hudi_table_servic
 
 import sys
 
-from hudi_table_services.cli import CLEAN, main
+from hudi_table_services.cli import main
+from hudi_table_services.scripts.cleaning import CLEAN
 
 if __name__ == "__main__":
-    sys.exit(main(script=CLEAN))
+    sys.exit(main(CLEAN))

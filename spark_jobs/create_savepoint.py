@@ -5,7 +5,8 @@ With spark-submit ship the engine beside it: ``--py-files dist/hudi_table_servic
 
 import sys
 
-from hudi_table_services.cli import CREATE_SAVEPOINT, main
+from hudi_table_services.cli import main
+from hudi_table_services.scripts.savepoints import CREATE_SAVEPOINT
 
 if __name__ == "__main__":
-    sys.exit(main(script=CREATE_SAVEPOINT))
+    sys.exit(main(CREATE_SAVEPOINT))

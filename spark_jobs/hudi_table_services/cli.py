@@ -6,43 +6,22 @@ The only module that reads the environment and ends the process.
 import logging
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from hudi_table_services.contract.clean_command_line import parse_clean
-from hudi_table_services.contract.clean_options import resolve_clean_options
-from hudi_table_services.contract.clean_request import CleanRequest
-from hudi_table_services.contract.clustering_command_line import (
-    parse_cancel,
-    parse_execute,
-    parse_run,
-    parse_schedule,
-)
-from hudi_table_services.contract.clustering_options import resolve_clustering_options
-from hudi_table_services.contract.clustering_request import (
-    CancelClusteringRequest,
-    ClusteringRequest,
-    ExecuteClusteringRequest,
-    ScheduleClusteringRequest,
-)
-from hudi_table_services.contract.command_line import parse_command_line
 from hudi_table_services.contract.flags import CommandLine
-from hudi_table_services.contract.hoodie_options import resolve_options
-from hudi_table_services.contract.job_request import JobRequest, UpsertRequest
+from hudi_table_services.contract.job_request import JobRequest
 from hudi_table_services.contract.job_result import JobResult, Outcome
-from hudi_table_services.contract.savepoint_command_line import parse_create, parse_delete
-from hudi_table_services.contract.savepoint_request import CreateSavepointRequest, DeleteSavepointRequest
-from hudi_table_services.contract.service_options import resolve_service_options
 from hudi_table_services.errors import (
     ExecutionFailedError,
     HudiTableServiceError,
     InvalidRequestError,
     ObjectNotFoundError,
 )
-from hudi_table_services.planning.clustering_checks import check_clustering_options
+from hudi_table_services.scripts.job_script import JobScript
 from hudi_table_services.storage.factory import open_storage
 from hudi_table_services.storage.storage import Storage
 
@@ -53,39 +32,17 @@ _LOG = logging.getLogger(__name__)
 _UNEXPECTED_EXIT_CODE = 70
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobScript:
-    """What one script does with its arguments.
-
-    Attributes:
-        parse: reads the flags.
-        read: reads the request document.
-        check: what can be refused without Spark and without looking at the table.
-        run: carries the request out; the session is None where none is needed.
-        needs_spark: whether requests cannot be carried out without a session.
-        check_run: what a script has to be given that callers of the engine hand over otherwise.
-    """
-
-    parse: Callable[[Sequence[str] | None], CommandLine]
-    read: Callable[[str], JobRequest]
-    check: Callable[[Any], object]
-    run: "Callable[[SparkSession | None, Any], JobResult]"
-    needs_spark: bool = True
-    check_run: Callable[[Any], None] | None = None
-
-
-def main(arguments: Sequence[str] | None = None, script: JobScript | None = None) -> int:
+def main(script: JobScript, arguments: Sequence[str] | None = None) -> int:
     """Run one job.
 
     Args:
+        script: which job.
         arguments: flags; None: those of the process.
-        script: which job; None: the write job.
 
     Returns:
         The exit code. The result document is written as the last act, also when the job failed.
     """
     _start_logging()
-    script = script or UPSERT
     try:
         command = script.parse(arguments)
         request = _request(command, script)
@@ -243,127 +200,3 @@ def _report(document: _Document | None, result: JobResult, exit_code: int) -> in
         _LOG.error("The job ended as %s, but its result %s was not written.", result.outcome.value, where)
         return exit_code or _complain(error)
     return exit_code
-
-
-def _check_upsert(request: UpsertRequest) -> None:
-    if not request.can_be_repeated and not request.dry_run:
-        _LOG.info("No request id was given: running this again writes again. See --request-id.")
-    resolve_options(request)
-
-
-def _run_upsert(spark: "SparkSession | None", request: UpsertRequest) -> JobResult:
-    from hudi_table_services.jobs.upsert import upsert
-
-    assert spark is not None  # noqa: S101 - the script needs one
-    return upsert(spark, request)
-
-
-def _require_rows(request: UpsertRequest) -> None:
-    if request.source is None and request.operation != "delete_partition":
-        raise InvalidRequestError(
-            f"Operation {request.operation} needs rows.", hint="Say where they are: --source-path."
-        )
-
-
-def _check_plan(request: JobRequest) -> None:
-    check_clustering_options(resolve_clustering_options(request).plan)
-
-
-def _run_schedule(_: "SparkSession | None", request: ScheduleClusteringRequest) -> JobResult:
-    from hudi_table_services.jobs.schedule_clustering import schedule_clustering
-
-    return schedule_clustering(request)
-
-
-def _run_cancel(_: "SparkSession | None", request: CancelClusteringRequest) -> JobResult:
-    from hudi_table_services.jobs.cancel_clustering import cancel_clustering
-
-    return cancel_clustering(request)
-
-
-def _run_clean(_: "SparkSession | None", request: CleanRequest) -> JobResult:
-    from hudi_table_services.jobs.clean import clean
-
-    return clean(request)
-
-
-def _run_create_savepoint(_: "SparkSession | None", request: CreateSavepointRequest) -> JobResult:
-    from hudi_table_services.jobs.savepoint import create_savepoint
-
-    return create_savepoint(request)
-
-
-def _run_delete_savepoint(_: "SparkSession | None", request: DeleteSavepointRequest) -> JobResult:
-    from hudi_table_services.jobs.savepoint import delete_savepoint
-
-    return delete_savepoint(request)
-
-
-def _run_execute(spark: "SparkSession | None", request: ExecuteClusteringRequest) -> JobResult:
-    from hudi_table_services.jobs.execute_clustering import execute_clustering
-
-    assert spark is not None  # noqa: S101 - the script needs one
-    return execute_clustering(spark, request)
-
-
-def _run_both(spark: "SparkSession | None", request: ClusteringRequest) -> JobResult:
-    from hudi_table_services.jobs.execute_clustering import run_clustering
-
-    assert spark is not None  # noqa: S101 - the script needs one
-    return run_clustering(spark, request)
-
-
-UPSERT = JobScript(
-    parse=parse_command_line,
-    read=UpsertRequest.from_json,
-    check=_check_upsert,
-    run=_run_upsert,
-    check_run=_require_rows,
-)
-SCHEDULE_CLUSTERING = JobScript(
-    parse=parse_schedule,
-    read=ScheduleClusteringRequest.from_json,
-    check=_check_plan,
-    run=_run_schedule,
-    needs_spark=False,
-)
-EXECUTE_CLUSTERING = JobScript(
-    parse=parse_execute,
-    read=ExecuteClusteringRequest.from_json,
-    check=resolve_clustering_options,
-    run=_run_execute,
-)
-RUN_CLUSTERING = JobScript(
-    parse=parse_run,
-    read=ClusteringRequest.from_json,
-    check=_check_plan,
-    run=_run_both,
-)
-CANCEL_CLUSTERING = JobScript(
-    parse=parse_cancel,
-    read=CancelClusteringRequest.from_json,
-    check=resolve_clustering_options,
-    run=_run_cancel,
-    needs_spark=False,
-)
-CLEAN = JobScript(
-    parse=parse_clean,
-    read=CleanRequest.from_json,
-    check=resolve_clean_options,
-    run=_run_clean,
-    needs_spark=False,
-)
-CREATE_SAVEPOINT = JobScript(
-    parse=parse_create,
-    read=CreateSavepointRequest.from_json,
-    check=resolve_service_options,
-    run=_run_create_savepoint,
-    needs_spark=False,
-)
-DELETE_SAVEPOINT = JobScript(
-    parse=parse_delete,
-    read=DeleteSavepointRequest.from_json,
-    check=resolve_service_options,
-    run=_run_delete_savepoint,
-    needs_spark=False,
-)

@@ -8,6 +8,7 @@ import pytest
 from hudi_table_services import cli, errors
 from hudi_table_services.contract.job_result import JobResult, Outcome
 from hudi_table_services.errors import HudiTableServiceError
+from hudi_table_services.scripts.writing import UPSERT
 
 EXIT_CODES = {
     "InvalidRequestError": 64,
@@ -45,7 +46,7 @@ def end_with(
 
     monkeypatch.setattr(cli, "spark_session", raising)
     flags = ["--base-path=/t", "--source-path=/s", "--request-id=r", f"--result-path={result_path}"]
-    exit_code = cli.main(flags)
+    exit_code = cli.main(UPSERT, flags)
     return exit_code, JobResult.from_json(result_path.read_text(encoding="utf-8"))
 
 

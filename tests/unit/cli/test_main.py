@@ -10,6 +10,7 @@ import pytest
 from hudi_table_services import cli
 from hudi_table_services.contract.job_request import UpsertRequest
 from hudi_table_services.contract.job_result import JobResult, Outcome
+from hudi_table_services.scripts.writing import UPSERT
 
 
 @pytest.fixture(autouse=True)
@@ -21,12 +22,15 @@ def _logging_as_before() -> Iterator[None]:
 
 
 def test_print_request_refuses_what_the_job_would(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["--base-path=/t", "--option", "hoodie.parquet.max.filesize=1", "--print-request"]) == 64
+    assert (
+        cli.main(UPSERT, ["--base-path=/t", "--option", "hoodie.parquet.max.filesize=1", "--print-request"])
+        == 64
+    )
     assert "Did you mean" in capsys.readouterr().err
 
 
 def test_print_request_gives_the_document_of_the_flags(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["--base-path=/t", "--request-id=r", "--dry-run", "--print-request"]) == 0
+    assert cli.main(UPSERT, ["--base-path=/t", "--request-id=r", "--dry-run", "--print-request"]) == 0
     printed = UpsertRequest.from_json(capsys.readouterr().out)
     assert printed == UpsertRequest(base_path="/t", request_id="r", dry_run=True)
 
@@ -38,7 +42,7 @@ def test_a_printed_request_can_be_handed_in_again(
     document = tmp_path / "100 % ü.json"
     document.write_text(UpsertRequest(base_path="/t", request_id="r").to_json(), encoding="utf-8")
     uri = spelling.format(path=document, uri=document.as_uri().removeprefix("file://"))
-    assert cli.main([f"--request={uri}", "--print-request"]) == 0
+    assert cli.main(UPSERT, [f"--request={uri}", "--print-request"]) == 0
     assert json.loads(capsys.readouterr().out) == json.loads(document.read_text(encoding="utf-8"))
 
 
@@ -47,12 +51,12 @@ def test_a_document_in_the_working_folder_needs_no_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("r.json").write_text(UpsertRequest(base_path="/t", request_id="r").to_json(), encoding="utf-8")
-    assert cli.main(["--request=r.json", "--print-request"]) == 0
+    assert cli.main(UPSERT, ["--request=r.json", "--print-request"]) == 0
     assert '"request_id": "r"' in capsys.readouterr().out
 
 
 def test_a_bad_flag_is_one_message_and_exit_code_64(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["--basepath=/t"]) == 64
+    assert cli.main(UPSERT, ["--basepath=/t"]) == 64
     captured = capsys.readouterr()
     assert captured.err == "InvalidRequestError: Unrecognized arguments: --basepath=/t. See --help.\n"
     assert captured.out == ""
@@ -72,7 +76,7 @@ def test_a_bad_document_is_one_message_and_exit_code_64(
     document = tmp_path / "request.json"
     if content is not None:
         document.write_bytes(content)
-    assert cli.main([f"--request={document}"]) == 64
+    assert cli.main(UPSERT, [f"--request={document}"]) == 64
     assert message in capsys.readouterr().err
 
 
@@ -88,7 +92,7 @@ def test_a_refused_request_says_so_in_the_document_too(
 ) -> None:
     result_path = tmp_path / "results" / "r.json"
     always = [f"--base-path={tmp_path / 't'}", "--request-id=r", f"--result-path={result_path}"]
-    assert cli.main([*always, *flags]) == 64
+    assert cli.main(UPSERT, [*always, *flags]) == 64
     captured = capsys.readouterr()
     assert message in captured.err
     assert captured.out == ""
@@ -100,7 +104,7 @@ def test_a_refused_request_says_so_in_the_document_too(
 
 
 def test_a_result_path_that_is_a_folder_is_refused_first(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["--base-path=/t", "--source-path=/s", "--result-path=/results/"]) == 64
+    assert cli.main(UPSERT, ["--base-path=/t", "--source-path=/s", "--result-path=/results/"]) == 64
     assert "'/results/' is a folder, not a file" in capsys.readouterr().err
 
 

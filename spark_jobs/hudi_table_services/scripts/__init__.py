@@ -1,0 +1,1 @@
+"""What each job script does with its arguments, by family."""
