@@ -19,6 +19,7 @@ def clean_answer(result: JobResult) -> dict[str, Any]:
         "base_path": result.base_path,
         "table_name": result.table_name,
         "reason": result.reason,
+        "reused": result.reused,
         "instant": result.instant_time,
         "policy": report.policy,
         "earliest_commit_to_retain": report.earliest_commit_to_retain,
@@ -108,6 +109,8 @@ def clean_summary(result: JobResult) -> str:
     match result.outcome:
         case Outcome.COMPLETED:
             failed = f"; {report.failed_count} could not be deleted" if report.failed_count else ""
+            if result.reused:
+                return f"clean {result.instant_time}: done by an earlier attempt, {report.file_count} files deleted"
             return f"clean {result.instant_time or ', '.join(report.finished)}: {files} deleted{failed}"
         case Outcome.PLANNED:
             return f"Preview, nothing deleted: {files} would go"

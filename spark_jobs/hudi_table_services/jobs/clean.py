@@ -17,6 +17,7 @@ from hudi_table_services.hudi_format.table_service_plans import encode_clean_pla
 from hudi_table_services.jobs.clean_deletion import CompletedClean, carry_out
 from hudi_table_services.jobs.clean_history import (
     PendingClean,
+    clean_of_request,
     last_clean,
     pending_cleans,
     savepointed_names,
@@ -45,6 +46,7 @@ from hudi_table_services.storage.file_slices import Visibility
 from hudi_table_services.storage.file_versions import partition_files, replacements, visible_times
 from hudi_table_services.storage.lock import TableLock, table_lock
 from hudi_table_services.storage.pending_plans import planned_file_names
+from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
@@ -119,14 +121,14 @@ class _CleanJob:
         for attempt in range(_ATTEMPTS):
             moment = self._look()
             if (too_early := self._too_early(moment)) is not None:
-                return self._report.nothing_to_do(too_early, moment.retention)
+                return self._nothing_to_do(too_early, moment)
             with self._watch.phase("plan"):
                 proposal = self._plan(moment)
             self._report.planned(moment.retention, proposal.doomed, proposal.partitions_listed)
             if self._request.preview:
                 return self._report.previewed()
             if proposal.is_empty and not moment.moves_watermark:
-                return self._report.nothing_to_do("no file is outdated", moment.retention)
+                return self._nothing_to_do("no file is outdated", moment)
             pending = self._put(moment, proposal)
             if pending is not None:
                 return self._report.cleaned(self._carry_out(pending))
@@ -135,6 +137,15 @@ class _CleanJob:
             f"Commits were undone, or savepoints or plans of services changed, {_ATTEMPTS} times in a row.",
             hint="Nothing was deleted; run the request again.",
         )
+
+    def _nothing_to_do(self, reason: str, moment: _Moment) -> JobResult:
+        """An earlier attempt of this request may have done it all, and died before it could tell."""
+        earlier = None
+        if self._request.can_be_repeated and not self._request.preview:
+            earlier = clean_of_request(self._table, moment.timeline, self._request.request_id)
+        if earlier is not None:
+            return self._report.done_before(earlier, moment.retention)
+        return self._report.nothing_to_do(reason, moment.retention)
 
     def _clear_the_way(self) -> None:
         """Roll dead writes back, since they hold cleaning back, and finish pending cleans, oldest first."""
@@ -252,13 +263,15 @@ class _CleanJob:
         # Where partitions were left out the next clean must not rely on this one.
         is_partial = bool(options.partition_regex or options.partitions_selected)
         notes = notes_for_the_next_clean(proposal.savepoints, proposal.look_again)
+        request = self._request
+        identity = {REQUEST_ID_KEY: request.request_id} if request.can_be_repeated else {}
         plan = stored_clean_plan(
             proposal.doomed,
             options,
             moment.retention,
             base_path=self._storage.base_path,
             last_completed_commit_time=writes[-1].requested_time if writes else "",
-            extra_metadata={} if is_partial else notes,
+            extra_metadata=({} if is_partial else notes) | identity,
         )
         with self._lock() as lock:
             timeline = self._table.load_timeline()

@@ -1,6 +1,7 @@
 """What earlier cleans left on the timeline: the watermark, and plans that nobody finished."""
 
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 
 from hudi_table_services.errors import MalformedMetadataError, ObjectNotFoundError
@@ -13,6 +14,7 @@ from hudi_table_services.jobs.table_access import TableAccess
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_service_plans import CleanMetadata, CleanPlan
 from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 
 _LOG = logging.getLogger(__name__)
 _FILLED_WITHIN_MS = 60_000
@@ -37,6 +39,25 @@ def last_clean(table: TableAccess, timeline: Timeline) -> CleanMetadata | None:
                     "Clean %s cannot be read (%s); looking at everything.", instant.requested_time, error
                 )
                 return None
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class PastClean:
+    """A completed clean and what it did."""
+
+    instant: Instant
+    metadata: CleanMetadata
+
+
+def clean_of_request(table: TableAccess, timeline: Timeline, request_id: str) -> PastClean | None:
+    """The newest completed clean that this request began; None: the active timeline has none."""
+    for instant in reversed(timeline.completed):
+        if instant.action is Action.CLEAN:
+            with suppress(ObjectNotFoundError, MalformedMetadataError):  # archived this moment, or damaged
+                metadata = decode_clean_metadata(table.timeline_store.read(instant))
+                if metadata.extra_metadata.get(REQUEST_ID_KEY) == request_id:
+                    return PastClean(instant, metadata)
     return None
 
 

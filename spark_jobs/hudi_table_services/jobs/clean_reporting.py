@@ -8,6 +8,7 @@ from hudi_table_services.contract.clean_report import CleanedPartition, CleanRep
 from hudi_table_services.contract.clean_request import CleanRequest
 from hudi_table_services.contract.job_result import JobResult, Outcome
 from hudi_table_services.jobs.clean_deletion import CompletedClean
+from hudi_table_services.jobs.clean_history import PastClean
 from hudi_table_services.jobs.stopwatch import Stopwatch
 from hudi_table_services.model.clean import DoomedFiles, Retention
 from hudi_table_services.model.clean_job_options import CleanJobOptions
@@ -92,6 +93,26 @@ class CleanReporter:
         outcome = Outcome.COMPLETED if did_something else Outcome.NOTHING_TO_DO
         return replace(self._result(outcome), reason=told)
 
+    def done_before(self, past: PastClean, retention: Retention) -> JobResult:
+        """What an earlier attempt of the request deleted; nobody knows the bytes any more."""
+        _LOG.info("Clean %s of an earlier attempt of this request did it.", past.instant.requested_time)
+        self._retain(retention)
+        partitions = tuple(
+            CleanedPartition(
+                partition_path=path,
+                file_count=len(each.deleted_files),
+                size_bytes=0,
+                failed_files=each.failed_files,
+                is_removed=each.is_partition_deleted,
+            )
+            for path, each in sorted(past.metadata.partitions.items())
+        )
+        self._report = replace(self._report, partitions=partitions)
+        result = replace(
+            self._result(Outcome.COMPLETED), reused=True, reason="an earlier attempt of this request cleaned"
+        )
+        return _of_instant(result, past.instant)
+
     def cleaned(self, completed: CompletedClean) -> JobResult:
         """The clean is done, by this job or by another one at the same time."""
         deletions = completed.deletions
@@ -112,12 +133,7 @@ class CleanReporter:
         instant = completed.instant
         if instant is None:
             return replace(result, reason="another job completed the same clean")
-        return replace(
-            result,
-            action=instant.action.value,
-            instant_time=instant.requested_time,
-            completion_time=instant.completion_time,
-        )
+        return _of_instant(result, instant)
 
     def _result(self, outcome: Outcome) -> JobResult:
         return JobResult(
@@ -130,3 +146,12 @@ class CleanReporter:
             timings_s=self._watch.seconds,
             warnings=self._warnings,
         )
+
+
+def _of_instant(result: JobResult, instant: Instant) -> JobResult:
+    return replace(
+        result,
+        action=instant.action.value,
+        instant_time=instant.requested_time,
+        completion_time=instant.completion_time,
+    )

@@ -356,3 +356,19 @@ def test_the_metadata_table_is_switched_off_before_the_first_file_goes(version: 
     result = history.clean(Watching(history.storage), commits_retained=1, options=options)
     assert report(result).file_count == 2
     assert listed == []
+
+
+@VERSIONS
+def test_a_retry_of_a_clean_that_died_before_it_could_tell(version: TableVersion) -> None:
+    history = History(version)
+    history.commits(15, A)
+    first = history.clean(request_id="task/1")
+    assert (first.outcome, first.reused, report(first).file_count) == (Outcome.COMPLETED, False, 4)
+    again = history.clean(request_id="task/1")
+    assert (again.outcome, again.reused, again.instant_time) == (Outcome.COMPLETED, True, first.instant_time)
+    assert report(again).file_count == 4
+    assert history.clean(request_id="task/2").outcome is Outcome.NOTHING_TO_DO
+    # A clean that a person asks for once more is not held back by the first one.
+    history.commits(2, A)
+    more = history.clean(request_id="task/1")
+    assert (more.reused, report(more).file_count) == (False, 2)
