@@ -24,13 +24,15 @@
     │  ├─ ObjectNotFoundError
     │  ├─ ObjectExistsError
     │  └─ StoragePermissionError                 77    no
-    └─ ExecutionFailedError                      70    yes   Spark failed before the commit
+    ├─ ExecutionFailedError                      70    yes   Spark failed before the commit
+    └─ UnhealthyTableError                       76    no    a measure of the health report is beyond its limit
 """
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hudi_table_services.contract.clustering_report import ClusteringReport
+    from hudi_table_services.contract.health_report import HealthReport
 
 
 class HudiTableServiceError(Exception):
@@ -181,3 +183,14 @@ class ExecutionFailedError(HudiTableServiceError):
 
     exit_code = 70
     retryable = True
+
+
+class UnhealthyTableError(HudiTableServiceError):
+    """A measure of the health report is beyond its limit, or the timeline cannot be trusted.
+
+    Attributes:
+        health: the whole report.
+    """
+
+    exit_code = 76
+    health: "HealthReport | None" = None

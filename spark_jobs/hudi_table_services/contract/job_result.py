@@ -8,9 +8,10 @@ from typing import Any
 
 from hudi_table_services.contract.clean_report import CleanReport, clean_report_from_document
 from hudi_table_services.contract.clustering_report import ClusteringReport, report_from_document
+from hudi_table_services.contract.health_report import HealthReport, health_report_from_document
 from hudi_table_services.contract.job_request import JobRequest
 from hudi_table_services.contract.json_document import CONTRACT_VERSION, parse_document
-from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError
+from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError, UnhealthyTableError
 
 
 class Outcome(str, Enum):
@@ -149,6 +150,7 @@ class JobResult:
         files_before, files_after: live base files of the partitions concerned.
         clustering: plans of a clustering job; None for other jobs.
         clean: what a clean job deleted and kept; None for other jobs.
+        health: how the table is; None for other jobs than that which tells.
         timings_s: seconds by phase.
     """
 
@@ -169,6 +171,7 @@ class JobResult:
     replaced_file_groups: int = 0
     clustering: ClusteringReport | None = None
     clean: CleanReport | None = None
+    health: HealthReport | None = None
     timings_s: Mapping[str, float] = field(default_factory=dict)
     spark_application_id: str | None = None
     warnings: tuple[str, ...] = ()
@@ -184,6 +187,7 @@ class JobResult:
             table_name=request.table_name,
             base_path=request.base_path,
             clustering=error.report if isinstance(error, HudiTableServiceError) else None,
+            health=error.health if isinstance(error, UnhealthyTableError) else None,
             error=JobError.of(error),
         )
 
@@ -210,6 +214,8 @@ def _result(values: dict[str, Any]) -> JobResult:
     values["clustering"] = None if clustering is None else report_from_document(clustering)
     cleaned = values["clean"]
     values["clean"] = None if cleaned is None else clean_report_from_document(cleaned)
+    health = values["health"]
+    values["health"] = None if health is None else health_report_from_document(health)
     values["warnings"] = tuple(values["warnings"])
     values["error"] = None if values["error"] is None else JobError(**values["error"])
     return JobResult(**values)

@@ -101,3 +101,12 @@ class LogFile:
             is_cdc=match["suffix"] is not None,
             size_bytes=size_bytes,
         )
+
+
+def instant_in_file_name(name: str) -> str | None:
+    """Requested time in the name of a data file; None: it is no data file's name."""
+    match = _BASE.fullmatch(name)
+    if match is not None and match["extension"] in BASE_FILE_EXTENSIONS:
+        return match["instant"]
+    match = _LOG.fullmatch(name)
+    return match["instant"] if match is not None else None

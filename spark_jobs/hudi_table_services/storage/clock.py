@@ -30,6 +30,15 @@ def instant_text(moment: datetime, config: TableConfig) -> str:
     return _text(shown)
 
 
+def instant_moment(text: str, config: TableConfig) -> datetime | None:
+    """The moment that an instant time tells; None: its digits are no date, as in instants that initialise something."""
+    try:
+        moment = datetime.strptime(text[:_DIGITS].ljust(_DIGITS, "0"), _PATTERN)  # noqa: DTZ007 - see below
+    except ValueError:
+        return None
+    return moment.replace(tzinfo=UTC) if config.timeline_timezone_is_utc else moment.astimezone(UTC)
+
+
 def instant_time(now: datetime, config: TableConfig, *, after: str = "") -> str:
     """Instant time of this moment, or one millisecond after the given one if the clock is not past it yet.
 

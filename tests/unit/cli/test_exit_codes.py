@@ -33,6 +33,7 @@ EXIT_CODES = {
     "ObjectExistsError": 74,
     "StoragePermissionError": 77,
     "ExecutionFailedError": 70,
+    "UnhealthyTableError": 76,
 }
 
 

@@ -22,6 +22,14 @@ from hudi_table_services.contract.clustering_request import (
     ExecuteClusteringRequest,
     ScheduleClusteringRequest,
 )
+from hudi_table_services.contract.health_report import (
+    MEASURES,
+    HealthFinding,
+    HealthReport,
+    PartitionHealth,
+    PendingInstant,
+)
+from hudi_table_services.contract.health_request import DEFAULT_WARNINGS, HealthRequest
 from hudi_table_services.contract.job_request import SourceSpec, UpsertRequest
 from hudi_table_services.contract.job_result import (
     HISTOGRAM_EDGES_MIB,
@@ -59,6 +67,11 @@ DOCUMENTS = (
     CleanRequest,
     CleanReport,
     CleanedPartition,
+    HealthRequest,
+    HealthReport,
+    HealthFinding,
+    PendingInstant,
+    PartitionHealth,
     CreateSavepointRequest,
     DeleteSavepointRequest,
 )
@@ -87,6 +100,14 @@ def test_contract_page_lists_every_outcome_and_size_class() -> None:
     for outcome in Outcome:
         assert f"`{outcome.value}`" in CONTRACT_PAGE
     assert ", ".join(map(str, HISTOGRAM_EDGES_MIB)) in CONTRACT_PAGE
+
+
+def test_health_page_lists_every_measure_and_default() -> None:
+    page = (REPOSITORY / "docs" / "health.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `(\w+)` \| (.*) \| (.*) \|$", page, flags=re.MULTILINE)
+    assert {name: meaning for name, meaning, _ in listed} == MEASURES
+    defaults = {name: float(limit) for name, _, limit in listed if limit and name != "damaged"}
+    assert defaults == DEFAULT_WARNINGS
 
 
 def errors(root: type[HudiTableServiceError]) -> list[type[HudiTableServiceError]]:

@@ -1,0 +1,82 @@
+"""The health report as lines of text, for logs and terminals."""
+
+from collections.abc import Iterator
+
+from hudi_table_services.contract.health_report import MEASURES, HealthReport, PendingInstant
+from hudi_table_services.contract.job_result import FileStats
+
+_BAR_CELLS = 30
+
+
+def health_lines(report: HealthReport, files: FileStats) -> list[str]:
+    """Verdict first, then what it rests on."""
+    return [
+        *_verdict(report),
+        *_pending(report),
+        *_files(report, files),
+        *_measures(report),
+    ]
+
+
+def _verdict(report: HealthReport) -> Iterator[str]:
+    kind = report.table_type.replace("_", " ").lower()
+    yield f"{report.status.upper()}: {kind} table of version {report.table_version}"
+    if report.damage:
+        yield f"  Damaged: {report.damage}"
+    for each in report.findings:
+        yield f"  {each.level}: {each.measure} is {each.value:g}, above {each.limit:g}. {each.advice}"
+
+
+def _pending(report: HealthReport) -> Iterator[str]:
+    yield f"Pending instants: {len(report.pending) or 'none'}"
+    for each in report.pending:
+        yield from pending_lines(each)
+
+
+def pending_lines(instant: PendingInstant) -> Iterator[str]:
+    """What it is, what it blocks, what to do, what not."""
+    title = f"{instant.action} {instant.state}" + (f", {instant.operation}" if instant.operation else "")
+    beat = "" if instant.heartbeat == "none" else f", heartbeat {instant.heartbeat}"
+    yield f"  {instant.instant_time} {title}, {human_time(instant.age_s)} old{beat}: {instant.meaning}."
+    for each in instant.blocks:
+        yield f"    blocks {each}"
+    yield f"    next: {instant.next_step}."
+    if instant.avoid:
+        yield f"    avoid: {instant.avoid}."
+
+
+def _files(report: HealthReport, files: FileStats) -> Iterator[str]:
+    yield f"Live files: {files.file_count} in {report.partition_count} partitions"
+    most = max(files.histogram.values(), default=0)
+    for name, count in files.histogram.items():
+        yield f"  {name:>17} {'█' * max(1, round(_BAR_CELLS * count / most))} {count}"
+    for each in report.partitions:
+        path = each.partition_path or "(not partitioned)"
+        yield f"  {path}: {each.small_file_count} of {each.file_count} files are small"
+    for path in report.leftover_examples:
+        yield f"  leftover: {path}"
+
+
+def _measures(report: HealthReport) -> Iterator[str]:
+    if report.retention:
+        yield f"Retention: {report.retention}"
+    for label, time in (
+        ("commit", report.last_commit),
+        ("clean", report.last_clean),
+        ("clustering", report.last_clustering),
+    ):
+        yield f"Last {label}: {time or 'none on the active timeline'}"
+    yield "Measures:"
+    for name, value in report.measures.items():
+        yield f"  {name} = {value:g}: {MEASURES[name]}"
+
+
+def human_time(seconds: float) -> str:
+    """``45 s``, ``12 min``, ``3.5 h``, ``4.0 days``."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    if seconds < 3600:
+        return f"{seconds / 60:.0f} min"
+    if seconds < 48 * 3600:
+        return f"{seconds / 3600:.1f} h"
+    return f"{seconds / 86400:.1f} days"

@@ -1,0 +1,243 @@
+"""Look at a table as a whole: files, pending instants and what they block, lags, leftovers. Nothing is written."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from hudi_table_services.contract.clean_options import resolve_clean_options
+from hudi_table_services.contract.clean_request import CleanRequest
+from hudi_table_services.contract.health_report import HealthReport, PendingInstant
+from hudi_table_services.contract.health_request import HealthRequest
+from hudi_table_services.contract.health_text import health_lines
+from hudi_table_services.contract.job_result import FileStats, JobResult, Outcome
+from hudi_table_services.errors import CorruptTableError, UnhealthyTableError
+from hudi_table_services.jobs.clean_history import last_clean
+from hudi_table_services.jobs.clustering_history import ClusteringHistory
+from hudi_table_services.jobs.commit_counter import count_commits_of
+from hudi_table_services.jobs.pending_instants import look_at_pending
+from hudi_table_services.jobs.stopwatch import Stopwatch
+from hudi_table_services.jobs.table_access import TableAccess
+from hudi_table_services.model.clean import Retention
+from hudi_table_services.model.data_file import instant_in_file_name
+from hudi_table_services.model.file_sizing import FileSizingOptions
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.planning.clean_retention import retain_from
+from hudi_table_services.planning.health import (
+    findings,
+    partition_health,
+    small_file_measures,
+    status_of,
+    worst_partitions,
+)
+from hudi_table_services.storage.clock import Clock, SystemClock, instant_moment, instant_text
+from hudi_table_services.storage.factory import open_storage
+from hudi_table_services.storage.file_listing import list_partitions
+from hudi_table_services.storage.file_slices import Visibility
+from hudi_table_services.storage.file_versions import visible_times
+from hudi_table_services.storage.paths import join_path
+from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.storage.storage import Storage
+from hudi_table_services.storage.table_store import read_table_config
+
+_LOG = logging.getLogger(__name__)
+_EXAMPLES = 20
+
+
+def table_health(
+    request: HealthRequest, *, storage: Storage | None = None, clock: Clock | None = None
+) -> JobResult:
+    """How the table is; see `HealthReport`. Any table can be looked at, also one that this release does not write.
+
+    Raises:
+        UnhealthyTableError: a measure is beyond ``fail_above``, or the timeline cannot be trusted; it has the report.
+        HudiTableServiceError: the table cannot be looked at.
+    """
+    resolve_clean_options(_clean_request(request))  # a wrong key is told before anything is read
+    watch = Stopwatch()
+    storage = storage or open_storage(request.base_path, request.storage_options)
+    table = TableAccess(storage=storage, clock=clock or SystemClock(), config=read_table_config(storage))
+    with watch.phase("look"):
+        look = _look(table, request)
+    measures = look.report.measures
+    found = findings(measures, request.warning_limits, request.failure_limits)
+    report = replace(look.report, findings=found, status=status_of(found))
+    for line in health_lines(report, look.files):
+        _LOG.info("%s", line)
+    if report.status == "failing":
+        raise _unhealthy(report)
+    return JobResult(
+        request_id=request.request_id,
+        outcome=Outcome.COMPLETED,
+        operation=request.work,
+        table_name=table.config.table_name,
+        base_path=request.base_path,
+        files_before=look.files,
+        files_after=look.files,
+        health=report,
+        timings_s=watch.seconds,
+        warnings=tuple(
+            f"{each.measure} is {each.value:g}, above {each.limit:g}. {each.advice}" for each in found
+        ),
+    )
+
+
+def _unhealthy(report: HealthReport) -> UnhealthyTableError:
+    failed = [each for each in report.findings if each.level == "fail"]
+    told = "; ".join(f"{each.measure} is {each.value:g}, above {each.limit:g}" for each in failed)
+    message = f"The table is not as it should be: {told}."
+    if report.damage:
+        message = f"The timeline cannot be trusted: {report.damage}"
+    error = UnhealthyTableError(message, hint=" ".join(dict.fromkeys(each.advice for each in failed)))
+    error.health = report
+    return error
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    report: HealthReport
+    files: FileStats
+
+
+def _look(table: TableAccess, request: HealthRequest) -> _Look:
+    config = table.config
+    report = HealthReport(
+        table_version=int(config.table_version),
+        table_type=config.table_type.value,
+        small_file_limit_bytes=request.small_file_limit_bytes or FileSizingOptions().small_file_limit_bytes,
+        metadata_table=config.metadata_partitions,
+    )
+    try:
+        snapshot = load_snapshot(table.storage)
+        return _with_all(table, request, snapshot, report)
+    except CorruptTableError as error:
+        damaged = replace(report, damage=str(error), measures={"damaged": 1.0})
+        return _Look(damaged, FileStats())
+
+
+def _with_all(
+    table: TableAccess, request: HealthRequest, snapshot: TableSnapshot, report: HealthReport
+) -> _Look:
+    timeline = snapshot.timeline
+    partitions = partition_health(snapshot, report.small_file_limit_bytes)
+    pending = look_at_pending(table, timeline)
+    retention = _retention(table, request, timeline)
+    leftovers, file_measures = _not_live(table, snapshot)
+    history = ClusteringHistory.load(table.timeline_store, timeline)
+    counted = count_commits_of(table.timeline_store, timeline, history=history)
+    last = _newest(timeline, Action.CLEAN)
+    measures = {
+        "damaged": 0.0,
+        "active_commits": float(len(timeline.completed_writes)),
+        "commits_since_clustering": float(counted.count),
+        "commits_since_clean": float(_since(timeline, last)),
+        "commits_to_clean": float(_cleanable(table, timeline, retention)),
+        **_commit_age(table, timeline),
+        **_pending_measures(pending),
+        **small_file_measures(partitions),
+        **file_measures,
+    }
+    sizes = [each.size_bytes for each in snapshot.all_slices]
+    writes = timeline.completed_writes
+    found = replace(
+        report,
+        partition_count=len(partitions),
+        last_commit=writes[-1].requested_time if writes else "",
+        last_clean=last.requested_time if last else "",
+        last_clustering=max(history.requested_times, default=""),
+        retention=retention.reason,
+        measures=dict(sorted(measures.items())),
+        pending=pending,
+        partitions=worst_partitions(partitions),
+        savepoints=tuple(i.requested_time for i in timeline.completed if i.action is Action.SAVEPOINT),
+        leftover_examples=leftovers[:_EXAMPLES],
+    )
+    return _Look(found, FileStats.of(sizes))
+
+
+def _clean_request(request: HealthRequest) -> CleanRequest:
+    return CleanRequest(base_path=request.base_path, options=request.options)
+
+
+def _retention(table: TableAccess, request: HealthRequest, timeline: Timeline) -> Retention:
+    """What a clean with these options would keep; the floor for running queries aside, since it passes by itself."""
+    options = resolve_clean_options(_clean_request(request)).clean
+    visible_at = visible_times(table.storage, table.timeline_store, table.config, timeline)
+    before = last_clean(table, timeline)
+    return retain_from(
+        timeline,
+        options,
+        hours_cutoff=_hours_ago(table, options.hours_retained),
+        floor_cutoff=_hours_ago(table, 0),
+        visible_at=visible_at,
+        retained_before=before.earliest_commit_to_retain or None if before else None,
+    )
+
+
+def _hours_ago(table: TableAccess, hours: float) -> str:
+    return instant_text(table.clock.now() - timedelta(hours=hours), table.config)
+
+
+def _cleanable(table: TableAccess, timeline: Timeline, retention: Retention) -> int:
+    if retention.earliest is None:
+        return 0
+    before = last_clean(table, timeline)
+    start = before.earliest_commit_to_retain if before else ""
+    return sum(
+        1 for i in timeline.completed_writes if start <= i.requested_time < retention.earliest.requested_time
+    )
+
+
+def _newest(timeline: Timeline, action: Action) -> Instant | None:
+    return next((i for i in reversed(timeline.completed) if i.action is action), None)
+
+
+def _since(timeline: Timeline, instant: Instant | None) -> int:
+    start = instant.requested_time if instant else ""
+    return sum(1 for i in timeline.completed_writes if i.requested_time > start)
+
+
+def _commit_age(table: TableAccess, timeline: Timeline) -> dict[str, float]:
+    writes = timeline.completed_writes
+    moment = instant_moment(writes[-1].requested_time, table.config) if writes else None
+    if moment is None:
+        return {}
+    return {"hours_since_commit": round(max(0.0, (table.clock.now() - moment).total_seconds()) / 3600, 3)}
+
+
+def _pending_measures(pending: tuple[PendingInstant, ...]) -> dict[str, float]:
+    return {
+        "pending_instants": float(len(pending)),
+        "dead_instants": float(sum(1 for each in pending if each.is_dead)),
+        "oldest_pending_hours": round(max((each.age_s for each in pending), default=0.0) / 3600, 3),
+    }
+
+
+def _not_live(table: TableAccess, snapshot: TableSnapshot) -> tuple[tuple[str, ...], Mapping[str, float]]:
+    """Data files beyond the latest state: versions that were replaced, and leftovers of writes that are over."""
+    live = {
+        join_path(path, file.file_name)
+        for path in snapshot.partitions
+        for each in snapshot.slices_of(path)
+        for file in (*((each.base_file,) if each.base_file else ()), *each.log_files)
+    }
+    pending = {i.requested_time for i in snapshot.timeline.pending}
+    visibility = Visibility.of(
+        snapshot.timeline, has_own_log_instants=table.config.table_version.layout.has_completion_time_in_names
+    )
+    leftovers, outdated = [], []
+    for files in list_partitions(table.storage).values():
+        for stored in files:
+            instant = instant_in_file_name(stored.name)
+            if instant is None or stored.path in live or instant in pending:
+                continue
+            (outdated if visibility.sees(instant) else leftovers).append(stored)
+    measures = {
+        "outdated_files": float(len(outdated)),
+        "outdated_bytes": float(sum(each.size_bytes for each in outdated)),
+        "leftover_files": float(len(leftovers)),
+        "leftover_bytes": float(sum(each.size_bytes for each in leftovers)),
+    }
+    return tuple(sorted(each.path for each in leftovers)), measures
