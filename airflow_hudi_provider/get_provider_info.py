@@ -23,6 +23,7 @@ def get_provider_info() -> dict[str, Any]:
                     "airflow_hudi_provider.operators.upsert",
                     "airflow_hudi_provider.operators.clean",
                     "airflow_hudi_provider.operators.clustering",
+                    "airflow_hudi_provider.operators.health",
                 ],
             }
         ],
@@ -32,6 +33,7 @@ def get_provider_info() -> dict[str, Any]:
                 "python-modules": [
                     "airflow_hudi_provider.sensors.instant",
                     "airflow_hudi_provider.sensors.commit_count",
+                    "airflow_hudi_provider.sensors.pending_service",
                 ],
             }
         ],
@@ -41,6 +43,7 @@ def get_provider_info() -> dict[str, Any]:
                 "python-modules": [
                     "airflow_hudi_provider.triggers.instant",
                     "airflow_hudi_provider.triggers.commit_count",
+                    "airflow_hudi_provider.triggers.pending_service",
                 ],
             }
         ],

@@ -5,6 +5,7 @@ from typing import Any
 
 from airflow_hudi_provider.clean_results import clean_sections, clean_summary
 from airflow_hudi_provider.clustering_picture import clustering_sections, clustering_summary
+from airflow_hudi_provider.health_results import health_sections, health_summary
 from airflow_hudi_provider.table_picture import bar, human_bytes
 from hudi_table_services.contract.job_result import JobResult, Outcome, PartitionReport
 
@@ -69,6 +70,8 @@ def _sections(result: JobResult) -> list[tuple[str, list[str]]]:
         return clustering_sections(result)
     if result.clean is not None:
         return clean_sections(result)
+    if result.health is not None:
+        return health_sections(result)
     return [("Plan by partition", _plan_lines(result)), ("Files before and after", _file_lines(result))]
 
 
@@ -78,6 +81,8 @@ def summary(result: JobResult) -> str:
         return clustering_summary(result)
     if result.clean is not None:
         return clean_summary(result)
+    if result.health is not None:
+        return health_summary(result)
     rows = result.rows
     counts = f"{rows.inserted} inserted, {rows.updated} updated, {rows.deleted} deleted"
     match result.outcome:

@@ -1,4 +1,4 @@
-"""How do I keep a table in shape beside its loads: cluster it after some commits, and delete what nobody needs?
+"""How do I keep a table in shape beside its loads: cluster it, delete what nobody needs, and see how it is?
 
 Neither task is in the way of loads. Cleaning comes last, so that it also takes the files that clusterings of earlier
 runs replaced; those of this run stay for readers that are still at them.
@@ -11,6 +11,7 @@ from airflow.sdk import DAG
 
 from airflow_hudi_provider.operators.clean import CleanOperator
 from airflow_hudi_provider.operators.clustering import ClusteringOperator
+from airflow_hudi_provider.operators.health import HudiTableHealthOperator
 
 FOLDER = os.environ.get("HUDI_EXAMPLES_FOLDER", "/tmp/hudi_examples")  # noqa: S108 - an example's default
 TABLE = f"{FOLDER}/flights"
@@ -43,4 +44,12 @@ with DAG(
         trigger_rule="none_failed",
     )
 
-    cluster >> clean
+    # Whatever became of the others; a limit that is exceeded is for somebody to look at.
+    health = HudiTableHealthOperator(
+        task_id="health",
+        base_path=TABLE,
+        fail_above={"oldest_pending_hours": 12, "commits_to_clean": 200},
+        trigger_rule="all_done",
+    )
+
+    cluster >> clean >> health

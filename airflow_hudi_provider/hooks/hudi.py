@@ -12,6 +12,7 @@ from airflow_hudi_provider.instant_query import InstantQuery, QueryAnswer, look,
 from hudi_table_services.errors import TableNotFoundError
 
 if TYPE_CHECKING:
+    from hudi_table_services.contract.health_report import HealthReport
     from hudi_table_services.jobs.clustering_history import Clustering, ClusteringHistory
     from hudi_table_services.jobs.clustering_lookup import ClusteringLookup
     from hudi_table_services.model.clustering import CommitCount
@@ -82,7 +83,7 @@ class HudiHook(BaseHook):
 
     def timeline(self) -> "Timeline":
         """All instants of the active timeline. Raises TableNotFoundError."""
-        return self._timeline_store().load()
+        return self.timeline_store().load()
 
     def snapshot(self, *partitions: str) -> "TableSnapshot":
         """Live file slices with the timeline; of these partitions only where some are named."""
@@ -92,7 +93,7 @@ class HudiHook(BaseHook):
 
     def instants(self, query: InstantQuery) -> QueryAnswer:
         """Completed instants that fit. Raises TableNotFoundError."""
-        return look(self._timeline_store(), query)
+        return look(self.timeline_store(), query)
 
     def commit_count(self, operations: Sequence[str] = ()) -> "CommitCount":
         """Completed writes since the newest clustering, completed or pending: ``.count``, ``.since``, ``.instants``.
@@ -107,7 +108,7 @@ class HudiHook(BaseHook):
         from hudi_table_services.jobs.commit_counter import count_commits_of
 
         wanted = write_operations(operations)
-        store = self._timeline_store()
+        store = self.timeline_store()
         return count_commits_of(store, store.load(), wanted)
 
     def clusterings(self) -> "ClusteringHistory":
@@ -116,14 +117,14 @@ class HudiHook(BaseHook):
 
         if self.find_table_config() is None:
             return ClusteringHistory()
-        store = self._timeline_store()
+        store = self.timeline_store()
         return ClusteringHistory.load(store, store.load())
 
     def look_up_clusterings(self) -> "ClusteringLookup | None":
         """Clusterings by their names, with what became of those that are gone; None: there is no table."""
         from hudi_table_services.jobs.clustering_lookup import ClusteringLookup
 
-        return ClusteringLookup.load(self._timeline_store()) if self.find_table_config() is not None else None
+        return ClusteringLookup.load(self.timeline_store()) if self.find_table_config() is not None else None
 
     def executed_by(self, request_id: str) -> "tuple[Clustering, ...]":
         """Clusterings on the active timeline that this request completed, whoever planned them."""
@@ -132,7 +133,7 @@ class HudiHook(BaseHook):
         completed = [each for each in self.clusterings().clusterings if each.instant.is_completed]
         if not completed:
             return ()
-        store = self._timeline_store()
+        store = self.timeline_store()
         found = [store.commit_metadata(each.instant).extra_metadata for each in completed]
         return tuple(
             each
@@ -153,7 +154,7 @@ class HudiHook(BaseHook):
 
         if self.find_table_config() is None:
             return None
-        store = self._timeline_store()
+        store = self.timeline_store()
         return find_completed(store, store.load(), request_id)
 
     def pending_of_request(self, request_id: str) -> "tuple[Instant, ...]":
@@ -162,7 +163,7 @@ class HudiHook(BaseHook):
 
         if self.find_table_config() is None:
             return ()
-        store = self._timeline_store()
+        store = self.timeline_store()
         pending = [i for i in store.load().pending if i.action.writes_data]
         return tuple(i for i in pending if belongs_to(store, self.storage, i, request_id))
 
@@ -172,6 +173,31 @@ class HudiHook(BaseHook):
             return False
         times = [instant.requested_time for instant in self.timeline().instants]
         return bool(times) and instant_time < min(times)
+
+    def health(
+        self, *, warn_above: Mapping[str, float] | None = None, hudi_options: Mapping[str, str] | None = None
+    ) -> "HealthReport":
+        """How the table is: measures, findings, pending instants with what each one blocks.
+
+        Args:
+            warn_above: measure → limit, see docs/health.md.
+            hudi_options: ``hoodie.clean.*`` keys that say what retention is meant.
+
+        Raises:
+            TableNotFoundError: there is no table.
+            UnhealthyTableError: the timeline cannot be trusted.
+        """
+        from hudi_table_services.contract.health_request import HealthRequest
+        from hudi_table_services.jobs.table_health import table_health
+
+        request = HealthRequest(
+            base_path=self.location.base_path,
+            warn_above={name: str(limit) for name, limit in (warn_above or {}).items()},
+            options=dict(hudi_options or {}),
+        )
+        report = table_health(request, storage=self.storage).health
+        assert report is not None  # noqa: S101 - the job makes one or raises
+        return report
 
     def table_picture(self) -> str:
         """The live files by partition as bars, and the latest instants: plain text for a task log."""
@@ -188,7 +214,8 @@ class HudiHook(BaseHook):
             return True, f"{self.location.base_path} can be read; there is no table yet."
         return True, f"Table {config.table_name}, version {int(config.table_version)}."
 
-    def _timeline_store(self) -> "TimelineStore":
+    def timeline_store(self) -> "TimelineStore":
+        """What reads the instants of the table. Raises TableNotFoundError."""
         from hudi_table_services.storage.clock import SystemClock
         from hudi_table_services.storage.timeline_store import TimelineStore
 

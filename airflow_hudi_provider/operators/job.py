@@ -132,6 +132,11 @@ class HudiJobOperator(SparkSubmitOperator):
     def tell_what_is_left(self, table: HudiHook, request_id: str) -> None:
         """Log what a killed job left on the timeline."""
 
+    def tell_failure(self, context: "Context", result: JobResult) -> None:
+        """Log what a failed job did before it failed, or what it saw."""
+        if result.clustering is not None or result.health is not None:
+            log_result(self.log, result)
+
     def remember(self, memory: TaskMemory, result: JobResult) -> None:
         """Note for later tries what only this one knows; by default nothing."""
 
@@ -244,8 +249,8 @@ class HudiJobOperator(SparkSubmitOperator):
                 problem=exchange.problem,
                 left_behind=self.left_behind,
             )
-            if result is not None and result.outcome is Outcome.FAILED and result.clustering is not None:
-                log_result(self.log, result)  # what was done before it failed
+            if result is not None and result.outcome is Outcome.FAILED:
+                self.tell_failure(context, result)
             return judge(end, self.log)
 
     def _prepare_spark(self, location: TableLocation) -> str:

@@ -97,6 +97,7 @@ class WorkerOrSparkOperator(HudiServiceOperator):
                 "airflow-provider-hudi[engine] on the worker, or set run_on='spark'."
             ) from error
         if result.outcome is Outcome.FAILED and result.error is not None:
+            self.tell_failure(context, result)
             error = result.error
             raise task_error(error.kind, f"{error.message} {error.hint}".strip(), error.retryable)
         return result

@@ -40,14 +40,16 @@ def table(tmp_path: Path) -> SmallTable:
 def run(tmp_path: Path, connections: Callable[..., None]) -> Run:
     connections("spark_default", conn_type="spark", host="local[2]")
 
-    def execute(body: str = "raise SystemExit('submitted')", **arguments: Any) -> dict[str, Any]:
+    def execute(
+        body: str = "raise SystemExit('submitted')", run_id: str = "run 1", **arguments: Any
+    ) -> dict[str, Any]:
         given = {
             "task_id": "clean",
             "base_path": str(tmp_path / "table"),
             "spark_binary": stand_in(tmp_path, body),
             **arguments,
         }
-        answer = CleanOperator(**given).execute(context(ti=TaskInstance()))
+        answer = CleanOperator(**given).execute(context(ti=TaskInstance(run_id=run_id)))
         assert json.loads(json.dumps(answer)) == answer
         return answer
 
@@ -64,8 +66,10 @@ def test_it_cleans_in_the_worker_and_tells_what_went(table: SmallTable, run: Run
     assert answer["retention"] == "1 of 5 commits are kept"
     assert answer["partitions"][0]["partition_path"] == "city=a"
     assert data_files(table) == 2
+    again = run(commits_retained=1, hudi_options=NO_FLOOR)
+    assert (again["reused"], again["instant"], again["files"]) == (True, answer["instant"], 3)
     with pytest.raises(AirflowSkipException, match="0 of 1 commits since the last clean"):
-        run(commits_retained=1, hudi_options=NO_FLOOR)
+        run(commits_retained=1, hudi_options=NO_FLOOR, run_id="run 2")
 
 
 def test_a_preview_names_the_files_and_deletes_none(table: SmallTable, run: Run) -> None:

@@ -1,0 +1,94 @@
+"""Look how a Hudi table is, and warn or fail where it is not as it should be."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow_hudi_provider.connection import TableLocation
+from airflow_hudi_provider.health_results import health_answer, health_event
+from airflow_hudi_provider.hooks.hudi import HudiHook
+from airflow_hudi_provider.operators.service_job import WorkerOrSparkOperator
+from hudi_table_services.contract.health_request import HealthRequest
+from hudi_table_services.contract.job_request import JobRequest
+from hudi_table_services.contract.job_result import JobResult
+from hudi_table_services.errors import UnhealthyTableError
+
+if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import Context
+
+
+class HudiTableHealthOperator(WorkerOrSparkOperator):
+    """Measure a table: sizes of files, pending instants and what each one blocks, lags of services, leftovers.
+
+    Nothing is written. Returns ``{"status", "measures", "findings", "pending", "partitions", …}``; a task that fails
+    leaves the same under the XCom key ``health``.
+
+    .. seealso:: docs/health.md
+
+    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
+    :param hudi_conn_id: connection of type ``hudi``: base path, Spark and storage connection. (templated)
+    :param warn_above: measure → number above which the task's log and answer warn. (templated)
+    :param fail_above: measure → number above which the task fails, without a retry. (templated)
+    :param small_file_limit_bytes: files below are small; 0: Hudi's default, 100 MiB.
+    :param hudi_options: ``hoodie.clean.*`` keys that say what retention is meant. (templated)
+    :param run_on: ``worker``: in the process of the task; ``spark``: submitted, for tables with a lot of metadata.
+    :param table_name: checked against the table's name. (templated)
+    :param storage_conn_id: connection with credentials of the object store. (templated)
+    """
+
+    script: ClassVar[str] = "table_health.py"
+    left_behind = "The table was only looked at."
+    template_fields: Sequence[str] = (*WorkerOrSparkOperator.template_fields, "warn_above", "fail_above")
+
+    def __init__(
+        self,
+        *,
+        warn_above: Mapping[str, float | str] | None = None,
+        fail_above: Mapping[str, float | str] | None = None,
+        small_file_limit_bytes: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.warn_above = dict(warn_above or {})
+        self.fail_above = dict(fail_above or {})
+        self.small_file_limit_bytes = small_file_limit_bytes
+        self.check_arguments()
+
+    def build_request(self, location: TableLocation, request_id: str, result_uri: str) -> HealthRequest:
+        return HealthRequest(
+            **self.common_fields(location, request_id, result_uri),
+            warn_above={name: str(limit) for name, limit in self.warn_above.items()},
+            fail_above={name: str(limit) for name, limit in self.fail_above.items()},
+            small_file_limit_bytes=self.small_file_limit_bytes,
+        )
+
+    def refuse_unknown_key(self, key: str) -> None:
+        from hudi_table_services.contract.clean_options import resolve_clean_options
+        from hudi_table_services.contract.clean_request import CleanRequest
+
+        resolve_clean_options(CleanRequest(base_path="/", options={key: ""}))
+
+    def run_here(self, request: JobRequest) -> JobResult:
+        from hudi_table_services.jobs.table_health import table_health
+
+        assert isinstance(request, HealthRequest)  # noqa: S101 - `build_request` makes no other
+        try:
+            return table_health(request)
+        except UnhealthyTableError as error:
+            return JobResult.failed(request, error)
+
+    def look_after(self, table: HudiHook, request: JobRequest, result: JobResult | None) -> JobResult | None:
+        return result
+
+    def tell_failure(self, context: "Context", result: JobResult) -> None:
+        super().tell_failure(context, result)
+        if result.health is not None:
+            context["ti"].xcom_push(key="health", value=health_answer(result))
+
+    def tell_what_is_left(self, table: HudiHook, request_id: str) -> None:
+        self.log.warning("Killed; nothing was written.")
+
+    def answer_of(self, result: JobResult) -> dict[str, Any]:
+        return health_answer(result)
+
+    def event_of(self, result: JobResult) -> dict[str, Any]:
+        return health_event(result)

@@ -1,0 +1,72 @@
+"""Which pending table services somebody waits for: the look that sensor and trigger share."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow_hudi_provider.hooks.hudi import HudiHook
+from hudi_table_services.errors import InvalidRequestError, TableNotFoundError
+
+if TYPE_CHECKING:
+    from hudi_table_services.model.instant import Instant
+
+SERVICES = ("clustering", "compaction", "clean", "rollback", "restore", "indexing", "savepoint")
+PLANS = ("clustering", "compaction")
+"""What is waited for unless other services are named: the plans that keep file groups from writers."""
+
+
+def services_of(names: Sequence[str]) -> tuple[str, ...]:
+    """Raises InvalidRequestError naming what is no service."""
+    unknown = [name for name in names if name not in SERVICES]
+    if unknown:
+        raise InvalidRequestError(
+            f"services has {', '.join(map(repr, unknown))}.", hint=f"Known: {', '.join(SERVICES)}."
+        )
+    return tuple(names) or PLANS
+
+
+def pending_services(
+    hook: HudiHook, services: Sequence[str], partitions: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Pending instants of these services, oldest first; with partitions only those with file groups in one of them.
+
+    Services without file groups, such as cleans, concern every partition.
+    """
+    from hudi_table_services.storage.pending_plans import clustering_plan_of, planned_file_groups
+
+    store = hook.timeline_store()
+    found = []
+    for instant in store.load().pending:
+        is_clustering = clustering_plan_of(store, instant) is not None
+        service = "clustering" if is_clustering else _SERVICE_OF.get(instant.action.value, "")
+        if service not in services:
+            continue
+        groups = planned_file_groups(store, instant)
+        paths = sorted({group.partition_path for group in groups})
+        if not partitions or not groups or set(paths) & set(partitions):
+            found.append(_told(instant, service, paths, len(groups)))
+    return found
+
+
+_SERVICE_OF = {"logcompaction": "compaction"} | {name: name for name in SERVICES}
+
+
+def _told(instant: "Instant", service: str, paths: list[str], groups: int) -> dict[str, Any]:
+    return {
+        "instant": instant.requested_time,
+        "service": service,
+        "state": instant.state.value,
+        "partitions": paths[:50],
+        "file_groups": groups,
+    }
+
+
+def look_once(
+    hook: HudiHook, services: Sequence[str], partitions: Sequence[str], *, fails_if_missing: bool
+) -> list[dict[str, Any]]:
+    """What is pending now; a table that does not exist has nothing pending, unless that is an error."""
+    try:
+        return pending_services(hook, services, partitions)
+    except TableNotFoundError:
+        if fails_if_missing:
+            raise
+        return []

@@ -1,0 +1,81 @@
+"""Wait until no table service is pending on a Hudi table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import PokeReturnValue
+
+from airflow_hudi_provider.arguments import names_of
+from airflow_hudi_provider.hooks.hudi import HudiHook
+from airflow_hudi_provider.pending_services import look_once, services_of
+from airflow_hudi_provider.sensors.table import HudiTableSensor
+from airflow_hudi_provider.templates import is_filled_in_later, names_filled_in_later, refuse_emptied
+from airflow_hudi_provider.triggers.pending_service import HudiPendingServiceTrigger
+from hudi_table_services.errors import InvalidRequestError
+
+if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import Context
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    services: tuple[str, ...]
+    partitions: tuple[str, ...]
+
+
+class HudiPendingServiceSensor(HudiTableSensor):
+    """Waits until no plan of a table service is pending on a Hudi table, or on some of its partitions.
+
+    A pending plan keeps its file groups from writers of Hudi, and holds cleaning and archival back. Before a backfill
+    overwrites partitions, wait here for the plans on them. Returns ``{"pending": []}``.
+
+    .. seealso:: docs/airflow.md
+
+    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
+    :param hudi_conn_id: connection of type ``hudi``. (templated)
+    :param storage_conn_id: connection with credentials of the object store. (templated)
+    :param services: ``clustering``, ``compaction``, ``clean``, ``rollback``, ``restore``, ``indexing``, ``savepoint``;
+        left out: the first two. (templated)
+    :param partitions: partition paths that matter; left out: all of them. (templated)
+    :param if_missing: what a table that does not exist means: ``wait`` takes it for one without services, ``fail``.
+    :param deferrable: wait in the triggerer, without a worker slot.
+    """
+
+    template_fields: Sequence[str] = (*HudiTableSensor.template_fields, "services", "partitions")
+
+    def __init__(
+        self, *, services: str | Sequence[str] = (), partitions: str | Sequence[str] = (), **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.services = services
+        self.partitions = partitions
+        self._filled_in_later = names_filled_in_later(self, self.template_fields)
+        try:
+            if not is_filled_in_later(services):
+                services_of(names_of(services))
+        except InvalidRequestError as error:
+            raise ValueError(f"{self.task_id}: {error}") from error
+
+    def asked(self, context: "Context") -> _Asked:
+        refuse_emptied(self, self._filled_in_later)
+        return _Asked(services=services_of(names_of(self.services)), partitions=names_of(self.partitions))
+
+    def look(self, hook: HudiHook, asked: _Asked) -> PokeReturnValue:
+        pending = look_once(
+            hook, asked.services, asked.partitions, fails_if_missing=self.if_missing == "fail"
+        )
+        for each in pending:
+            self.log.info("%(service)s %(instant)s is %(state)s, with %(file_groups)d file groups", each)
+        answer = {"pending": pending}
+        if not pending:
+            self.log.info("%s: %s", hook.storage.uri, self.describe(answer))
+        return PokeReturnValue(is_done=not pending, xcom_value=answer)
+
+    def make_trigger(self, asked: _Asked) -> HudiPendingServiceTrigger:
+        return HudiPendingServiceTrigger(
+            services=asked.services, partitions=asked.partitions, **self.common_arguments()
+        )
+
+    def describe(self, answer: dict[str, Any]) -> str:
+        return "No table service is pending"
