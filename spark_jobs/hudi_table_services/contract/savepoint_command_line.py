@@ -50,6 +50,9 @@ def create_parser() -> argparse.ArgumentParser:
     )
     savepoint.add_argument("--saved-by", metavar="NAME", help="who asks")
     savepoint.add_argument("--comments", metavar="TEXT", help="what for")
+    savepoint.add_argument(
+        "--preview", action="store_true", help="tell what would be kept, and write nothing"
+    )
     add_run_flags(parser.add_argument_group("run"))
     return parser
 
@@ -66,13 +69,14 @@ def delete_parser() -> argparse.ArgumentParser:
     savepoints.add_argument(
         "--instant", action="append", metavar="TIME", help="requested time of the commit, repeatable"
     )
+    savepoints.add_argument("--preview", action="store_true", help="tell what would go, and delete nothing")
     add_run_flags(parser.add_argument_group("run"))
     return parser
 
 
 def _create_request(flags: dict[str, object]) -> CreateSavepointRequest:
     own: dict[str, object] = {n: flags[n] for n in ("instant", "saved_by", "comments") if n in flags}
-    fields: Mapping[str, Any] = {**common_fields(flags), **own}
+    fields: Mapping[str, Any] = {**common_fields(flags), **own, "preview": "preview" in flags}
     return CreateSavepointRequest(**fields)
 
 
@@ -81,5 +85,6 @@ def _delete_request(flags: dict[str, object]) -> DeleteSavepointRequest:
     fields: Mapping[str, Any] = {
         **common_fields(flags),
         "instants": tuple(given) if isinstance(given, list) else (),
+        "preview": "preview" in flags,
     }
     return DeleteSavepointRequest(**fields)

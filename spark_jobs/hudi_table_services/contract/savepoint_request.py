@@ -15,6 +15,7 @@ class CreateSavepointRequest(JobRequest):
         instant: requested time of a completed commit; empty: the newest one.
         saved_by: who asks, for those who look at savepoints later.
         comments: what for.
+        preview: tell which files would be kept, and write nothing.
 
     Raises:
         InvalidRequestError: a field has no possible value.
@@ -23,6 +24,7 @@ class CreateSavepointRequest(JobRequest):
     instant: str = ""
     saved_by: str = ""
     comments: str = ""
+    preview: bool = False
 
     def __post_init__(self) -> None:
         JobRequest.__post_init__(self)
@@ -40,12 +42,14 @@ class DeleteSavepointRequest(JobRequest):
 
     Attributes:
         instants: requested times of their commits.
+        preview: tell which would go, and delete nothing.
 
     Raises:
         InvalidRequestError: a field has no possible value.
     """
 
     instants: tuple[str, ...] = ()
+    preview: bool = False
 
     def __post_init__(self) -> None:
         JobRequest.__post_init__(self)

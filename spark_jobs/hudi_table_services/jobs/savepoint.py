@@ -2,6 +2,7 @@
 
 import logging
 from contextlib import suppress
+from dataclasses import replace
 
 from hudi_table_services.contract.job_request import JobRequest
 from hudi_table_services.contract.job_result import JobResult, Outcome
@@ -41,7 +42,8 @@ def create_savepoint(
         timeline = table.load_timeline()
         commit = _commit(timeline, request.instant)
         if (existing := _savepoint(timeline, commit.requested_time)) is not None and existing.is_completed:
-            return _result(request, options, existing, reason="there is such a savepoint already")
+            result = _result(request, options, existing, reason="there is such a savepoint already")
+            return replace(result, reused=True)
         _require_uncleaned(table, timeline, commit)
         metadata = SavepointMetadata(
             saved_by=request.saved_by,
@@ -49,6 +51,9 @@ def create_savepoint(
             comments=request.comments,
             partitions=_partitions(table, timeline, commit),
         )
+        kept = f"{sum(len(each.file_names) for each in metadata.partitions.values())} files"
+        if request.preview:
+            return _previewed(request, options, f"would keep {kept} of commit {commit.requested_time}")
         lock.verify()
         pending = Instant(
             requested_time=commit.requested_time, action=Action.SAVEPOINT, state=InstantState.INFLIGHT
@@ -56,9 +61,8 @@ def create_savepoint(
         with suppress(InstantExistsError):  # of an attempt that died
             table.timeline_store.begin_savepoint(commit.requested_time)
         completed = table.timeline_store.complete(pending, encode_savepoint_metadata(metadata))
-    files = sum(len(each.file_names) for each in metadata.partitions.values())
-    _LOG.info("Savepoint %s keeps %d files", completed.requested_time, files)
-    return _result(request, options, completed)
+    _LOG.info("Savepoint %s keeps %s", completed.requested_time, kept)
+    return _result(request, options, completed, reason=f"keeps {kept}")
 
 
 def delete_savepoint(
@@ -73,8 +77,11 @@ def delete_savepoint(
     with table_lock(table.storage, options.lock, table.clock) as lock:
         timeline = table.load_timeline()
         found = [_savepoint(timeline, instant) for instant in request.instants]
-        lock.verify()
         deleted = [savepoint for savepoint in found if savepoint is not None]
+        names = ", ".join(savepoint.requested_time for savepoint in deleted)
+        if request.preview and deleted:
+            return _previewed(request, options, f"would delete {names}")
+        lock.verify()
         for savepoint in deleted:
             if savepoint.is_completed:
                 table.timeline_store.remove_completed(savepoint)
@@ -82,7 +89,12 @@ def delete_savepoint(
             _LOG.info("Deleted savepoint %s", savepoint.requested_time)
     if not deleted:
         return _result(request, options, None, reason=f"no savepoint at {', '.join(request.instants)}")
-    return _result(request, options, deleted[0])
+    return _result(request, options, deleted[0], reason=f"deleted {names}")
+
+
+def _previewed(request: JobRequest, options: ServiceOptions, reason: str) -> JobResult:
+    _LOG.info("Preview: %s", reason)
+    return replace(_result(request, options, None, reason=reason), outcome=Outcome.PLANNED)
 
 
 def _open(
@@ -148,7 +160,6 @@ def _result(
         operation=request.work,
         table_name=request.table_name,
         base_path=request.base_path,
-        reused=instant is not None and bool(reason),
         reason=reason,
         action=Action.SAVEPOINT.value if instant is not None else None,
         instant_time=instant.requested_time if instant is not None else None,

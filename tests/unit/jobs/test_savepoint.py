@@ -151,3 +151,21 @@ def test_both_can_be_stopped_anywhere(version: TableVersion) -> None:
         delete_it(left)
         assert savepoints(tables[-1]) == []
     assert runs >= 10
+
+
+@VERSIONS
+def test_previews_tell_and_write_nothing(version: TableVersion) -> None:
+    table = a_table(version)
+    commit = table.commit(A, B)
+    before = {stored.path for stored in table.storage.list_files()}
+    result = save(table, preview=True)
+    assert (result.outcome, result.reason) == (
+        Outcome.PLANNED,
+        f"would keep 2 files of commit {commit.requested_time}",
+    )
+    assert {stored.path for stored in table.storage.list_files()} == before
+    assert save(table).reason == "keeps 2 files"
+    request = DeleteSavepointRequest(base_path="/t", instants=(commit.requested_time,), preview=True)
+    told = delete_savepoint(request, storage=table.storage, clock=later())
+    assert (told.outcome, told.reason) == (Outcome.PLANNED, f"would delete {commit.requested_time}")
+    assert len(savepoints(table)) == 1
