@@ -10,6 +10,12 @@ from hudi_table_services.contract.clean_report import CleanReport, clean_report_
 from hudi_table_services.contract.clustering_report import ClusteringReport, report_from_document
 from hudi_table_services.contract.job_request import JobRequest
 from hudi_table_services.contract.json_document import CONTRACT_VERSION, parse_document
+from hudi_table_services.contract.recovery_report import (
+    OrphanReport,
+    RecoveryReport,
+    orphan_report_from_document,
+    recovery_report_from_document,
+)
 from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError
 
 
@@ -149,6 +155,8 @@ class JobResult:
         files_before, files_after: live base files of the partitions concerned.
         clustering: plans of a clustering job; None for other jobs.
         clean: what a clean job deleted and kept; None for other jobs.
+        recovery: what a rollback or restore undid; None for other jobs.
+        orphans: what a search for orphans found; None for other jobs.
         timings_s: seconds by phase.
     """
 
@@ -169,6 +177,8 @@ class JobResult:
     replaced_file_groups: int = 0
     clustering: ClusteringReport | None = None
     clean: CleanReport | None = None
+    recovery: RecoveryReport | None = None
+    orphans: OrphanReport | None = None
     timings_s: Mapping[str, float] = field(default_factory=dict)
     spark_application_id: str | None = None
     warnings: tuple[str, ...] = ()
@@ -210,6 +220,9 @@ def _result(values: dict[str, Any]) -> JobResult:
     values["clustering"] = None if clustering is None else report_from_document(clustering)
     cleaned = values["clean"]
     values["clean"] = None if cleaned is None else clean_report_from_document(cleaned)
+    recovered, orphans = values["recovery"], values["orphans"]
+    values["recovery"] = None if recovered is None else recovery_report_from_document(recovered)
+    values["orphans"] = None if orphans is None else orphan_report_from_document(orphans)
     values["warnings"] = tuple(values["warnings"])
     values["error"] = None if values["error"] is None else JobError(**values["error"])
     return JobResult(**values)
