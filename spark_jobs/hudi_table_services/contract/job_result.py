@@ -11,6 +11,12 @@ from hudi_table_services.contract.clustering_report import ClusteringReport, rep
 from hudi_table_services.contract.health_report import HealthReport, health_report_from_document
 from hudi_table_services.contract.job_request import JobRequest
 from hudi_table_services.contract.json_document import CONTRACT_VERSION, parse_document
+from hudi_table_services.contract.recovery_report import (
+    OrphanReport,
+    RecoveryReport,
+    orphan_report_from_document,
+    recovery_report_from_document,
+)
 from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError, UnhealthyTableError
 
 
@@ -151,6 +157,8 @@ class JobResult:
         clustering: plans of a clustering job; None for other jobs.
         clean: what a clean job deleted and kept; None for other jobs.
         health: how the table is; None for other jobs than that which tells.
+        recovery: what a rollback or restore undid; None for other jobs.
+        orphans: what a search for orphans found; None for other jobs.
         timings_s: seconds by phase.
     """
 
@@ -172,6 +180,8 @@ class JobResult:
     clustering: ClusteringReport | None = None
     clean: CleanReport | None = None
     health: HealthReport | None = None
+    recovery: RecoveryReport | None = None
+    orphans: OrphanReport | None = None
     timings_s: Mapping[str, float] = field(default_factory=dict)
     spark_application_id: str | None = None
     warnings: tuple[str, ...] = ()
@@ -216,6 +226,9 @@ def _result(values: dict[str, Any]) -> JobResult:
     values["clean"] = None if cleaned is None else clean_report_from_document(cleaned)
     health = values["health"]
     values["health"] = None if health is None else health_report_from_document(health)
+    recovered, orphans = values["recovery"], values["orphans"]
+    values["recovery"] = None if recovered is None else recovery_report_from_document(recovered)
+    values["orphans"] = None if orphans is None else orphan_report_from_document(orphans)
     values["warnings"] = tuple(values["warnings"])
     values["error"] = None if values["error"] is None else JobError(**values["error"])
     return JobResult(**values)

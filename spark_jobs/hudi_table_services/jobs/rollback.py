@@ -1,13 +1,15 @@
-"""Undo a pending write: plan, delete its data, then its instant files, then say so on the timeline.
+"""Undo a write: plan, hide it if it was completed, delete its data, then its instant files, then say so.
 
-The data goes first: without its instant files a data file would count as committed once the timeline has moved past
-it. A rollback that dies leaves its plan, and the next run carries it out; every step can be done twice.
+The data goes before the pending instant: without its instant files a data file would count as committed once the
+timeline has moved past it. A completed write becomes a pending one first, so that no reader sees half of it.
+A rollback that dies leaves its plan, and the next run carries it out; every step can be done twice.
 """
 
 import logging
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 
 from hudi_table_services.errors import MalformedFileNameError, UnsupportedTableError
 from hudi_table_services.hudi_format.table_service_plans import (
@@ -18,7 +20,7 @@ from hudi_table_services.hudi_format.table_service_plans import (
 from hudi_table_services.jobs.table_access import TableAccess
 from hudi_table_services.model.data_file import BaseFile, LogFile
 from hudi_table_services.model.instant import Action, Instant, InstantState
-from hudi_table_services.model.table_service_plans import RollbackPlan
+from hudi_table_services.model.table_service_plans import RollbackMetadata, RollbackPlan
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.planning.rollback import files_to_delete, plan_rollback, rollback_metadata
@@ -75,14 +77,41 @@ def roll_back_clustering(table: TableAccess, instant: Instant) -> Instant | None
     return _roll_back(table, timeline, pending)
 
 
-def _roll_back(table: TableAccess, timeline: Timeline, pending: Instant) -> Instant:
+def roll_back_completed(table: TableAccess, instant: Instant) -> Instant | None:
+    """Undo a completed write. Call it under the table lock, after making sure that nothing builds on it.
+
+    Returns:
+        The completed rollback; None if the write is not completed any more.
+
+    Raises:
+        UnsupportedTableError: it appended to log files, or is in a metadata table that has to stay.
+        StorageError: something could not be deleted; the rollback stays pending and the next run finishes it.
+    """
+    timeline = table.load_timeline()
+    completed = next((i for i in timeline.completed_writes if i.identity == instant.identity), None)
+    return None if completed is None else _roll_back(table, timeline, completed)
+
+
+def undo_in_place(table: TableAccess, instant: Instant) -> RollbackMetadata:
+    """Undo a write or a table service, pending or completed, as part of a restore: the timeline gets no rollback.
+
+    Call it under the table lock. Of an instant that is gone only what its name tells is deleted.
+    """
+    started = table.clock.now()
+    plan = plan_of(table, instant)
+    start_time = table.timeline_store.new_instant_time()
+    _undo(table, plan)
+    return rollback_metadata(plan, start_time, _elapsed_ms(table, started))
+
+
+def _roll_back(table: TableAccess, timeline: Timeline, undone: Instant) -> Instant:
     for rollback in _pending_rollbacks(timeline):
         plan = _stored_plan(table, rollback)
-        if plan is not None and _undoes(plan, pending):
+        if plan is not None and _undoes(plan, undone):
             return _carry_out(table, rollback, plan)
-    plan = _plan(table, pending)
+    plan = plan_of(table, undone)
     rollback = table.timeline_store.request(Action.ROLLBACK, encode_rollback_plan(plan))
-    _LOG.info("Requested rollback %s of %s", rollback.requested_time, pending.requested_time)
+    _LOG.info("Requested rollback %s of %s", rollback.requested_time, undone.requested_time)
     return _carry_out(table, rollback, plan)
 
 
@@ -91,7 +120,7 @@ def sweep_pending(table: TableAccess, instant: Instant) -> None:
 
     Whoever calls it holds the plan: tasks of the execution that died remove their own files from now on.
     """
-    plan = _plan(table, instant)
+    plan = plan_of(table, instant)
     for paths in files_to_delete(plan).values():
         for path in paths:
             if table.storage.delete(path):
@@ -122,13 +151,21 @@ def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[In
     if restores:
         raise UnsupportedTableError(
             f"Restore {restores[0].requested_time} has not been finished; the table is between two states.",
-            hint="Finish it with Hudi's command line before writing.",
+            hint="Finish it first: restore.py with its savepoint.",
         )
     finished = []
     for rollback in _pending_rollbacks(timeline):
         plan = _stored_plan(table, rollback)
-        if plan is not None and _undoes_write(table, timeline, plan):
-            finished.append(_carry_out(table, rollback, plan))
+        if plan is None or not _undoes_write(table, timeline, plan):
+            continue
+        if rollback.state is InstantState.REQUESTED and _is_built_upon(timeline, plan):
+            _LOG.warning(
+                "Removing rollback %s, which was never begun: others committed after the write that it was to undo.",
+                rollback.requested_time,
+            )
+            table.timeline_store.remove(rollback)
+            continue
+        finished.append(_carry_out(table, rollback, plan))
     return tuple(finished)
 
 
@@ -166,6 +203,12 @@ def _undoes_write(table: TableAccess, timeline: Timeline, plan: RollbackPlan) ->
     return all(_may_be_undone(table, i) for i in present)
 
 
+def _is_built_upon(timeline: Timeline, plan: RollbackPlan) -> bool:
+    """Whether the plan's instant is completed, and is not the newest completed write any more."""
+    undone = [i for i in timeline.completed_writes if _undoes(plan, i)]
+    return any(later.visible_from > i.visible_from for i in undone for later in timeline.completed_writes)
+
+
 def _may_be_undone(table: TableAccess, instant: Instant) -> bool:
     """Not a clustering: a pending one belongs to who cancels it, and a completed one was completed in spite of it."""
     if instant.is_completed:
@@ -173,8 +216,18 @@ def _may_be_undone(table: TableAccess, instant: Instant) -> bool:
     return is_dead_write_candidate(table.timeline_store, instant)
 
 
-def _plan(table: TableAccess, instant: Instant) -> RollbackPlan:
+def plan_of(table: TableAccess, instant: Instant) -> RollbackPlan:
+    """What undoing a write would delete; nothing is changed.
+
+    A pending one is told by its markers, or by names; a completed one by its own metadata, and by names in the same
+    partitions, where speculative tasks may have left more.
+
+    Raises:
+        UnsupportedTableError: it appended to log files of older slices.
+    """
     base_path = table.storage.base_path
+    if instant.is_completed:
+        return plan_rollback(instant, _committed_files(table, instant), base_path, by_listing=True)
     marked = _marked_files(table.storage, instant)
     if marked or instant.state is InstantState.REQUESTED:
         return plan_rollback(instant, marked, base_path)
@@ -191,10 +244,18 @@ def _marked_files(storage: Storage, instant: Instant) -> frozenset[str]:
         return frozenset()
 
 
-def _listed_files(storage: Storage, instant: Instant) -> tuple[str, ...]:
+def _committed_files(table: TableAccess, instant: Instant) -> frozenset[str]:
+    named = table.timeline_store.commit_metadata(instant)
+    paths = {stat.path for stat in named.write_stats if stat.path}
+    return frozenset({*paths, *_listed_files(table.storage, instant, named.partition_to_write_stats)})
+
+
+def _listed_files(
+    storage: Storage, instant: Instant, partitions: Collection[str] | None = None
+) -> tuple[str, ...]:
     return tuple(
         stored.path
-        for files in list_partitions(storage).values()
+        for files in list_partitions(storage, partitions).values()
         for stored in files
         if _instant_in_name(stored.name) == instant.requested_time
     )
@@ -212,24 +273,55 @@ def _instant_in_name(name: str) -> str | None:
 
 def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Instant:
     store, started = table.timeline_store, table.clock.now()
-    if plan.instant_to_rollback is not None:
-        _keep_metadata_table_right(table, plan.instant_to_rollback.requested_time)
-    doomed = files_to_delete(plan)
+    _keep_metadata_table_right(table, plan)
+    files_to_delete(plan)  # refuses what must not be touched before anything is
+    # Hidden before the rollback counts as begun: until then nothing was deleted, and it may still be dropped.
+    _hide_completed(table, plan)
     if rollback.state is InstantState.REQUESTED:
         rollback = store.start(rollback)
-    for paths in doomed.values():
-        for path in paths:
-            if table.storage.delete(path):
-                _LOG.info("Deleted %s", path)
-    _remove_undone_instants(table, plan)
-    elapsed_ms = max(0, int((table.clock.now() - started).total_seconds() * 1000))
-    metadata = rollback_metadata(plan, rollback.requested_time, elapsed_ms)
+    _delete_undone(table, plan)
+    metadata = rollback_metadata(plan, rollback.requested_time, _elapsed_ms(table, started))
     completed = store.complete(rollback, encode_rollback_metadata(metadata))
     _LOG.info("Completed rollback %s of %s", completed.requested_time, metadata.commits_rolled_back)
-    for undone_time in metadata.commits_rolled_back:
+    _remove_traces(table, plan)
+    return completed
+
+
+def _undo(table: TableAccess, plan: RollbackPlan) -> None:
+    _keep_metadata_table_right(table, plan)
+    files_to_delete(plan)
+    _hide_completed(table, plan)
+    _delete_undone(table, plan)
+    _remove_traces(table, plan)
+
+
+def _hide_completed(table: TableAccess, plan: RollbackPlan) -> None:
+    """Take the completed file away; what is left is a pending write, which no reader sees."""
+    for instant in table.load_timeline().find(_undone_time(plan)):
+        if instant.is_completed and instant.action.writes_data:
+            table.timeline_store.remove_completed(instant)
+
+
+def _delete_undone(table: TableAccess, plan: RollbackPlan) -> None:
+    paths = [path for each in files_to_delete(plan).values() for path in each]
+    for error in table.storage.delete_files(paths).values():
+        raise error
+    _LOG.info("Deleted up to %d files of %s", len(paths), _undone_time(plan))
+    _remove_undone_instants(table, plan)
+
+
+def _remove_traces(table: TableAccess, plan: RollbackPlan) -> None:
+    if undone_time := _undone_time(plan):
         delete_heartbeat(table.storage, undone_time)
         _sweep(table.storage, undone_time)
-    return completed
+
+
+def _elapsed_ms(table: TableAccess, started: datetime) -> int:
+    return max(0, int((table.clock.now() - started).total_seconds() * 1000))
+
+
+def _undone_time(plan: RollbackPlan) -> str:
+    return plan.instant_to_rollback.requested_time if plan.instant_to_rollback else ""
 
 
 def _sweep(storage: Storage, instant_time: str) -> None:
@@ -256,14 +348,17 @@ def _remove_undone_instants(table: TableAccess, plan: RollbackPlan) -> None:
                 store.remove(instant)
 
 
-def _keep_metadata_table_right(table: TableAccess, instant_time: str) -> None:
+def _keep_metadata_table_right(table: TableAccess, plan: RollbackPlan) -> None:
     """A metadata table that heard of the instant would list its files for good once the rollback completes.
 
     It is switched off if this job may do so: the table had it at the start, and was let through nevertheless.
     """
+    instant_time = _undone_time(plan)
     config = read_table_config(table.storage)
     listed = config.metadata_partitions + config.inflight_metadata_partitions
-    if not listed or not _metadata_table_knows(table, instant_time):
+    # Of a completed write it knows for certain, whatever its own timeline still says.
+    was_completed = any(i.requested_time == instant_time for i in table.load_timeline().completed_writes)
+    if not listed or not (was_completed or _metadata_table_knows(table, instant_time)):
         return
     if not (table.config.metadata_partitions or table.config.inflight_metadata_partitions):
         raise UnsupportedTableError(
@@ -271,7 +366,7 @@ def _keep_metadata_table_right(table: TableAccess, instant_time: str) -> None:
             hint="Run the request again with hoodie.metadata.enable=false to switch the metadata table off.",
         )
     disable_metadata_table(table.storage, config, table.clock)
-    _LOG.warning("Switched off the metadata table, which knows the dead write %s.", instant_time)
+    _LOG.warning("Switched off the metadata table, which knows the undone write %s.", instant_time)
 
 
 def _metadata_table_knows(table: TableAccess, instant_time: str) -> bool:

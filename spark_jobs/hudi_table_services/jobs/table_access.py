@@ -37,6 +37,15 @@ class TableAccess:
         return self.timeline_store.load() if self.exists else Timeline()
 
 
+def check_name(config: TableConfig, table_name: str) -> None:
+    """Raises InvalidRequestError if the request means another table; an empty name means any."""
+    if table_name and table_name != config.table_name:
+        raise InvalidRequestError(
+            f"The table at the base path is called {config.table_name!r}, the request says {table_name!r}.",
+            hint="Check the base path, or give the table's own name.",
+        )
+
+
 def check_writable(config: TableConfig, table_name: str, *, metadata_enable: bool | None) -> None:
     """Refuse a table this release cannot write without harm.
 
@@ -48,11 +57,7 @@ def check_writable(config: TableConfig, table_name: str, *, metadata_enable: boo
         InvalidRequestError: the table has another name.
         UnsupportedTableError: names the version or feature, and what can be done.
     """
-    if table_name and table_name != config.table_name:
-        raise InvalidRequestError(
-            f"The table at the base path is called {config.table_name!r}, the request says {table_name!r}.",
-            hint="Check the base path, or give the table's own name.",
-        )
+    check_name(config, table_name)
     if not config.table_version.is_writable:
         raise UnsupportedTableError(
             f"Table version {int(config.table_version)} can be read but not written.",

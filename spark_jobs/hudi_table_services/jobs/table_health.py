@@ -17,7 +17,7 @@ from hudi_table_services.jobs.clustering_history import ClusteringHistory
 from hudi_table_services.jobs.commit_counter import count_commits_of
 from hudi_table_services.jobs.pending_instants import look_at_pending
 from hudi_table_services.jobs.stopwatch import Stopwatch
-from hudi_table_services.jobs.table_access import TableAccess
+from hudi_table_services.jobs.table_access import TableAccess, check_name
 from hudi_table_services.model.clean import Retention
 from hudi_table_services.model.data_file import instant_in_file_name
 from hudi_table_services.model.file_sizing import FileSizingOptions
@@ -59,6 +59,7 @@ def table_health(
     watch = Stopwatch()
     storage = storage or open_storage(request.base_path, request.storage_options)
     table = TableAccess(storage=storage, clock=clock or SystemClock(), config=read_table_config(storage))
+    check_name(table.config, request.table_name)
     with watch.phase("look"):
         look = _look(table, request)
     measures = look.report.measures

@@ -41,6 +41,17 @@ from hudi_table_services.contract.job_result import (
     PartitionReport,
     RowCounts,
 )
+from hudi_table_services.contract.recovery_report import (
+    OrphanFile,
+    OrphanReport,
+    RecoveryReport,
+    UndoneInstant,
+)
+from hudi_table_services.contract.recovery_request import (
+    RepairOrphansRequest,
+    RestoreRequest,
+    RollbackRequest,
+)
 from hudi_table_services.contract.savepoint_request import CreateSavepointRequest, DeleteSavepointRequest
 from hudi_table_services.errors import HudiTableServiceError
 
@@ -74,6 +85,13 @@ DOCUMENTS = (
     PartitionHealth,
     CreateSavepointRequest,
     DeleteSavepointRequest,
+    RollbackRequest,
+    RestoreRequest,
+    RepairOrphansRequest,
+    RecoveryReport,
+    UndoneInstant,
+    OrphanReport,
+    OrphanFile,
 )
 
 

@@ -190,6 +190,11 @@ def test_limits_that_fail_and_limits_that_warn() -> None:
     )
 
 
+def test_a_table_of_another_name_is_refused() -> None:
+    with pytest.raises(InvalidRequestError, match="is called 'trips', the request says 'flights'"):
+        Looked(TableVersion.V9).result(table_name="flights")
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [

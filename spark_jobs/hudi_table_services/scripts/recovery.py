@@ -1,0 +1,27 @@
+"""The scripts that go back."""
+
+from typing import TYPE_CHECKING
+
+from hudi_table_services.contract.job_result import JobResult
+from hudi_table_services.contract.recovery_command_line import parse_rollback
+from hudi_table_services.contract.recovery_request import RollbackRequest
+from hudi_table_services.contract.service_options import resolve_service_options
+from hudi_table_services.scripts.job_script import JobScript
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def _run_rollback(_: "SparkSession | None", request: RollbackRequest) -> JobResult:
+    from hudi_table_services.jobs.rollback_job import rollback
+
+    return rollback(request)
+
+
+ROLLBACK = JobScript(
+    parse=parse_rollback,
+    read=RollbackRequest.from_json,
+    check=resolve_service_options,
+    run=_run_rollback,
+    needs_spark=False,
+)

@@ -1,0 +1,96 @@
+"""Requests and reports of the jobs that go back: flags, documents, round trips."""
+
+import pytest
+
+from hudi_table_services.contract.job_request import JobRequest
+from hudi_table_services.contract.job_result import JobResult, Outcome
+from hudi_table_services.contract.recovery_command_line import parse_repair, parse_restore, parse_rollback
+from hudi_table_services.contract.recovery_report import (
+    OrphanFile,
+    OrphanReport,
+    RecoveryReport,
+    UndoneInstant,
+)
+from hudi_table_services.contract.recovery_request import (
+    RepairOrphansRequest,
+    RestoreRequest,
+    RollbackRequest,
+)
+from hudi_table_services.errors import InvalidRequestError
+
+TIME = "20260102030405006"
+
+
+def test_flags_become_requests() -> None:
+    common = ["--base-path=/t", "--request-id=r"]
+    requests: list[tuple[JobRequest | None, JobRequest]] = [
+        (
+            parse_rollback([*common, "--instant", TIME, "--preview"]).request,
+            RollbackRequest(base_path="/t", request_id="r", instants=(TIME,), preview=True),
+        ),
+        (
+            parse_rollback([*common, "--all-failed"]).request,
+            RollbackRequest(base_path="/t", request_id="r", all_failed=True),
+        ),
+        (
+            parse_restore([*common, "--savepoint", TIME]).request,
+            RestoreRequest(base_path="/t", request_id="r", savepoint=TIME),
+        ),
+        (
+            parse_repair(
+                [*common, "--execute", "--older-than-hours=2", "--max-files=3", "--backup-path=/b"]
+            ).request,
+            RepairOrphansRequest(
+                base_path="/t",
+                request_id="r",
+                execute=True,
+                older_than_hours=2,
+                max_files=3,
+                backup_path="/b",
+            ),
+        ),
+    ]
+    for parsed, expected in requests:
+        assert parsed == expected
+        assert type(expected).from_json(expected.to_json()) == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [({}, "name instants"), ({"instants": (TIME,), "all_failed": True}, "not both"), ({"instants": ("x",)}, "time")],
+    ids=str,
+)  # fmt: skip
+def test_a_rollback_says_what_it_undoes(fields: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidRequestError, match=message):
+        RollbackRequest(base_path="/t", **fields)  # type: ignore[arg-type]
+
+
+def test_other_impossible_values_are_refused() -> None:
+    with pytest.raises(InvalidRequestError, match="No savepoint"):
+        RestoreRequest(base_path="/t")
+    with pytest.raises(InvalidRequestError, match="max_files is 0"):
+        RepairOrphansRequest(base_path="/t", max_files=0)
+    with pytest.raises(InvalidRequestError, match="older_than_hours is -1"):
+        RepairOrphansRequest(base_path="/t", older_than_hours=-1)
+
+
+def test_reports_come_back_from_the_result_document() -> None:
+    undone = UndoneInstant(
+        instant_time=TIME,
+        action="commit",
+        state="completed",
+        file_count=2,
+        row_count=3,
+        file_names=("a", "b"),
+    )
+    recovery = RecoveryReport(savepoint=TIME, undone=(undone,), finished=(TIME,), left_alone=("x",))
+    orphans = OrphanReport(
+        file_count=1,
+        by_reason={"r": 1},
+        files=(OrphanFile(path="p", size_bytes=1, reason="r"),),
+        folders=("f",),
+        spared=("s",),
+    )
+    result = JobResult(request_id="r", outcome=Outcome.COMPLETED, recovery=recovery, orphans=orphans)
+    assert JobResult.from_json(result.to_json()) == result
+    assert (recovery.file_count, recovery.row_count) == (2, 3)
