@@ -75,6 +75,7 @@ airflow: .venv/.ready ## The demo's Airflow with its UI, until Ctrl-C
 
 bench: .venv-judges/.ready ## Side by side with Hudi 1.2.0, Delta and plain Parquet (three quarters of an hour)
 	$(WITH_JAVA) .venv-judges/bin/python benchmarks/run.py
+	.venv-judges/bin/python benchmarks/metadata.py
 
 archive: ## Build dist/hudi_table_services.zip for spark-submit --py-files
 	@$$(scripts/find_python.sh) scripts/build_archive.py

@@ -24,6 +24,7 @@ def get_provider_info() -> dict[str, Any]:
                     "airflow_hudi_provider.operators.clean",
                     "airflow_hudi_provider.operators.clustering",
                     "airflow_hudi_provider.operators.health",
+                    "airflow_hudi_provider.operators.recovery",
                 ],
             }
         ],

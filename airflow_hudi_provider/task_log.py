@@ -6,6 +6,7 @@ from typing import Any
 from airflow_hudi_provider.clean_results import clean_sections, clean_summary
 from airflow_hudi_provider.clustering_picture import clustering_sections, clustering_summary
 from airflow_hudi_provider.health_results import health_sections, health_summary
+from airflow_hudi_provider.recovery_results import recovery_sections, recovery_summary
 from airflow_hudi_provider.table_picture import bar, human_bytes
 from hudi_table_services.contract.job_result import JobResult, Outcome, PartitionReport
 
@@ -13,6 +14,14 @@ _JOB_LINE = re.compile(
     r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (?P<level>DEBUG|INFO|WARNING|ERROR) (?P<text>.*)$"
 )
 _SHOWN_PARTITIONS = 30
+_UPKEEP = (
+    "create_savepoint",
+    "delete_savepoint",
+    "rollback",
+    "restore",
+    "repair_orphan_files",
+    "archive",
+)
 _GROUP, _END = "::group::%s", "::endgroup::"
 
 
@@ -72,6 +81,8 @@ def _sections(result: JobResult) -> list[tuple[str, list[str]]]:
         return clean_sections(result)
     if result.health is not None:
         return health_sections(result)
+    if result.operation in _UPKEEP:
+        return recovery_sections(result)
     return [("Plan by partition", _plan_lines(result)), ("Files before and after", _file_lines(result))]
 
 
@@ -83,6 +94,8 @@ def summary(result: JobResult) -> str:
         return clean_summary(result)
     if result.health is not None:
         return health_summary(result)
+    if result.operation in _UPKEEP and result.outcome is not Outcome.FAILED:
+        return recovery_summary(result)
     rows = result.rows
     counts = f"{rows.inserted} inserted, {rows.updated} updated, {rows.deleted} deleted"
     match result.outcome:

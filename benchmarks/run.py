@@ -112,8 +112,8 @@ def _measure_once(bench: Bench, scenario: Scenario, system: System) -> tuple[Mea
             print(f"  (making the base table of {system.value} first)", flush=True)
             _measure_once(bench, FIRST_INSERT, system)
         shutil.copytree(bench.base_table(system), table)
-    if scenario.clustering is not None:
-        shutil.copytree(_small_files(bench, scenario), table)
+    if scenario.is_service:
+        shutil.copytree(_prepared(bench, scenario), table)
     measurement = _run_process(bench, scenario, system, table)
     sorted_by = scenario.clustering.columns if scenario.clustering is not None else ()
     state = inspect_table(system, table, bench.inputs.columns, sorted_by)
@@ -126,21 +126,23 @@ def _measure_once(bench: Bench, scenario: Scenario, system: System) -> tuple[Mea
     return measurement, state
 
 
-def _small_files(bench: Bench, scenario: Scenario) -> Path:
-    """The table that a clustering starts from, made by real Hudi; both systems get a copy of it."""
-    assert scenario.clustering is not None
+def _prepared(bench: Bench, scenario: Scenario) -> Path:
+    """The table that a service starts from, made by real Hudi; both systems get a copy of it."""
     (rows,) = scenario.inputs
-    table = bench.work / "small-files" / f"{rows}-{scenario.clustering.tasks}"
+    past = f"{scenario.clustering.tasks}" if scenario.clustering is not None else scenario.name
+    table = bench.work / "prepared" / f"{rows}-{past}"
     if not table.exists():
-        print(f"  (making {scenario.clustering.tasks} small files in each partition first)", flush=True)
+        print(f"  (making the table for {scenario.title} first)", flush=True)
         table.parent.mkdir(parents=True, exist_ok=True)
         _run_process(bench, scenario, System.HUDI, table, prepares=True)
     return table
 
 
-def _warm_up_table(bench: Bench) -> Path:
-    """A small table in small files."""
-    table = bench.work / "small-files" / WARM_UP
+def _warm_up_table(bench: Bench, scenario: Scenario) -> Path:
+    """A small table to do the same with before anything is measured."""
+    if scenario.cleaning is not None:
+        return _prepared(bench, scenario)
+    table = bench.work / "prepared" / WARM_UP
     if not table.exists():
         table.parent.mkdir(parents=True, exist_ok=True)
         _run_process(bench, WARM_UP_CLUSTERING, System.HUDI, table, prepares=True)
@@ -153,8 +155,8 @@ def _run_process(
     scratch = bench.work / "scratch"
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
-    if scenario.clustering is not None and not prepares:
-        shutil.copytree(_warm_up_table(bench), scratch / "warm_up_table")
+    if scenario.is_service and not prepares:
+        shutil.copytree(_warm_up_table(bench, scenario), scratch / "warm_up_table")
     job = Job(
         system=system.value,
         scenario=scenario.name,

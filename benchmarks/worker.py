@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
+from bench.cleaning import clean_table, commit_often
 from bench.clustering import cluster, scatter
 from bench.protocol import BEGIN, END, Event, Job
 from bench.scenarios import Operation, Scenario, System, scenario_named
@@ -26,6 +27,8 @@ def main(job: Job) -> None:
     spark = open_session(system, options)
     if scenario.clustering is not None:
         _cluster(system, spark, job, scenario)
+    elif scenario.cleaning is not None:
+        _clean(system, spark, job, scenario)
     else:
         _write(system, spark, job, scenario)
     spark.stop()
@@ -44,6 +47,21 @@ def _cluster(system: System, spark: SparkSession, job: Job, scenario: Scenario) 
     _collect_garbage(spark)
     Event(kind=BEGIN).send()
     seconds = cluster(system, spark, job.table, clustering)
+    Event(kind=END, seconds=seconds, write_seconds=(seconds,)).send()
+
+
+def _clean(system: System, spark: SparkSession, job: Job, scenario: Scenario) -> None:
+    """Warm up on a copy of the table, then clean it; the bytes left tell that both deleted the same."""
+    assert scenario.cleaning is not None
+    if job.prepares:
+        Event(kind=BEGIN).send()
+        commit_often(spark, job.inputs / scenario.inputs[0], job.table, scenario.cleaning)
+        Event(kind=END).send()
+        return
+    clean_table(system, spark, job.scratch / "warm_up_table")
+    _collect_garbage(spark)
+    Event(kind=BEGIN).send()
+    seconds = clean_table(system, spark, job.table)
     Event(kind=END, seconds=seconds, write_seconds=(seconds,)).send()
 
 

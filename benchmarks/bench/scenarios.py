@@ -34,6 +34,7 @@ class Operation(str, Enum):
     BULK_INSERT = "bulk_insert"
     PLAIN = "plain"
     CLUSTER = "cluster"
+    CLEAN = "clean"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +57,17 @@ class Clustering:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cleaning:
+    """What a table has behind it before it is cleaned.
+
+    Attributes:
+        commits: those that rewrote every file.
+    """
+
+    commits: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
     """One thing to measure.
 
@@ -66,6 +78,7 @@ class Scenario:
         speed_target: how many times faster than Hudi we want to be; None: no target.
         storage_target: bytes on storage, ours over Delta's, not above this; None: no target.
         clustering: operation CLUSTER: what is done with a table that holds the inputs in small files.
+        cleaning: operation CLEAN: the past of the table that is cleaned down to its last commit.
     """
 
     name: str
@@ -78,6 +91,12 @@ class Scenario:
     speed_target: float | None = None
     storage_target: float | None = None
     clustering: Clustering | None = None
+    cleaning: Cleaning | None = None
+
+    @property
+    def is_service(self) -> bool:
+        """Whether it starts from a table that real Hudi prepared, of which each system gets a copy."""
+        return self.clustering is not None or self.cleaning is not None
 
 
 def batch_name(number: int) -> str:
@@ -206,6 +225,14 @@ SCENARIOS = (
         storage_target=1.5,
     ),
     *CLUSTERINGS,
+    Scenario(
+        name="clean",
+        title="clean of 140 files in 20 commits",
+        operation=Operation.CLEAN,
+        inputs=(WARM_UP,),
+        speed_target=10.0,
+        cleaning=Cleaning(commits=20),
+    ),
 )
 
 

@@ -1,0 +1,237 @@
+"""Go back, keep a point to go back to, and remove what nothing else removes."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from airflow_hudi_provider.arguments import instants_of
+from airflow_hudi_provider.connection import TableLocation
+from airflow_hudi_provider.hooks.hudi import HudiHook
+from airflow_hudi_provider.operators.upkeep import UpkeepOperator
+from hudi_table_services.contract.job_request import JobRequest
+from hudi_table_services.contract.job_result import JobResult
+from hudi_table_services.contract.recovery_request import (
+    RepairOrphansRequest,
+    RestoreRequest,
+    RollbackRequest,
+)
+from hudi_table_services.contract.savepoint_request import CreateSavepointRequest, DeleteSavepointRequest
+
+
+class SavepointOperator(UpkeepOperator):
+    """Keep a table as of a commit: cleaning and archival spare it, and a restore can go back to it.
+
+    Doing it twice is doing it once. Returns ``{"instant", "reason", "reused", …}``; `instant` names the savepoint.
+
+    .. seealso:: docs/recovery.md
+
+    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
+    :param hudi_conn_id: connection of type ``hudi``. (templated)
+    :param instant: requested time of a completed commit; empty: the newest one. (templated)
+    :param saved_by: who asks. (templated)
+    :param comments: what for. (templated)
+    :param preview: tell what would be kept, and write nothing.
+    :param run_on: ``worker`` or ``spark``; see `CleanOperator`.
+    """
+
+    script: ClassVar[str] = "create_savepoint.py"
+    template_fields: Sequence[str] = (*UpkeepOperator.template_fields, "instant", "saved_by", "comments")
+
+    def __init__(
+        self, *, instant: str = "", saved_by: str = "airflow", comments: str = "", **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.instant = instant
+        self.saved_by = saved_by
+        self.comments = comments
+        self.check_arguments()
+
+    def build_request(
+        self, location: TableLocation, request_id: str, result_uri: str
+    ) -> CreateSavepointRequest:
+        return CreateSavepointRequest(
+            **self.common_fields(location, request_id, result_uri),
+            instant=self.instant,
+            saved_by=self.saved_by,
+            comments=self.comments,
+            preview=self.preview,
+        )
+
+    def run_here(self, request: JobRequest) -> JobResult:
+        from hudi_table_services.jobs.savepoint import create_savepoint
+
+        assert isinstance(request, CreateSavepointRequest)  # noqa: S101 - `build_request` makes no other
+        return create_savepoint(request)
+
+
+class DeleteSavepointOperator(UpkeepOperator):
+    """Let go of savepoints: cleaning may take their files from then on.
+
+    .. seealso:: docs/recovery.md
+
+    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
+    :param hudi_conn_id: connection of type ``hudi``. (templated)
+    :param instant: requested times of their commits: one, several, or the answer of a `SavepointOperator`. (templated)
+    :param preview: tell which would go, and delete nothing.
+    :param run_on: ``worker`` or ``spark``; see `CleanOperator`.
+    """
+
+    script: ClassVar[str] = "delete_savepoint.py"
+    template_fields: Sequence[str] = (*UpkeepOperator.template_fields, "instant")
+
+    def __init__(self, *, instant: str | Sequence[str], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.instant = instant
+        self.check_arguments()
+
+    def build_request(
+        self, location: TableLocation, request_id: str, result_uri: str
+    ) -> DeleteSavepointRequest:
+        return DeleteSavepointRequest(
+            **self.common_fields(location, request_id, result_uri),
+            instants=instants_of(self.instant),
+            preview=self.preview,
+        )
+
+    def run_here(self, request: JobRequest) -> JobResult:
+        from hudi_table_services.jobs.savepoint import delete_savepoint
+
+        assert isinstance(request, DeleteSavepointRequest)  # noqa: S101 - `build_request` makes no other
+        return delete_savepoint(request)
+
+    def is_borne_out(self, table: HudiHook, result: JobResult) -> bool:
+        return not any(
+            i.requested_time == result.instant_time and i.action.value == "savepoint"
+            for i in table.timeline()
+        )
+
+
+class RollbackOperator(UpkeepOperator):
+    """Undo failed writes of a table, or its newest completed ones.
+
+    Writes and cleans undo dead writes by themselves; this is for those that nothing follows, and for a commit that
+    should not have been. Never past a savepoint, and never a write whose writer lives. Returns ``{"undone", "finished",
+    "left_alone", …}``.
+
+    .. seealso:: docs/recovery.md
+
+    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
+    :param hudi_conn_id: connection of type ``hudi``. (templated)
+    :param instant: requested times: one, several, or the answer of a task. (templated)
+    :param all_failed: every pending write without a living heartbeat, instead of instants by name.
+    :param preview: tell what would go, and undo nothing.
+    :param on_nothing: what it means that there is nothing to undo: ``skip``, ``succeed`` or ``fail``.
+    :param run_on: ``worker`` or ``spark``; see `CleanOperator`.
+    """
+
+    script: ClassVar[str] = "rollback.py"
+    template_fields: Sequence[str] = (*UpkeepOperator.template_fields, "instant")
+
+    def __init__(
+        self, *, instant: str | Sequence[str] | None = None, all_failed: bool = False, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.instant = instant
+        self.all_failed = all_failed
+        self.check_arguments()
+
+    def build_request(self, location: TableLocation, request_id: str, result_uri: str) -> RollbackRequest:
+        return RollbackRequest(
+            **self.common_fields(location, request_id, result_uri),
+            instants=instants_of(self.instant) if self.instant is not None else (),
+            all_failed=self.all_failed,
+            preview=self.preview,
+        )
+
+    def run_here(self, request: JobRequest) -> JobResult:
+        from hudi_table_services.jobs.rollback_job import rollback
+
+        assert isinstance(request, RollbackRequest)  # noqa: S101 - `build_request` makes no other
+        return rollback(request)
+
+
+class RestoreOperator(UpkeepOperator):
+    """Take a table back to a savepoint: everything since is undone, newest first.
+
+    No writer may run meanwhile. A restore that was ended half-way is finished by running it again; until then nothing
+    can be written. Cleared after it completed, the task does not undo what was written since.
+
+    .. seealso:: docs/recovery.md
+
+    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
+    :param hudi_conn_id: connection of type ``hudi``. (templated)
+    :param savepoint: requested time of the savepointed commit. (templated)
+    :param preview: tell which commits, files and rows would go, and undo nothing.
+    :param run_on: ``worker`` or ``spark``; see `CleanOperator`.
+    """
+
+    script: ClassVar[str] = "restore.py"
+    template_fields: Sequence[str] = (*UpkeepOperator.template_fields, "savepoint")
+
+    def __init__(self, *, savepoint: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.savepoint = savepoint
+        self.check_arguments()
+
+    def build_request(self, location: TableLocation, request_id: str, result_uri: str) -> RestoreRequest:
+        return RestoreRequest(
+            **self.common_fields(location, request_id, result_uri),
+            savepoint=self.savepoint,
+            preview=self.preview,
+        )
+
+    def run_here(self, request: JobRequest) -> JobResult:
+        from hudi_table_services.jobs.restore import restore
+
+        assert isinstance(request, RestoreRequest)  # noqa: S101 - `build_request` makes no other
+        return restore(request)
+
+
+class RepairOperator(UpkeepOperator):
+    """Find files that belong to no instant, which neither cleaning nor rollbacks find; delete them only if told to.
+
+    .. seealso:: docs/recovery.md
+
+    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
+    :param hudi_conn_id: connection of type ``hudi``. (templated)
+    :param preview: only tell what they are, and why; the default. ``False`` deletes them.
+    :param older_than_hours: younger files are left alone.
+    :param max_files: if there are more of them none is deleted: look first.
+    :param backup_path: folder outside of the table where they are copied first. (templated)
+    :param on_nothing: what it means that there are none: ``skip``, ``succeed`` or ``fail``.
+    :param run_on: ``worker`` or ``spark``; see `CleanOperator`.
+    """
+
+    script: ClassVar[str] = "repair_orphan_files.py"
+    template_fields: Sequence[str] = (*UpkeepOperator.template_fields, "backup_path")
+
+    def __init__(
+        self,
+        *,
+        preview: bool = True,
+        older_than_hours: int = 24,
+        max_files: int = 1000,
+        backup_path: str = "",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(preview=preview, **kwargs)
+        self.older_than_hours = older_than_hours
+        self.max_files = max_files
+        self.backup_path = backup_path
+        self.check_arguments()
+
+    def build_request(
+        self, location: TableLocation, request_id: str, result_uri: str
+    ) -> RepairOrphansRequest:
+        return RepairOrphansRequest(
+            **self.common_fields(location, request_id, result_uri),
+            execute=not self.preview,
+            older_than_hours=self.older_than_hours,
+            max_files=self.max_files,
+            backup_path=self.backup_path,
+        )
+
+    def run_here(self, request: JobRequest) -> JobResult:
+        from hudi_table_services.jobs.repair_orphans import repair_orphans
+
+        assert isinstance(request, RepairOrphansRequest)  # noqa: S101 - `build_request` makes no other
+        return repair_orphans(request)

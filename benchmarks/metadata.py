@@ -1,0 +1,173 @@
+"""How long services take that read and write metadata only, on a table of many commits.
+
+Each is measured in a process of its own, whose peak memory is told, too. Hudi has no process without a JVM to compare
+with; ``run.py --only clean`` compares cleaning in a warm session.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "spark_jobs"))
+
+from hudi_table_services.contract.clean_request import CleanRequest  # noqa: E402
+from hudi_table_services.contract.health_request import HealthRequest  # noqa: E402
+from hudi_table_services.contract.recovery_request import RollbackRequest  # noqa: E402
+from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata  # noqa: E402
+from hudi_table_services.hudi_format.partition_metadata import encode_partition_metadata  # noqa: E402
+from hudi_table_services.jobs.clean import clean  # noqa: E402
+from hudi_table_services.jobs.rollback_job import rollback  # noqa: E402
+from hudi_table_services.jobs.table_health import table_health  # noqa: E402
+from hudi_table_services.model.table_version import TableVersion  # noqa: E402
+from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat  # noqa: E402
+from hudi_table_services.storage.clock import SystemClock  # noqa: E402
+from hudi_table_services.storage.local import LocalStorage  # noqa: E402
+from hudi_table_services.storage.table_store import create_table, read_table_config  # noqa: E402
+from hudi_table_services.storage.timeline_store import TimelineStore  # noqa: E402
+
+COMMITS, FILES_PER_COMMIT, PARTITIONS, DEAD_FILES = 1_000, 50, 100, 1_000
+_BEGIN = datetime.now(timezone.utc) - timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One thing to measure.
+
+    Attributes:
+        run: given the table's folder.
+        limit_s: seconds that we want to stay below on a quiet machine.
+    """
+
+    title: str
+    limit_s: float
+    run: Callable[[Path], object]
+
+
+def _load_timeline(table: Path) -> object:
+    storage = LocalStorage(str(table))
+    return TimelineStore(storage, read_table_config(storage), SystemClock()).load()
+
+
+def _preview_clean(table: Path) -> object:
+    return clean(CleanRequest(base_path=str(table), preview=True))
+
+
+def _health(table: Path) -> object:
+    return table_health(HealthRequest(base_path=str(table)))
+
+
+def _roll_back(table: Path) -> object:
+    return rollback(RollbackRequest(base_path=str(table), all_failed=True))
+
+
+CASES = {
+    "timeline": Case(f"timeline of {COMMITS:,} commits loaded", 0.2, _load_timeline),
+    "clean_plan": Case(f"clean of {COMMITS * FILES_PER_COMMIT:,} files planned", 5.0, _preview_clean),
+    "health": Case(f"health of {COMMITS * FILES_PER_COMMIT:,} files", 10.0, _health),
+    "rollback": Case(f"failed write of {DEAD_FILES:,} files rolled back", 2.0, _roll_back),
+}
+
+
+def make_table(folder: Path) -> None:
+    """A table of version 9 with many commits, and a dead write with its markers on top."""
+    storage = LocalStorage(str(folder))
+    properties = {
+        "hoodie.table.name": "many",
+        "hoodie.table.type": "COPY_ON_WRITE",
+        "hoodie.table.version": str(int(TableVersion.V9)),
+        "hoodie.timeline.layout.version": "2",
+        "hoodie.table.partition.fields": "p",
+        "hoodie.table.timeline.timezone": "UTC",
+    }
+    create_table(storage, properties, SystemClock())
+    for number in range(PARTITIONS):
+        (folder / f"p={number}").mkdir()
+        metafile = encode_partition_metadata("0", 1, _BEGIN)
+        (folder / f"p={number}" / ".hoodie_partition_metadata").write_bytes(metafile)
+    timeline = folder / ".hoodie" / "timeline"
+    for number in range(COMMITS):
+        requested = _BEGIN + timedelta(minutes=number)
+        stats = _write_files(folder, number, _text(requested))
+        metadata = CommitMetadata(
+            operation_type=WriteOperation.UPSERT,
+            partition_to_write_stats=stats,
+            extra_metadata={"schema": '{"type":"record","name":"r","fields":[]}'},
+        )
+        (timeline / f"{_text(requested)}.commit.requested").touch()
+        (timeline / f"{_text(requested)}.inflight").touch()
+        completed = timeline / f"{_text(requested)}_{_text(requested + timedelta(seconds=30))}.commit"
+        completed.write_bytes(encode_commit_metadata(metadata, TableVersion.V9))
+    _add_dead_write(folder, timeline)
+
+
+def _text(moment: datetime) -> str:
+    return moment.strftime("%Y%m%d%H%M%S000")
+
+
+def _write_files(folder: Path, commit: int, instant_time: str) -> dict[str, tuple[WriteStat, ...]]:
+    """Every second commit rewrites the same files."""
+    stats: dict[str, tuple[WriteStat, ...]] = {}
+    for number in range(FILES_PER_COMMIT):
+        partition = f"p={(number * 2 + commit % 2) % PARTITIONS}"
+        file_id = f"f{number}-{commit % 2}"
+        path = f"{partition}/{file_id}_0-1-0_{instant_time}.parquet"
+        (folder / path).write_bytes(b"PAR1")
+        stat = WriteStat(file_id=file_id, partition_path=partition, path=path, file_size_bytes=4)
+        stats[partition] = (*stats.get(partition, ()), stat)
+    return stats
+
+
+def _add_dead_write(folder: Path, timeline: Path) -> None:
+    instant_time = _text(_BEGIN + timedelta(minutes=COMMITS + 1))
+    (timeline / f"{instant_time}.commit.requested").touch()
+    (timeline / f"{instant_time}.inflight").touch()
+    for number in range(DEAD_FILES):
+        name = f"p={number % PARTITIONS}/dead{number}_0-1-0_{instant_time}.parquet"
+        (folder / name).write_bytes(b"PAR1")
+        marker = folder / ".hoodie" / ".temp" / instant_time / f"{name}.marker.CREATE"
+        marker.parent.mkdir(parents=True, exist_ok=True)
+        marker.touch()
+
+
+def _measure(name: str, table: Path) -> None:
+    """In the process of one case: its seconds and peak memory, as JSON."""
+    started = time.perf_counter()
+    CASES[name].run(table)
+    seconds = time.perf_counter() - started
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(json.dumps({"seconds": seconds, "peak_mib": peak / 1024}))
+
+
+def main() -> None:
+    """Make the table, run each case in a process of its own, print what they took."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--case", choices=CASES, help=argparse.SUPPRESS)
+    parser.add_argument("--table", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.case:
+        _measure(options.case, options.table)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        table = Path(folder) / "many"
+        make_table(table)
+        print(f"{'':<44}{'seconds':>9}{'wanted':>9}{'peak MiB':>10}")
+        for name, case in CASES.items():
+            command = [sys.executable, __file__, "--case", name, "--table", str(table)]
+            done = subprocess.run(command, capture_output=True, text=True, check=True, env=dict(os.environ))
+            found = json.loads(done.stdout.splitlines()[-1])
+            told = f"{found['seconds']:>9.2f}{f'< {case.limit_s:g}':>9}{found['peak_mib']:>10.0f}"
+            print(f"{case.title:<44}{told}")
+
+
+if __name__ == "__main__":
+    main()
