@@ -3,8 +3,9 @@
 from typing import TYPE_CHECKING
 
 from hudi_table_services.contract.job_result import JobResult
-from hudi_table_services.contract.recovery_command_line import parse_restore, parse_rollback
+from hudi_table_services.contract.recovery_command_line import parse_repair, parse_restore, parse_rollback
 from hudi_table_services.contract.recovery_request import (
+    RepairOrphansRequest,
     RestoreRequest,
     RollbackRequest,
 )
@@ -27,6 +28,12 @@ def _run_restore(_: "SparkSession | None", request: RestoreRequest) -> JobResult
     return restore(request)
 
 
+def _run_repair(_: "SparkSession | None", request: RepairOrphansRequest) -> JobResult:
+    from hudi_table_services.jobs.repair_orphans import repair_orphan_files
+
+    return repair_orphan_files(request)
+
+
 ROLLBACK = JobScript(
     parse=parse_rollback,
     read=RollbackRequest.from_json,
@@ -40,5 +47,13 @@ RESTORE = JobScript(
     read=RestoreRequest.from_json,
     check=resolve_service_options,
     run=_run_restore,
+    needs_spark=False,
+)
+
+REPAIR_ORPHAN_FILES = JobScript(
+    parse=parse_repair,
+    read=RepairOrphansRequest.from_json,
+    check=resolve_service_options,
+    run=_run_repair,
     needs_spark=False,
 )
