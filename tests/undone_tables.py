@@ -17,9 +17,14 @@ from hudi_table_services.storage.snapshot_loader import load_snapshot
 from small_tables import SmallTable, base_file_name
 
 
-def a_table(version: TableVersion = TableVersion.V9) -> SmallTable:
-    start = datetime.now(timezone.utc) - timedelta(hours=2)
-    return SmallTable(MemoryStorage(uuid4().hex), version, FixedClock(start, step=timedelta(minutes=1)))
+def a_table(version: TableVersion = TableVersion.V9, start: datetime | None = None) -> SmallTable:
+    """Its commits lie a minute apart.
+
+    Args:
+        start: tables of the same start get the same instant times; None: two hours ago.
+    """
+    clock = FixedClock(start or datetime.now(timezone.utc) - timedelta(hours=2), step=timedelta(minutes=1))
+    return SmallTable(MemoryStorage(uuid4().hex), version, clock)
 
 
 def updated(table: SmallTable, *groups: FileGroupId, rows: int = 3) -> Instant:
