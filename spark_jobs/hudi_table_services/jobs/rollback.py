@@ -152,7 +152,7 @@ def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[In
     finished = []
     for rollback in _pending_rollbacks(timeline):
         plan = _stored_plan(table, rollback)
-        if plan is None or not _undoes_write(table, timeline, plan):
+        if plan is None:
             continue
         if rollback.state is InstantState.REQUESTED and _is_built_upon(timeline, plan):
             _LOG.warning(
@@ -160,8 +160,8 @@ def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[In
                 rollback.requested_time,
             )
             table.timeline_store.remove(rollback)
-            continue
-        finished.append(_carry_out(table, rollback, plan))
+        elif _undoes_write(table, timeline, plan):
+            finished.append(_carry_out(table, rollback, plan))
     return tuple(finished)
 
 

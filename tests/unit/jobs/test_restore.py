@@ -19,16 +19,19 @@ from hudi_table_services.hudi_format.table_service_plans import (
     decode_restore_plan,
     encode_restore_plan,
 )
+from hudi_table_services.jobs.cancel_clustering import finish_cancellations
 from hudi_table_services.jobs.clean import clean
 from hudi_table_services.jobs.restore import restore
 from hudi_table_services.jobs.rollback_job import rollback
 from hudi_table_services.jobs.savepoint import create_savepoint
 from hudi_table_services.jobs.schedule_clustering import schedule_clustering
+from hudi_table_services.jobs.table_access import TableAccess
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_service_plans import InstantReference, RestorePlan
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.heartbeat import heartbeat_path
+from hudi_table_services.storage.lock import FileSystemLock
 from hudi_table_services.storage.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config, update_properties
 from small_tables import SmallTable, base_file_name
@@ -230,11 +233,16 @@ def others(table: SmallTable) -> list[Callable[[], object]]:
         lambda: clean(CleanRequest(base_path="/t"), storage=storage, clock=clock),
         lambda: rollback(RollbackRequest(base_path="/t", all_failed=True), storage=storage, clock=clock),
         lambda: create_savepoint(CreateSavepointRequest(base_path="/t"), storage=storage, clock=clock),
+        lambda: finish_cancellations(
+            TableAccess(storage=storage, clock=clock, config=table.config), FileSystemLock(storage), "r", 0
+        ),
         lambda: schedule_clustering(ScheduleClusteringRequest(base_path="/t"), storage=storage, clock=clock),
     ]
 
 
-@pytest.mark.parametrize("number", range(4), ids=["clean", "rollback", "create_savepoint", "schedule"])
+@pytest.mark.parametrize(
+    "number", range(5), ids=["clean", "rollback", "create_savepoint", "execute", "schedule"]
+)
 def test_until_it_is_finished_other_jobs_name_the_cure(number: int) -> None:
     table = a_table()
     saved = save(table, table.commit(A))
@@ -249,3 +257,23 @@ def test_a_restore_without_a_plan_is_removed() -> None:
     table.begin(Action.RESTORE)
     assert go_back(table, saved).outcome is Outcome.NOTHING_TO_DO
     assert restores(table) == []
+
+
+@VERSIONS
+def test_cleaning_goes_on_after_a_restore(version: TableVersion) -> None:
+    """The last clean has retained commits that are gone; what readers see stays all the same."""
+    table = a_table(version)
+    saved = save(table, table.commit(A, B))
+    for _ in range(4):
+        updated(table, A)
+    clean(CleanRequest(base_path="/t", commits_retained=1), storage=table.storage, clock=later())
+    go_back(table, saved, days=2)
+    table.clock.moment += timedelta(days=3)
+    for number in range(4):
+        updated(table, A, B)
+        clean(
+            CleanRequest(base_path="/t", commits_retained=1), storage=table.storage, clock=later(5 + number)
+        )
+        _, visible, files = state(table)
+        assert visible <= files
+        assert {f"a/{base_file_name('f1', saved)}", f"b/{base_file_name('f2', saved)}"} <= files

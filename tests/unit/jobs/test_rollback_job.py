@@ -221,14 +221,20 @@ def test_a_metadata_table_is_switched_off_before_a_commit_goes(version: TableVer
     assert read_table_config(table.storage).metadata_partitions == ()
 
 
-def test_a_rollback_that_was_never_begun_is_dropped_once_others_have_committed() -> None:
-    table = a_table()
+@VERSIONS
+@pytest.mark.parametrize("kind", ["commit", "clustering"])
+def test_a_rollback_that_was_never_begun_is_dropped_once_others_have_committed(
+    version: TableVersion, kind: str
+) -> None:
+    """Hudi would carry it out, and take files away that the others have merged with."""
+    table = a_table(version)
     table.commit(A)
-    second = updated(table, A)
-    path = f"a/{base_file_name('f1', second.requested_time)}"
+    second = clustered(table) if kind == "clustering" else updated(table, A)
+    file_id = "f3" if kind == "clustering" else "f1"
+    path = f"a/{base_file_name(file_id, second.requested_time)}"
     plan = plan_rollback(second, [path], table.storage.base_path, by_listing=True)
     table.timeline_store.request(Action.ROLLBACK, encode_rollback_plan(plan))
-    third = updated(table, A)
+    third = updated(table, FileGroupId("a", file_id))
     access = TableAccess(storage=table.storage, clock=table.clock, config=table.config)
     assert finish_pending_rollbacks(access, access.load_timeline()) == ()
     assert table.timeline_store.load().pending == ()
