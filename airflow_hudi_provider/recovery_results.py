@@ -24,6 +24,8 @@ def recovery_answer(result: JobResult) -> dict[str, Any]:
         "instant": result.instant_time,
         "warnings": list(result.warnings),
     }
+    if result.outcome is Outcome.PLANNED:
+        answer["picture"] = _picture(result)
     report = result.recovery or result.orphans
     if report is not None:
         values = json.loads(json.dumps(asdict(report)))
@@ -32,6 +34,16 @@ def recovery_answer(result: JobResult) -> dict[str, Any]:
             if isinstance(value, list):
                 answer[f"{name}_count"] = len(value)
     return answer
+
+
+def _picture(result: JobResult) -> str:
+    """What a person reads before approving."""
+    lines = [recovery_summary(result)]
+    for title, told in recovery_sections(result):
+        if told:
+            lines += ["", f"{title}:", *(f"  {line}" for line in told[:TOLD])]
+            lines += [f"  … and {len(told) - TOLD} more"] if len(told) > TOLD else []
+    return "\n".join(lines)
 
 
 def recovery_event(result: JobResult) -> dict[str, Any]:

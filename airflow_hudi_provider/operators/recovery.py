@@ -231,7 +231,7 @@ class RepairOperator(UpkeepOperator):
         )
 
     def run_here(self, request: JobRequest) -> JobResult:
-        from hudi_table_services.jobs.repair_orphans import repair_orphans
+        from hudi_table_services.jobs.repair_orphans import repair_orphan_files
 
         assert isinstance(request, RepairOrphansRequest)  # noqa: S101 - `build_request` makes no other
-        return repair_orphans(request)
+        return repair_orphan_files(request)

@@ -45,6 +45,7 @@ def test_all_of_them_can_be_read(bag: Any) -> None:
         "cluster_nightly_zorder",
         "preview_then_approve",
         "table_upkeep",
+        "recover_a_table",
     }
 
 
@@ -60,6 +61,16 @@ def test_runs_that_wait_for_commits_are_spaced_by_time(bag: Any) -> None:
     assert (dag.schedule, dag.catchup, dag.max_active_runs) == (timedelta(minutes=10), False, 1)
     wait = dag.get_task("wait")
     assert (wait.soft_fail, wait.timeout) == (True, 24 * 3600)
+
+
+def test_every_way_of_recovery_is_shown_before_it_is_gone(bag: Any) -> None:
+    dag = bag.dags["recover_a_table"]
+    for number in range(3):
+        preview, act = dag.get_task(f"preview_{number}"), dag.get_task(f"act_{number}")
+        assert type(preview) is type(act)
+        assert (preview.preview, act.preview) == (True, False)
+        assert act.upstream_task_ids == {f"approve_{number}"}
+        assert f"preview_{number}')['picture']" in dag.get_task(f"approve_{number}").body
 
 
 def test_what_is_shown_for_approval_is_in_the_preview(bag: Any) -> None:

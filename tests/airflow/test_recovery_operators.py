@@ -97,6 +97,7 @@ def test_the_newest_commit_is_rolled_back_and_shown_beforehand(table: SmallTable
     told = run(RollbackOperator, instant=second.requested_time, preview=True)
     assert (told["outcome"], pictures(table)) == ("planned", before)
     assert told["undone"][0]["file_names"] == [path_of(second)]
+    assert path_of(second) in told["picture"]
     done = run(RollbackOperator, instant=second.requested_time)
     assert [each["instant_time"] for each in done["undone"]] == [second.requested_time]
     assert live(table) == {path_of(first)}

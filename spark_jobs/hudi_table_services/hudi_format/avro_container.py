@@ -20,15 +20,19 @@ AvroSchema = Mapping[str, Any]
 AvroRecord = Mapping[str, Any]
 
 
-def encode_container(schema: AvroSchema, record: AvroRecord) -> bytes:
-    """One record as a container file. The same record gives the same bytes: the sync marker is derived."""
+def encode_container(schema: AvroSchema, record: AvroRecord, notes: Mapping[str, str] | None = None) -> bytes:
+    """One record as a container file. The same record gives the same bytes: the sync marker is derived.
+
+    Args:
+        notes: pairs for the header, beside the schema; every Avro reader passes over keys it does not know.
+    """
     parsed = fastavro.parse_schema(dict(schema))
     body = io.BytesIO()
     fastavro.schemaless_writer(body, parsed, dict(record))
     encoded = body.getvalue()
     marker = hashlib.sha256(encoded).digest()[:16]
     container = io.BytesIO()
-    fastavro.writer(container, parsed, [], codec="null", sync_marker=marker)
+    fastavro.writer(container, parsed, [], codec="null", sync_marker=marker, metadata=dict(notes or {}))
     # The one block is put together here, since the library would encode the record once more.
     for number in (1, len(encoded)):
         fastavro.schemaless_writer(container, _LONG, number)
@@ -69,6 +73,21 @@ def container_record_name(data: bytes) -> str:
         raise MalformedMetadataError(
             f"Avro container file of {len(data)} bytes cannot be read: {error!r}"
         ) from error
+
+
+def container_notes(data: bytes) -> dict[str, str]:
+    """Pairs in the header of a container file, without Avro's own.
+
+    Raises:
+        MalformedMetadataError: not a container file, or damaged.
+    """
+    try:
+        header = fastavro.reader(io.BytesIO(data)).metadata
+    except Exception as error:  # as above
+        raise MalformedMetadataError(
+            f"Avro container file of {len(data)} bytes cannot be read: {error!r}"
+        ) from error
+    return {key: str(value) for key, value in header.items() if not key.startswith("avro.")}
 
 
 def _reader_schema(schema: AvroSchema, data: bytes) -> Any:

@@ -112,9 +112,9 @@ def decode_savepoint_metadata(data: bytes) -> SavepointMetadata:
     return SAVEPOINT_METADATA.from_avro(decode_container(schemas.SAVEPOINT_METADATA, data))
 
 
-def encode_restore_plan(plan: RestorePlan) -> bytes:
-    """Content of ``restore.requested``."""
-    return encode_container(schemas.RESTORE_PLAN, RESTORE_PLAN.to_avro(plan))
+def encode_restore_plan(plan: RestorePlan, notes: Mapping[str, str] | None = None) -> bytes:
+    """Content of ``restore.requested``. The record has no place for notes of ours: they go into the file's header."""
+    return encode_container(schemas.RESTORE_PLAN, RESTORE_PLAN.to_avro(plan), notes)
 
 
 def decode_restore_plan(data: bytes) -> RestorePlan:

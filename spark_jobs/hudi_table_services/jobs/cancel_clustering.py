@@ -103,7 +103,7 @@ def finish_cancellations(
         request_id: who asks; what an earlier attempt of the same request holds is not held any more.
         expires_after_minutes: as in `is_executed`; plans that somebody else executes are left alone.
     """
-    if not _has_rollbacks(table.load_timeline()):
+    if not _is_being_undone(table.load_timeline()):
         return
     with lock:
         timeline = table.load_timeline()
@@ -118,8 +118,8 @@ def finish_cancellations(
                 drop_plan(table, clustering)
 
 
-def _has_rollbacks(timeline: Timeline) -> bool:
-    return any(i.action is Action.ROLLBACK for i in timeline.pending)
+def _is_being_undone(timeline: Timeline) -> bool:
+    return any(i.action in (Action.ROLLBACK, Action.RESTORE) for i in timeline.pending)
 
 
 def drop_plan(table: TableAccess, clustering: Clustering) -> None:

@@ -24,6 +24,7 @@ from hudi_table_services.model.table_service_plans import RollbackMetadata, Roll
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.planning.rollback import files_to_delete, plan_rollback, rollback_metadata
+from hudi_table_services.planning.undo_rules import refuse_unfinished_restore
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.heartbeat import delete_heartbeat
 from hudi_table_services.storage.markers import MarkerStore
@@ -147,16 +148,11 @@ def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[In
     Raises:
         UnsupportedTableError: a restore is under way, to which pending rollbacks may belong.
     """
-    restores = [i for i in timeline.pending if i.action is Action.RESTORE]
-    if restores:
-        raise UnsupportedTableError(
-            f"Restore {restores[0].requested_time} has not been finished; the table is between two states.",
-            hint="Finish it first: restore.py with its savepoint.",
-        )
+    refuse_unfinished_restore(timeline)
     finished = []
     for rollback in _pending_rollbacks(timeline):
         plan = _stored_plan(table, rollback)
-        if plan is None or not _undoes_write(table, timeline, plan):
+        if plan is None:
             continue
         if rollback.state is InstantState.REQUESTED and _is_built_upon(timeline, plan):
             _LOG.warning(
@@ -164,8 +160,8 @@ def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[In
                 rollback.requested_time,
             )
             table.timeline_store.remove(rollback)
-            continue
-        finished.append(_carry_out(table, rollback, plan))
+        elif _undoes_write(table, timeline, plan):
+            finished.append(_carry_out(table, rollback, plan))
     return tuple(finished)
 
 

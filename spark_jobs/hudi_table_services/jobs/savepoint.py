@@ -16,6 +16,7 @@ from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import SavepointMetadata, SavepointPartition
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.planning.savepoint import savepoint_partitions
+from hudi_table_services.planning.undo_rules import refuse_unfinished_restore
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.factory import open_storage
 from hudi_table_services.storage.file_listing import list_partitions
@@ -40,6 +41,7 @@ def create_savepoint(
     table, options = _open(request, storage, clock)
     with table_lock(table.storage, options.lock, table.clock) as lock:
         timeline = table.load_timeline()
+        refuse_unfinished_restore(timeline)
         commit = _commit(timeline, request.instant)
         if (existing := _savepoint(timeline, commit.requested_time)) is not None and existing.is_completed:
             result = _result(request, options, existing, reason="there is such a savepoint already")

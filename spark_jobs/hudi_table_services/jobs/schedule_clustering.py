@@ -38,6 +38,7 @@ from hudi_table_services.planning.clustering import plan_clustering
 from hudi_table_services.planning.clustering_checks import check_clustering_options
 from hudi_table_services.planning.clustering_plan import stored_plan
 from hudi_table_services.planning.commit_count import gate_reason
+from hudi_table_services.planning.undo_rules import refuse_unfinished_restore
 from hudi_table_services.storage.clock import Clock, SystemClock, instant_text
 from hudi_table_services.storage.factory import open_storage
 from hudi_table_services.storage.lock import table_lock
@@ -92,6 +93,7 @@ class _ScheduleJob:
         for attempt in range(_ATTEMPTS):
             with self._watch.phase("load table"):
                 snapshot = load_snapshot(self._storage)
+                refuse_unfinished_restore(snapshot.timeline)
                 history = ClusteringHistory.load(self._table.timeline_store, snapshot.timeline)
             if not self._request.preview and (mine := history.of_request(self._request.request_id)):
                 return self._report.scheduled_before(mine)

@@ -228,11 +228,13 @@ def _not_live(table: TableAccess, snapshot: TableSnapshot) -> tuple[tuple[str, .
     visibility = Visibility.of(
         snapshot.timeline, has_own_log_instants=table.config.table_version.layout.has_completion_time_in_names
     )
+    # What began since the timeline was loaded is no leftover.
+    newest = max((i.requested_time for i in snapshot.timeline), default="")
     leftovers, outdated = [], []
     for files in list_partitions(table.storage).values():
         for stored in files:
             instant = instant_in_file_name(stored.name)
-            if instant is None or stored.path in live or instant in pending:
+            if instant is None or stored.path in live or instant in pending or instant > newest:
                 continue
             (outdated if visibility.sees(instant) else leftovers).append(stored)
     measures = {

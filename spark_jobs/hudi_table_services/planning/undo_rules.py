@@ -6,7 +6,7 @@ commit replaced must still be there, which is not a question of the timeline alo
 
 from collections.abc import Collection, Iterable
 
-from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.errors import InvalidRequestError, UnsupportedTableError
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
 
@@ -70,3 +70,13 @@ def restored_instants(timeline: Timeline, savepoint: Instant) -> tuple[Instant, 
     ]
     completed = [i for i in timeline.completed_writes if i.visible_from > commit.visible_from]
     return newest_first([*pending, *completed])
+
+
+def refuse_unfinished_restore(timeline: Timeline) -> None:
+    """Raises UnsupportedTableError while a restore is under way or was left half done."""
+    restores = [i for i in timeline.pending if i.action is Action.RESTORE]
+    if restores:
+        raise UnsupportedTableError(
+            f"Restore {restores[0].requested_time} has not been finished; the table is between two states.",
+            hint="Finish it first: run restore.py with its savepoint.",
+        )

@@ -33,5 +33,19 @@ def list_partitions(
     return found
 
 
+def list_folders(storage: Storage) -> Mapping[str, tuple[StoredObject, ...]]:
+    """Every folder outside of ``.hoodie`` → its files, partition or not."""
+    found: dict[str, tuple[StoredObject, ...]] = {}
+    with ThreadPoolExecutor(_THREADS) as pool:
+        folders = [""]
+        while folders:
+            deeper: list[str] = []
+            for folder, listing in zip(folders, pool.map(storage.list_folder, folders), strict=True):
+                found[folder] = listing.files
+                deeper += [join_path(folder, n) for n in listing.folders if not n.startswith(".hoodie")]
+            folders = deeper
+    return found
+
+
 def _is_partition(listing: FolderListing) -> bool:
     return any(stored.name.startswith(PARTITION_METAFILE) for stored in listing.files)

@@ -2,7 +2,6 @@
 
 from datetime import datetime, timedelta, timezone
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
@@ -16,7 +15,6 @@ from hudi_table_services.hudi_format.commit_metadata import encode_commit_metada
 from hudi_table_services.hudi_format.table_service_plans import (
     decode_rollback_metadata,
     encode_clean_plan,
-    encode_requested_replace,
     encode_rollback_plan,
 )
 from hudi_table_services.jobs.rollback import finish_pending_rollbacks
@@ -27,64 +25,18 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_service_plans import (
     CleanPlan,
-    ClusteringGroup,
-    ClusteringPlan,
-    ClusteringSlice,
 )
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
 from hudi_table_services.planning.rollback import plan_rollback
 from hudi_table_services.storage.heartbeat import heartbeat_path
-from hudi_table_services.storage.memory import MemoryStorage
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config, update_properties
 from small_tables import SmallTable, base_file_name
+from undone_tables import a_table, clustered, planned, state, updated
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 A, B, NEW = FileGroupId("a", "f1"), FileGroupId("b", "f2"), FileGroupId("a", "f3")
-
-
-def a_table(version: TableVersion = TableVersion.V9) -> SmallTable:
-    start = datetime.now(timezone.utc) - timedelta(hours=2)
-    return SmallTable(MemoryStorage(uuid4().hex), version, FixedClock(start, step=timedelta(minutes=1)))
-
-
-def updated(table: SmallTable, *groups: FileGroupId, rows: int = 3) -> Instant:
-    """A commit that merges with the newest version of each file group."""
-    before = {s.file_group_id: s.base_instant_time for s in load_snapshot(table.storage).all_slices}
-    pending = table.begin()
-    time = pending.requested_time
-    stats = {
-        group.partition_path: (
-            WriteStat(
-                file_id=group.file_id,
-                partition_path=group.partition_path,
-                path=table.add_file(group.partition_path, base_file_name(group.file_id, time)),
-                prev_commit=before[group],
-                num_update_writes=rows,
-                file_size_bytes=4,
-            ),
-        )
-        for group in groups
-    }
-    metadata = CommitMetadata(operation_type=WriteOperation.UPSERT, partition_to_write_stats=stats)
-    return table.timeline_store.complete(pending, encode_commit_metadata(metadata, table.version))
-
-
-def clustered(table: SmallTable) -> Instant:
-    """A completed clustering of A into NEW."""
-    is_new = table.version.layout.has_completion_time_in_names
-    piece = ClusteringSlice(file_id="f1", partition_path="a")
-    plan = encode_requested_replace(ClusteringPlan(groups=(ClusteringGroup(slices=(piece,)),)))
-    pending = table.begin(Action.CLUSTERING if is_new else Action.REPLACE_COMMIT, plan)
-    path = table.add_file("a", base_file_name("f3", pending.requested_time))
-    metadata = CommitMetadata(
-        operation_type=WriteOperation.CLUSTER,
-        partition_to_write_stats={"a": (WriteStat(file_id="f3", partition_path="a", path=path),)},
-        partition_to_replace_file_ids={"a": ("f1",)},
-    )
-    return table.timeline_store.complete(pending, encode_commit_metadata(metadata, table.version))
 
 
 def undo(
@@ -96,17 +48,6 @@ def undo(
     now = datetime.now(timezone.utc) + timedelta(days=0 if alive else 1)
     return rollback(
         request, storage=storage or table.storage, clock=FixedClock(now, timedelta(milliseconds=1))
-    )
-
-
-def state(table: SmallTable) -> tuple[tuple[Instant, ...], set[str], set[str]]:
-    """Completed writes, files that readers see, files that are there."""
-    snapshot = load_snapshot(table.storage)
-    files = {f.path for f in table.storage.list_files() if f.name.endswith(".parquet")}
-    return (
-        snapshot.timeline.completed_writes,
-        {s.base_file_path or "" for s in snapshot.all_slices},
-        files,
     )
 
 
@@ -204,11 +145,7 @@ def test_pending_plans_hold_what_they_need(version: TableVersion) -> None:
     table = a_table(version)
     table.commit(A)
     newest = updated(table, A)
-    is_new = version.layout.has_completion_time_in_names
-    name = f"/t/a/{base_file_name('f1', newest.requested_time)}"
-    piece = ClusteringSlice(file_id="f1", partition_path="a", data_file_path=name)
-    content = encode_requested_replace(ClusteringPlan(groups=(ClusteringGroup(slices=(piece,)),)))
-    plan = table.timeline_store.request(Action.CLUSTERING if is_new else Action.REPLACE_COMMIT, content)
+    plan = planned(table, f"/t/a/{base_file_name('f1', newest.requested_time)}")
     with pytest.raises(InvalidRequestError, match=f"{plan.requested_time} .requested. came later"):
         undo(table, newest)
     with pytest.raises(InvalidRequestError, match="is the plan of a table service") as refused:
@@ -284,14 +221,20 @@ def test_a_metadata_table_is_switched_off_before_a_commit_goes(version: TableVer
     assert read_table_config(table.storage).metadata_partitions == ()
 
 
-def test_a_rollback_that_was_never_begun_is_dropped_once_others_have_committed() -> None:
-    table = a_table()
+@VERSIONS
+@pytest.mark.parametrize("kind", ["commit", "clustering"])
+def test_a_rollback_that_was_never_begun_is_dropped_once_others_have_committed(
+    version: TableVersion, kind: str
+) -> None:
+    """Hudi would carry it out, and take files away that the others have merged with."""
+    table = a_table(version)
     table.commit(A)
-    second = updated(table, A)
-    path = f"a/{base_file_name('f1', second.requested_time)}"
+    second = clustered(table) if kind == "clustering" else updated(table, A)
+    file_id = "f3" if kind == "clustering" else "f1"
+    path = f"a/{base_file_name(file_id, second.requested_time)}"
     plan = plan_rollback(second, [path], table.storage.base_path, by_listing=True)
     table.timeline_store.request(Action.ROLLBACK, encode_rollback_plan(plan))
-    third = updated(table, A)
+    third = updated(table, FileGroupId("a", file_id))
     access = TableAccess(storage=table.storage, clock=table.clock, config=table.config)
     assert finish_pending_rollbacks(access, access.load_timeline()) == ()
     assert table.timeline_store.load().pending == ()

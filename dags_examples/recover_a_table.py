@@ -1,0 +1,77 @@
+"""How do I repair a table by hand: look at it, see what would go, approve, and look again?
+
+Trigger it with the form. Writes and cleans undo what dead writers left by themselves; this is for what nothing follows,
+for going back to a savepoint, and for files that belong to no instant. Stop the table's writers before a restore.
+
+Airflow 3.1 knows the approval, too; there give execution_timeout in place of response_timeout.
+"""
+
+import os
+from datetime import timedelta
+
+from airflow.providers.standard.operators.hitl import ApprovalOperator
+from airflow.sdk import DAG, Param, task
+
+from airflow_hudi_provider.operators.health import HudiTableHealthOperator
+from airflow_hudi_provider.operators.recovery import RepairOperator, RestoreOperator, RollbackOperator
+
+FOLDER = os.environ.get("HUDI_EXAMPLES_FOLDER", "/tmp/hudi_examples")  # noqa: S108 - an example's default
+TABLE = "{{ params.base_path }}"
+
+WAYS = {
+    "roll back what dead writers left": (RollbackOperator, {"all_failed": True}),
+    "restore to the savepoint": (RestoreOperator, {"savepoint": "{{ params.savepoint }}"}),
+    "delete files that belong to no instant": (
+        RepairOperator,
+        {"backup_path": "{{ params.backup_path or '' }}"},
+    ),
+}
+
+with DAG(
+    "recover_a_table",
+    description=__doc__,
+    schedule=None,
+    params={
+        "base_path": Param(f"{FOLDER}/flights", type="string", minLength=1, title="Table"),
+        "way": Param(next(iter(WAYS)), enum=list(WAYS), title="What to do"),
+        "savepoint": Param(
+            None,
+            type=["null", "string"],
+            pattern=r"^\d{14,17}$",
+            title="Savepoint",
+            description="Requested time of its commit, for a restore",
+        ),
+        "backup_path": Param(
+            None,
+            type=["null", "string"],
+            title="Backup folder",
+            description="Where files are copied before they are deleted; empty: nowhere",
+        ),
+    },
+    max_active_runs=1,
+    tags=["hudi", "example"],
+):
+    before = HudiTableHealthOperator(task_id="health_before", base_path=TABLE)
+    after = HudiTableHealthOperator(
+        task_id="health_after", base_path=TABLE, trigger_rule="none_failed_min_one_success"
+    )
+
+    @task.branch(trigger_rule="all_done")  # a table that is damaged is what this is for
+    def choose(params: dict[str, str] | None = None) -> str:
+        """The way that the form says."""
+        assert params is not None  # noqa: S101 - Airflow fills it in
+        return f"preview_{list(WAYS).index(params['way'])}"
+
+    chosen = choose()
+    before >> chosen
+    for number, (way, (operator, arguments)) in enumerate(WAYS.items()):
+        preview = operator(task_id=f"preview_{number}", base_path=TABLE, preview=True, **arguments)
+        approve = ApprovalOperator(
+            task_id=f"approve_{number}",
+            subject=f"{way[0].upper()}{way[1:]}?",
+            body=f"```\n{{{{ ti.xcom_pull(task_ids='preview_{number}')['picture'] }}}}\n```",
+            defaults="Reject",
+            response_timeout=timedelta(days=1),
+        )
+        act = operator(task_id=f"act_{number}", base_path=TABLE, preview=False, **arguments)
+        chosen >> preview >> approve >> act >> after

@@ -1,0 +1,12 @@
+"""Take a Hudi table back to a savepoint. Run it with plain python, or give it to spark-submit; it needs no Spark.
+
+With spark-submit ship the engine beside it: ``--py-files dist/hudi_table_services.zip`` (``make archive``).
+"""
+
+import sys
+
+from hudi_table_services.cli import main
+from hudi_table_services.scripts.recovery import RESTORE
+
+if __name__ == "__main__":
+    sys.exit(main(RESTORE))
