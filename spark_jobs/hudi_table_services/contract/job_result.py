@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any
 
+from hudi_table_services.contract.archive_report import ArchiveReport, archive_report_from_document
 from hudi_table_services.contract.clean_report import CleanReport, clean_report_from_document
 from hudi_table_services.contract.clustering_report import ClusteringReport, report_from_document
 from hudi_table_services.contract.job_request import JobRequest
@@ -149,6 +150,7 @@ class JobResult:
         files_before, files_after: live base files of the partitions concerned.
         clustering: plans of a clustering job; None for other jobs.
         clean: what a clean job deleted and kept; None for other jobs.
+        archive: what an archive job moved and kept; None for other jobs.
         timings_s: seconds by phase.
     """
 
@@ -169,6 +171,7 @@ class JobResult:
     replaced_file_groups: int = 0
     clustering: ClusteringReport | None = None
     clean: CleanReport | None = None
+    archive: ArchiveReport | None = None
     timings_s: Mapping[str, float] = field(default_factory=dict)
     spark_application_id: str | None = None
     warnings: tuple[str, ...] = ()
@@ -210,6 +213,8 @@ def _result(values: dict[str, Any]) -> JobResult:
     values["clustering"] = None if clustering is None else report_from_document(clustering)
     cleaned = values["clean"]
     values["clean"] = None if cleaned is None else clean_report_from_document(cleaned)
+    archived = values["archive"]
+    values["archive"] = None if archived is None else archive_report_from_document(archived)
     values["warnings"] = tuple(values["warnings"])
     values["error"] = None if values["error"] is None else JobError(**values["error"])
     return JobResult(**values)
