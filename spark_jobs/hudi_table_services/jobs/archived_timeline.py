@@ -43,6 +43,18 @@ class ArchivedTimeline:
         archive = self._archive()
         return archive.writes() if archive is not None else ()
 
+    def readable_writes(self) -> tuple[ArchivedWrite, ...]:
+        """The same; none where the archive is Parquet and pyarrow is not installed, with a warning.
+
+        Raises:
+            CorruptTableError: the archive cannot be read.
+        """
+        try:
+            return self.writes()
+        except UnsupportedTableError as error:
+            _LOG.warning("Only the active timeline is looked at: %s", error)
+            return ()
+
     def find_request(self, request_id: str) -> tuple[Instant, CommitMetadata] | None:
         """The completed write of a request; None: the archive has none. Raises as `writes` does."""
         archive = self._archive()

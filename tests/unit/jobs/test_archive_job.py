@@ -1,78 +1,38 @@
 """The archive job on tables without rows: what goes, what holds it back, and that it can be stopped anywhere."""
 
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
-from typing import Any
-from uuid import uuid4
+from typing import NoReturn
 
 import pytest
 
+from archived_tables import FEW, History
 from faulty_storage import crashes_everywhere
 from fixed_clock import FixedClock
 from hudi_table_services.contract.archive_report import ArchiveReport
-from hudi_table_services.contract.archive_request import ArchiveRequest
 from hudi_table_services.contract.clean_request import CleanRequest
 from hudi_table_services.contract.job_result import JobResult, Outcome
 from hudi_table_services.contract.savepoint_request import CreateSavepointRequest, DeleteSavepointRequest
-from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.jobs.archive import archive
+from hudi_table_services.errors import CorruptTableError, InvalidRequestError
+from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
+from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
 from hudi_table_services.jobs.archived_timeline import ArchivedTimeline
 from hudi_table_services.jobs.clean import clean
+from hudi_table_services.jobs.commit_counter import count_commits_of
+from hudi_table_services.jobs.request_lookup import find_completed_anywhere
 from hudi_table_services.jobs.savepoint import create_savepoint, delete_savepoint
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_service_plans import ClusteringPlan, PlanStrategy
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.storage.memory import MemoryStorage
+from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
 from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.storage import Storage
 from hudi_table_services.storage.table_store import update_properties
-from small_tables import SmallTable, base_file_name
+from small_tables import base_file_name
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 A, B = FileGroupId("a", "f1"), FileGroupId("b", "f2")
-FEW = {
-    "hoodie.clean.commits.retained": "1",
-    "hoodie.timeline.compaction.batch.size": "2",
-    "hoodie.commits.archival.batch": "2",
-}
-
-
-@dataclass
-class History:
-    """A table whose commits lie a minute apart."""
-
-    version: TableVersion = TableVersion.V9
-    storage: Storage = field(default_factory=lambda: MemoryStorage(uuid4().hex))
-
-    def __post_init__(self) -> None:
-        self.clock = FixedClock(datetime.now(timezone.utc) - timedelta(hours=9), step=timedelta(minutes=1))
-        self.table = SmallTable(self.storage, self.version, self.clock)
-
-    def commits(self, count: int, *groups: FileGroupId, **more: Any) -> list[Instant]:
-        return [self.table.commit(*groups, **more) for _ in range(count)]
-
-    def archive(
-        self, low: int = 2, high: int = 4, storage: Storage | None = None, **fields: Any
-    ) -> JobResult:
-        fields = {"options": FEW, "min_commits": low, "max_commits": high, **fields}
-        request = ArchiveRequest(base_path=self.storage.uri, **fields)
-        return archive(request, storage=storage or self.storage, clock=self.clock)
-
-    def clean(self, retained: int) -> None:
-        later = FixedClock(datetime.now(timezone.utc) + timedelta(days=1))
-        request = CleanRequest(base_path=self.storage.uri, commits_retained=retained)
-        clean(request, storage=self.storage, clock=later)
-
-    def active(self) -> list[str]:
-        return [i.requested_time for i in self.table.timeline_store.load().completed_writes]
-
-    def archived(self) -> list[str]:
-        found = ArchivedTimeline(self.storage, self.table.config).writes()
-        return [each.instant.requested_time for each in found]
-
-    def files(self) -> dict[str, int]:
-        return {each.path: each.size_bytes for each in self.storage.list_files()}
 
 
 def report(result: JobResult) -> ArchiveReport:
@@ -151,15 +111,15 @@ def test_it_can_be_stopped_anywhere_and_the_next_run_finishes(version: TableVers
 
     def start() -> Storage:
         history = History(version)
-        done[:] = history.commits(6, A)
-        history.archive(2, 5)  # an archive that the next run goes on with
-        done.extend(history.commits(4, A))
+        done[:] = history.commits(4, A)
+        history.archive(2, 3)  # an archive that the next run goes on with
+        done.extend(history.commits(2, A))
         histories[history.storage.uri] = history
         return history.storage
 
     histories: dict[str, History] = {}
     crashes = 0
-    for left in crashes_everywhere(lambda faulty: histories[faulty.uri].archive(2, 5, storage=faulty), start):
+    for left in crashes_everywhere(lambda faulty: histories[faulty.uri].archive(2, 3, storage=faulty), start):
         crashes += 1
         history = histories[left.uri]
         every = times(done)
@@ -167,10 +127,10 @@ def test_it_can_be_stopped_anywhere_and_the_next_run_finishes(version: TableVers
         assert active == every[-len(active) :], "what is active is the end of what was written"
         assert sorted({*history.archived(), *active}) == every, "nothing is lost"
         left.delete(".hoodie/lock")  # of the dead process, as if it had expired
-        assert history.archive(2, 5).outcome in (Outcome.COMPLETED, Outcome.NOTHING_TO_DO)
+        assert history.archive(2, 3).outcome in (Outcome.COMPLETED, Outcome.NOTHING_TO_DO)
         assert history.active() == every[-2:]
         assert history.archived() == every[:-2]
-    assert crashes > 20
+    assert crashes > 15
 
 
 @VERSIONS
@@ -360,3 +320,86 @@ def test_another_policy_of_cleaning_keeps_no_number_of_commits() -> None:
     history.commits(6, A)
     options = {"hoodie.clean.policy": "KEEP_LATEST_BY_HOURS"}
     assert history.archive(options=options).outcome is Outcome.COMPLETED
+
+
+def counted(history: History) -> tuple[int, str | None]:
+    store = history.table.timeline_store
+    archived = ArchivedTimeline(history.storage, history.table.config)
+    count = count_commits_of(store, store.load(), archived=archived.readable_writes)
+    return count.count, count.since.requested_time if count.since else None
+
+
+@VERSIONS
+@pytest.mark.parametrize("clusters", [True, False])
+def test_commits_since_the_last_clustering_count_the_same_after_it(
+    version: TableVersion, clusters: bool
+) -> None:
+    history = History(version)
+    history.commits(2, A)
+    if clusters:
+        cluster(history)
+    history.commits(7, B)
+    before = counted(history)
+    assert before[0] == (7 if clusters else 9)
+    assert report(history.archive()).archived_commits > 2
+    assert counted(history) == before
+
+
+def cluster(history: History) -> None:
+    """A completed clustering whose input is gone."""
+    plan = ClusteringPlan(groups=(), strategy=PlanStrategy(class_name="any"))
+    layout = history.version.layout
+    action = Action.CLUSTERING if layout.has_completion_time_in_names else Action.REPLACE_COMMIT
+    pending = history.table.begin(action, encode_requested_replace(plan))
+    metadata = CommitMetadata(
+        operation_type=WriteOperation.CLUSTER,
+        partition_to_write_stats={},
+        partition_to_replace_file_ids={"a": ("gone",)},
+    )
+    history.table.timeline_store.complete(pending, encode_commit_metadata(metadata, history.version))
+
+
+@VERSIONS
+def test_the_archive_is_read_only_where_the_active_timeline_cannot_answer(version: TableVersion) -> None:
+    history = History(version)
+    history.commits(3, A)
+    cluster(history)
+    done = history.commits(9, A, extra={REQUEST_ID_KEY: "the last"})
+    history.archive(4, 5)
+    store = history.table.timeline_store
+
+    def unasked() -> NoReturn:
+        raise AssertionError("the active timeline knows")
+
+    cluster(history)
+    count_commits_of(store, store.load(), archived=unasked)
+    for each in history.storage.list_files():
+        if "archive" in each.path or "history" in each.path:
+            history.storage.write(each.path, b"not readable")
+    found = find_completed_anywhere(history.storage, history.table.config, store, store.load(), "the last")
+    assert found is not None
+    assert found[0] == done[-1]
+
+
+@VERSIONS
+def test_a_request_is_found_wherever_it_is(version: TableVersion) -> None:
+    history = History(version)
+    (wanted,) = history.commits(1, A, extra={REQUEST_ID_KEY: "first"})
+    history.commits(6, A)
+    store, config = history.table.timeline_store, history.table.config
+    for _ in range(2):
+        found = find_completed_anywhere(history.storage, config, store, store.load(), "first")
+        assert found is not None
+        assert found[0].identity == wanted.identity
+        history.archive()
+    assert find_completed_anywhere(history.storage, config, store, store.load(), "second") is None
+
+
+def test_a_history_that_nobody_can_read_is_told() -> None:
+    history = History(TableVersion.V9)
+    history.commits(6, A)
+    history.archive()
+    history.storage.write(".hoodie/timeline/history/_version_", b"1")
+    history.storage.write(".hoodie/timeline/history/manifest_1", b'{"files": [{"fileName": "other"}]}')
+    with pytest.raises(CorruptTableError, match="manifest_1"):
+        history.archived()
