@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -44,9 +45,11 @@ def encode_history(entries: Sequence[HistoryEntry]) -> bytes:
         for entry in sorted(entries, key=lambda entry: entry.requested_time)
     ]
     sink = io.BytesIO()
-    table = pa.Table.from_pylist(rows, schema=_SCHEMA.with_metadata(_FOOTER))
     # Metadata of instants repeats its Avro schema, so that any codec takes most of it away; gzip is Hudi's.
-    pq.write_table(table, sink, compression="gzip", use_dictionary=False, store_schema=False)
+    options: dict[str, Any] = {"compression": "gzip", "use_dictionary": False, "store_schema": False}
+    with pq.ParquetWriter(sink, _SCHEMA, **options) as writer:
+        writer.write_table(pa.Table.from_pylist(rows, schema=_SCHEMA))
+        writer.add_key_value_metadata(_FOOTER)
     return sink.getvalue()
 
 

@@ -93,7 +93,8 @@ def _end_of_whole_block(data: bytes, start: int) -> int | None:
     if size < _REVERSE or end > len(data):
         return None
     (reverse,) = _SIZE.unpack_from(data, end - _REVERSE)
-    is_followed = end == len(data) or data.startswith(MAGIC, end)
+    # By another block, by a part of one however short, or by nothing.
+    is_followed = MAGIC.startswith(data[end : end + len(MAGIC)])
     return end if reverse == end - _REVERSE - start and is_followed else None
 
 
