@@ -142,6 +142,12 @@ def test_an_instant_that_was_archived_twice_is_one_instant(version: TableVersion
     history.archive()
     for path, content in kept.items():
         history.storage.write(path, content)
+    again = report(history.archive())
+    assert again.archived_commits == 3
+    assert not [name for name in again.files if ".archive." in name or name.endswith("_0.parquet")]
+    assert history.active() == times(done[3:])
+    for path, content in kept.items():
+        history.storage.write(path, content)
     done += history.commits(3, A)
     history.archive()
     assert history.archived() == times(done[:-2])

@@ -160,3 +160,33 @@ def test_thirty_one_commits_archive_the_oldest_eleven() -> None:
     assert plan.reason == "11 of 31 commits go, 20 stay"
     plan = plan_archival(Timeline.of(commits[:30]), ArchivalOptions(), ArchivalFacts())
     assert (plan.instants, plan.reason) == ((), "30 commits, archival begins above 30")
+
+
+def commit(number: int, completed: int) -> Instant:
+    return Instant(
+        requested_time=text(number),
+        action=Action.COMMIT,
+        state=InstantState.COMPLETED,
+        completion_time=text(completed),
+    )
+
+
+def test_what_completed_after_a_pending_write_began_stays() -> None:
+    pending = Instant(requested_time=text(35), action=Action.COMMIT, state=InstantState.INFLIGHT)
+    commits = [commit(0, 1), commit(10, 36), commit(20, 21), commit(30, 31), commit(40, 41), commit(50, 51)]
+    plan = plan_archival(
+        Timeline.of([*commits, pending]), ArchivalOptions(min_commits=1, max_commits=2), ArchivalFacts()
+    )
+    assert plan.instants == (commits[0],)
+    assert plan.held_back_by is not None
+    assert plan.held_back_by.time == text(10)
+
+
+def test_the_last_clean_stays_however_old_it_is() -> None:
+    cleans = [replace(commit(number, number + 1), action=Action.CLEAN) for number in (5, 15)]
+    commits = [commit(number, number + 1) for number in range(0, 60, 10)]
+    plan = plan_archival(
+        Timeline.of([*commits, *cleans]), ArchivalOptions(min_commits=1, max_commits=2), ArchivalFacts()
+    )
+    assert [i for i in plan.instants if i.action is Action.CLEAN] == cleans[:1]
+    assert plan.writes == tuple(commits[:-1])
