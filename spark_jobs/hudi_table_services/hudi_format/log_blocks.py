@@ -93,9 +93,7 @@ def _end_of_whole_block(data: bytes, start: int) -> int | None:
     if size < _REVERSE or end > len(data):
         return None
     (reverse,) = _SIZE.unpack_from(data, end - _REVERSE)
-    # By another block, by a part of one however short, or by nothing.
-    is_followed = MAGIC.startswith(data[end : end + len(MAGIC)])
-    return end if reverse == end - _REVERSE - start and is_followed else None
+    return end if reverse == end - _REVERSE - start else None
 
 
 def _decoded(block: bytes) -> LogBlock:
