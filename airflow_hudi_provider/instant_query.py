@@ -1,6 +1,6 @@
 """Which completed instants a task waits for, and what it tells of them. No Airflow in here."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,8 @@ from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
 
 if TYPE_CHECKING:
+    from hudi_table_services.model.archival import ArchivedWrite
+    from hudi_table_services.model.timeline import Timeline
     from hudi_table_services.storage.timeline_store import TimelineStore
 
 DESCRIBED_INSTANTS = 50
@@ -115,22 +117,42 @@ def touched_partitions(metadata: CommitMetadata) -> set[str]:
     return {*metadata.partition_to_write_stats, *(metadata.partition_to_replace_file_ids or {})}
 
 
-def look(store: "TimelineStore", query: InstantQuery) -> QueryAnswer:
+def look(
+    store: "TimelineStore",
+    query: InstantQuery,
+    archived: "Callable[[], Sequence[ArchivedWrite]]" = tuple,
+) -> QueryAnswer:
     """Completed instants that fit, in order of becoming visible.
+
+    Args:
+        archived: gives the archived writes; asked only where the query begins before the active timeline does.
 
     Raises:
         CorruptTableError: a completed instant has zero bytes or cannot be read; it is named.
     """
-    fitting = [i for i in store.load().completed if query.takes_action(i)]
-    fitting.sort(key=lambda i: (i.visible_from, i.requested_time))
+    timeline = store.load()
+    older = {write.instant: write.metadata for write in _older(timeline, query, archived)}
+    fitting = [i for i in {*older, *timeline.completed} if query.takes_action(i)]
+    fitting.sort(key=lambda i: (i.visible_from, i.requested_time, i.action.value))
     if query.needs_metadata:
-        fitting = [i for i in fitting if query.takes_metadata(_metadata(store, i))]
+        fitting = [i for i in fitting if query.takes_metadata(older.get(i) or _metadata(store, i))]
     return QueryAnswer(
         count=len(fitting),
         after=query.after,
         until=fitting[-1].visible_from if fitting else "",
-        instants=tuple(_seen(store, instant) for instant in fitting[-DESCRIBED_INSTANTS:]),
+        instants=tuple(
+            _seen(instant, older.get(instant) or _metadata(store, instant))
+            for instant in fitting[-DESCRIBED_INSTANTS:]
+        ),
     )
+
+
+def _older(
+    timeline: "Timeline", query: InstantQuery, archived: "Callable[[], Sequence[ArchivedWrite]]"
+) -> "Sequence[ArchivedWrite]":
+    """Archived writes, where the query asks for a time before the active timeline begins."""
+    first = min((i.visible_from for i in timeline.completed_writes), default="")
+    return archived() if query.after and query.after < first else ()
 
 
 def _metadata(store: "TimelineStore", instant: Instant) -> CommitMetadata | None:
@@ -143,8 +165,7 @@ def _metadata(store: "TimelineStore", instant: Instant) -> CommitMetadata | None
         return None
 
 
-def _seen(store: "TimelineStore", instant: Instant) -> SeenInstant:
-    metadata = _metadata(store, instant)
+def _seen(instant: Instant, metadata: CommitMetadata | None) -> SeenInstant:
     plain = SeenInstant(
         requested_time=instant.requested_time,
         completion_time=instant.completion_time,

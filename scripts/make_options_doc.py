@@ -46,6 +46,7 @@ Refused, naming both sides:
 | `hoodie.datasource.insert.dup.policy` other than `none` | an operation other than `insert`, or `hoodie.combine.before.insert=false` |
 | `hoodie.datasource.write.partitions.to.delete` | an operation other than `delete_partition`, which needs it |
 | `hoodie.write.concurrency.mode=OPTIMISTIC_CONCURRENCY_CONTROL` | no `hoodie.write.lock.provider`, or one that holds within a process only |
+| `hoodie.keep.min.commits` | a `hoodie.keep.max.commits` that is not larger; `hoodie.clean.commits.retained` that is not smaller |
 | `hoodie.write.concurrency.mode=OPTIMISTIC_CONCURRENCY_CONTROL` | `hoodie.cleaner.policy.failed.writes=EAGER`; left out, it is `LAZY` |
 | `hoodie.airflow.parquet.compression.level` | a codec without levels |
 | a field of the request | its key with another value |

@@ -9,7 +9,7 @@ from airflow.providers.common.compat.sdk import BaseHook
 from airflow_hudi_provider.commit_payload import write_operations
 from airflow_hudi_provider.connection import TableLocation, locate_table
 from airflow_hudi_provider.instant_query import InstantQuery, QueryAnswer, look, parse_moment
-from hudi_table_services.errors import TableNotFoundError
+from hudi_table_services.errors import TableNotFoundError, UnsupportedTableError
 
 if TYPE_CHECKING:
     from hudi_table_services.contract.health_report import HealthReport
@@ -93,7 +93,10 @@ class HudiHook(BaseHook):
 
     def instants(self, query: InstantQuery) -> QueryAnswer:
         """Completed instants that fit. Raises TableNotFoundError."""
-        return look(self.timeline_store(), query)
+        from hudi_table_services.jobs.archived_timeline import ArchivedTimeline
+
+        archived = ArchivedTimeline(self.storage, self.table_config())
+        return look(self.timeline_store(), query, archived.readable_writes)
 
     def commit_count(self, operations: Sequence[str] = ()) -> "CommitCount":
         """Completed writes since the newest clustering, completed or pending: ``.count``, ``.since``, ``.instants``.
@@ -105,11 +108,13 @@ class HudiHook(BaseHook):
             TableNotFoundError: there is no table.
             InvalidRequestError: Hudi has no such operation.
         """
+        from hudi_table_services.jobs.archived_timeline import ArchivedTimeline
         from hudi_table_services.jobs.commit_counter import count_commits_of
 
         wanted = write_operations(operations)
         store = self.timeline_store()
-        return count_commits_of(store, store.load(), wanted)
+        archived = ArchivedTimeline(self.storage, self.table_config())
+        return count_commits_of(store, store.load(), wanted, archived=archived.readable_writes)
 
     def clusterings(self) -> "ClusteringHistory":
         """Clusterings on the active timeline: ``.pending``, ``.find(instant)``; empty where there is no table."""
@@ -149,13 +154,23 @@ class HudiHook(BaseHook):
         return parsed if isinstance(parsed, str) else instant_text(parsed, self.table_config())
 
     def find_request(self, request_id: str) -> "tuple[Instant, CommitMetadata] | None":
-        """The completed write of a request; None: there is no table, or no such write on its active timeline."""
+        """The completed write of a request, archived or not; None: there is no table, or no such write.
+
+        Without pyarrow the archive of table versions 8 and 9 cannot be read, and counts as empty.
+        """
+        from hudi_table_services.jobs.request_lookup import find_completed_anywhere
         from hudi_table_services.storage.request_identity import find_completed
 
-        if self.find_table_config() is None:
+        config = self.find_table_config()
+        if config is None:
             return None
         store = self.timeline_store()
-        return find_completed(store, store.load(), request_id)
+        timeline = store.load()
+        try:
+            return find_completed_anywhere(self.storage, config, store, timeline, request_id)
+        except UnsupportedTableError as error:
+            self.log.warning("Only the active timeline was searched: %s", error)
+            return find_completed(store, timeline, request_id)
 
     def pending_of_request(self, request_id: str) -> "tuple[Instant, ...]":
         """Writes that this request began and did not complete."""

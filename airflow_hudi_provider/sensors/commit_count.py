@@ -88,6 +88,6 @@ class HudiCommitCountSensor(HudiTableSensor):
         since = (
             f"since clustering {answer['since']} ({answer['since_state']})"
             if answer["since"]
-            else "on the active timeline, which has no clustering"
+            else "on the timeline, which has no clustering"
         )
         return f"{answer['count']} of {answer['every']} commits {since}"

@@ -280,7 +280,7 @@ def test_a_preview_writes_nothing(table: TableUnderTest) -> None:
 def test_every_n_commits_counts_from_the_last_clustering(table: TableUnderTest) -> None:
     early = table.schedule(every_n_commits=BATCHES + 1)
     assert early.outcome is Outcome.NOTHING_TO_DO
-    assert "4 of 5 commits on the active timeline, which has no clustering" in early.reason
+    assert "4 of 5 commits on the timeline, which has no clustering" in early.reason
     scheduled = table.schedule(every_n_commits=BATCHES)
     assert scheduled.outcome is Outcome.COMPLETED
     table.write([("c", 1, "a", 1.0)], "insert")

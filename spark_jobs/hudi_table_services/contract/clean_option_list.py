@@ -10,19 +10,23 @@ def _cleaning(key: str, default: str, meaning: str, *aliases: str) -> KnownOptio
     return honoured(key, default, meaning, *aliases, services=(Service.CLEANING,))
 
 
+def _cleaning_and_archival(key: str, default: str, meaning: str, *aliases: str) -> KnownOption:
+    return honoured(key, default, meaning, *aliases, services=(Service.CLEANING, Service.ARCHIVAL))
+
+
 CLEAN_OPTIONS: dict[str, tuple[KnownOption, ...]] = {
     "Cleaning": (
-        _cleaning(
+        _cleaning_and_archival(
             f"{_KEY}policy",
             "KEEP_LATEST_COMMITS",
             "that, KEEP_LATEST_BY_HOURS or KEEP_LATEST_FILE_VERSIONS, `--policy`; left out: the one whose retention is "
             "given alone",
             f"{_OLD_KEY}policy",
         ),
-        _cleaning(
+        _cleaning_and_archival(
             f"{_KEY}commits.retained",
             "10",
-            "commits whose state stays readable, `--commits-retained`",
+            "commits whose state stays readable, `--commits-retained`; archival keeps more",
             f"{_OLD_KEY}commits.retained",
         ),
         _cleaning(

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any
 
+from hudi_table_services.contract.archive_report import ArchiveReport, archive_report_from_document
 from hudi_table_services.contract.clean_report import CleanReport, clean_report_from_document
 from hudi_table_services.contract.clustering_report import ClusteringReport, report_from_document
 from hudi_table_services.contract.health_report import HealthReport, health_report_from_document
@@ -159,6 +160,7 @@ class JobResult:
         health: how the table is; None for other jobs than that which tells.
         recovery: what a rollback or restore undid; None for other jobs.
         orphans: what a search for orphans found; None for other jobs.
+        archive: what an archive job moved and kept; None for other jobs.
         timings_s: seconds by phase.
     """
 
@@ -182,6 +184,7 @@ class JobResult:
     health: HealthReport | None = None
     recovery: RecoveryReport | None = None
     orphans: OrphanReport | None = None
+    archive: ArchiveReport | None = None
     timings_s: Mapping[str, float] = field(default_factory=dict)
     spark_application_id: str | None = None
     warnings: tuple[str, ...] = ()
@@ -229,6 +232,8 @@ def _result(values: dict[str, Any]) -> JobResult:
     recovered, orphans = values["recovery"], values["orphans"]
     values["recovery"] = None if recovered is None else recovery_report_from_document(recovered)
     values["orphans"] = None if orphans is None else orphan_report_from_document(orphans)
+    archived = values["archive"]
+    values["archive"] = None if archived is None else archive_report_from_document(archived)
     values["warnings"] = tuple(values["warnings"])
     values["error"] = None if values["error"] is None else JobError(**values["error"])
     return JobResult(**values)

@@ -21,6 +21,7 @@ class Service(str, Enum):
     WRITES = "writes"
     CLUSTERING = "clustering"
     CLEANING = "cleaning"
+    ARCHIVAL = "archival"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import difflib
 
+from hudi_table_services.contract.archive_option_list import ARCHIVE_OPTIONS
 from hudi_table_services.contract.clean_option_list import CLEAN_OPTIONS
 from hudi_table_services.contract.clustering_option_list import CLUSTERING_OPTIONS
 from hudi_table_services.contract.foreign_option_list import FOREIGN_OPTIONS
@@ -12,6 +13,7 @@ OPTION_GROUPS: dict[str, tuple[KnownOption, ...]] = {
     **WRITE_OPTIONS,
     **CLUSTERING_OPTIONS,
     **CLEAN_OPTIONS,
+    **ARCHIVE_OPTIONS,
     **FOREIGN_OPTIONS,
 }
 """All known keys by heading, in the order of the documentation."""

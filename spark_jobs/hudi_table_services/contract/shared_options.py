@@ -13,6 +13,7 @@ from hudi_table_services.model.write_options import ConcurrencyMode, FailedWrite
 _OWN_FAMILIES = {
     Service.CLUSTERING: ("hoodie.clustering.*",),
     Service.CLEANING: ("hoodie.clean.*", "hoodie.cleaner.*"),
+    Service.ARCHIVAL: ("hoodie.archive.*",),
 }
 """Services know their own keys one by one."""
 

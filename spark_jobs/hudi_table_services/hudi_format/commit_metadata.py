@@ -5,6 +5,7 @@ A replace commit is a commit that names, besides what it wrote, the file groups 
 
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
 from hudi_table_services.hudi_format import write_stats
 from hudi_table_services.hudi_format.avro_container import (
@@ -34,7 +35,7 @@ def encode_commit_metadata(metadata: CommitMetadata, version: TableVersion) -> b
     if not version.stores_commit_metadata_as_avro:
         return encode_json(_json_record(metadata))
     replaces = metadata.partition_to_replace_file_ids is not None
-    return encode_container(REPLACE_COMMIT_METADATA if replaces else COMMIT_METADATA, _avro_record(metadata))
+    return encode_container(REPLACE_COMMIT_METADATA if replaces else COMMIT_METADATA, commit_record(metadata))
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -49,10 +50,10 @@ def decode_commit_metadata(data: bytes) -> CommitMetadata:
         MalformedMetadataError: neither, or a field has an impossible value. No bytes at all are neither.
     """
     if not data.startswith(MAGIC):
-        return _commit_metadata(Untyped(decode_json_object(data, _WHAT), _WHAT))
+        return commit_of_record(decode_json_object(data, _WHAT))
     is_plain = container_record_name(data) == COMMIT_METADATA["name"]
     record = decode_container(COMMIT_METADATA if is_plain else REPLACE_COMMIT_METADATA, data)
-    return _commit_metadata(Untyped(record, _WHAT))
+    return commit_of_record(record)
 
 
 def _json_record(metadata: CommitMetadata) -> dict[str, object]:
@@ -68,7 +69,8 @@ def _json_record(metadata: CommitMetadata) -> dict[str, object]:
     return record | _replaced(metadata)
 
 
-def _avro_record(metadata: CommitMetadata) -> dict[str, object]:
+def commit_record(metadata: CommitMetadata) -> dict[str, object]:
+    """The record of Avro files; of a replace commit where it names what it replaced."""
     record: dict[str, object] = {
         "partitionToWriteStats": {
             path: [write_stats.avro_record(stat) for stat in stats]
@@ -88,7 +90,9 @@ def _replaced(metadata: CommitMetadata) -> dict[str, object]:
     return {} if replaced is None else {_REPLACED: {path: list(ids) for path, ids in replaced.items()}}
 
 
-def _commit_metadata(record: Untyped) -> CommitMetadata:
+def commit_of_record(values: Mapping[str, Any]) -> CommitMetadata:
+    """The value of a decoded record. Raises MalformedMetadataError on a value of an impossible type."""
+    record = Untyped(values, _WHAT)
     return CommitMetadata(
         operation_type=_operation(record.optional_text("operationType")),
         partition_to_write_stats={

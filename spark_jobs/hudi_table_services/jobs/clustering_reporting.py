@@ -245,7 +245,7 @@ def in_words(commits: CommitCount) -> str:
     """The count with what it counts from."""
     since = commits.since
     if since is None:
-        return f"{commits.count} commits on the active timeline, which has no clustering"
+        return f"{commits.count} commits on the timeline, which has no clustering"
     return f"{commits.count} commits since clustering {since.requested_time} ({since.state.value})"
 
 

@@ -13,6 +13,7 @@ from hudi_table_services.contract.job_result import JobResult
 from hudi_table_services.errors import CommitConflictError, InvalidRequestError
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
+from hudi_table_services.jobs.archived_timeline import ArchivedTimeline
 from hudi_table_services.jobs.cancel_clustering import cancel_expired
 from hudi_table_services.jobs.clustering_history import PARENT_KEY, ClusteringHistory
 from hudi_table_services.jobs.clustering_reporting import ClusteringReporter
@@ -121,7 +122,10 @@ class _ScheduleJob:
 
     def _count(self, snapshot: TableSnapshot, history: ClusteringHistory) -> CommitCount:
         store, parity = self._table.timeline_store, self._options.plan.parity
-        return count_commits_of(store, snapshot.timeline, history=history, parity=parity)
+        archived = ArchivedTimeline(self._storage, snapshot.config)
+        return count_commits_of(
+            store, snapshot.timeline, history=history, archived=archived.readable_writes, parity=parity
+        )
 
     def _too_early(self, history: ClusteringHistory, commits: CommitCount) -> str | None:
         for gate in self._options.gates:

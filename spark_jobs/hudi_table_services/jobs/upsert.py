@@ -24,6 +24,7 @@ from hudi_table_services.execution.record_index import RecordIndex
 from hudi_table_services.execution.source import read_source
 from hudi_table_services.execution.stage_input import StagedInput
 from hudi_table_services.hudi_format.avro_schema import from_avro_json, to_avro_json
+from hudi_table_services.jobs.archived_timeline import ArchivedTimeline
 from hudi_table_services.jobs.batch_placement import (
     PlacedBatch,
     lookup_for,
@@ -208,7 +209,7 @@ class _UpsertJob:
         An attempt that still runs may complete while we look, so the timeline is asked again once it can not any more.
         """
         before = table.load_timeline()
-        done = self._own_commit(table, before)
+        done = self._own_commit(table, before) or self._own_archived_commit(table)
         if done is not None:
             return done
         self._clear_dead_attempts(table)
@@ -220,6 +221,19 @@ class _UpsertJob:
             return None
         _LOG.info("Request %s was completed by %s before.", self._request.request_id, found[0].requested_time)
         self._tidy(table)
+        return self._report.reused(*found)
+
+    def _own_archived_commit(self, table: TableAccess) -> JobResult | None:
+        """The same of a commit that was archived since. An id that was made up for this run needs no look."""
+        if not self._request.can_be_repeated:
+            return None
+        archived = ArchivedTimeline(table.storage, table.config)
+        found = archived.find_request(self._request.request_id)
+        if found is None:
+            return None
+        _LOG.info(
+            "Request %s was completed by archived %s.", self._request.request_id, found[0].requested_time
+        )
         return self._report.reused(*found)
 
     def _tidy(self, table: TableAccess) -> None:

@@ -1,7 +1,7 @@
 """Whether enough was written since the last clustering for another (BaseHoodieTableServiceClient; Hudi 1.2).
 
 Like Hudi, the newest clustering in any state resets the count, whoever scheduled it. Unlike Hudi, compactions do
-not count: they write no new rows. Instants that were archived count neither way.
+not count: they write no new rows.
 """
 
 from collections.abc import Collection, Mapping
@@ -67,7 +67,7 @@ def gate_reason(count: CommitCount, gate: CommitGate) -> str | None:
         return None
     reason = f"{count.count} of {gate.wanted} commits "
     if count.since is None:
-        reason += "on the active timeline, which has no clustering"
+        reason += "on the timeline, which has no clustering"
     else:
         reason += f"since clustering {count.since.requested_time} ({count.since.state.value})"
     return f"{reason}; {gate.key}={gate.wanted}" if gate.key else reason

@@ -1,7 +1,7 @@
 """Find the instant that an earlier attempt of the same request left on the timeline.
 
 A retried, cleared or repeated task carries the same request id, so the same request never writes twice.
-Only the active timeline is searched: once another writer archives the commit its request id is out of reach.
+Only the active timeline is searched here; `jobs.request_lookup` goes on with the archive.
 """
 
 from concurrent.futures import ThreadPoolExecutor

@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -181,6 +181,32 @@ class TimelineStore:
     def remove_completed(self, instant: Instant) -> None:
         """Delete the completed file of an instant that is being undone, before its other files."""
         self._storage.delete(self.path_of(instant))
+
+    def state_files(self) -> Mapping[Instant, StoredObject]:
+        """Every state file that is there."""
+        return {instant: stored for stored in self._files() if (instant := self._parsed(stored)) is not None}
+
+    def remove_archived(self, instants: Sequence[Instant]) -> None:
+        """Delete the files of completed instants that an archive holds. Call it under the lock, oldest first.
+
+        Files of earlier states go first, then the completed ones, one after the other: whenever it stops, readers find
+        the completed writes from some one on, and never an instant that looks pending again.
+
+        Raises:
+            StorageError: a file cannot be deleted; what follows it stays.
+        """
+        pending = [
+            self.path_of(replace(self._in_state(instant, state), action=action))
+            for instant in instants
+            for action in instant.action.pending_names
+            for state in (InstantState.REQUESTED, InstantState.INFLIGHT)
+        ]
+        present = {stored.path for stored in self._list_files()}
+        failures = self._storage.delete_files([path for path in pending if path in present])
+        for failure in failures.values():
+            raise failure
+        for instant in sorted(instants):
+            self._storage.delete(self.path_of(instant))
 
     @staticmethod
     def _in_state(instant: Instant, state: InstantState) -> Instant:

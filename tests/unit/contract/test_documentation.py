@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from hudi_table_services.contract.archive_report import ArchiveReport
+from hudi_table_services.contract.archive_request import ArchiveRequest
 from hudi_table_services.contract.clean_report import CleanedPartition, CleanReport
 from hudi_table_services.contract.clean_request import CleanRequest
 from hudi_table_services.contract.clustering_report import (
@@ -75,6 +77,8 @@ DOCUMENTS = (
     ClusteringPlanReport,
     ClusteringGroupReport,
     ColumnSkipping,
+    ArchiveRequest,
+    ArchiveReport,
     CleanRequest,
     CleanReport,
     CleanedPartition,

@@ -51,7 +51,7 @@ def test_a_plan_that_waits_resets_the_count(parity: bool) -> None:
 def test_the_gate_opens_with_the_last_commit_wanted_and_names_its_option_before() -> None:
     gate = CommitGate(wanted=4, key="hoodie.clustering.inline.max.commits")
     assert gate_reason(count(upserts(1, 2, 3)), gate) == (
-        "3 of 4 commits on the active timeline, which has no clustering; hoodie.clustering.inline.max.commits=4"
+        "3 of 4 commits on the timeline, which has no clustering; hoodie.clustering.inline.max.commits=4"
     )
     assert gate_reason(count(upserts(1, 2, 3, 4)), gate) is None
     assert gate_reason(count([]), CommitGate()) is None

@@ -1,0 +1,12 @@
+"""Archive the timeline of a Hudi table. Run it with plain python, or give it to spark-submit; it needs no Spark.
+
+With spark-submit ship the engine beside it: ``--py-files dist/hudi_table_services.zip`` (``make archive``).
+"""
+
+import sys
+
+from hudi_table_services.cli import main
+from hudi_table_services.scripts.archival import ARCHIVE
+
+if __name__ == "__main__":
+    sys.exit(main(ARCHIVE))

@@ -1,0 +1,76 @@
+"""Parquet files of the timeline history: bytes into entries and back (HoodieLSMTimelineInstant, Hudi 1.2)."""
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hudi_table_services.errors import MalformedMetadataError
+from hudi_table_services.model.archival import HistoryEntry
+
+_SCHEMA = pa.schema(
+    [
+        pa.field("instantTime", pa.string()),
+        pa.field("completionTime", pa.string()),
+        pa.field("action", pa.string()),
+        pa.field("metadata", pa.binary()),
+        pa.field("plan", pa.binary()),
+        pa.field("version", pa.int32(), nullable=False),
+    ]
+)
+_TEXT = '["null",{"type":"string","avro.java.string":"String"}],"default":null'
+_BYTES = '["null","bytes"],"default":null'
+_AVRO_SCHEMA = (
+    '{"type":"record","name":"HoodieLSMTimelineInstant","namespace":"org.apache.hudi.avro.model","fields":['
+    f'{{"name":"instantTime","type":{_TEXT}}},{{"name":"completionTime","type":{_TEXT}}},'
+    f'{{"name":"action","type":{_TEXT}}},{{"name":"metadata","type":{_BYTES}}},{{"name":"plan","type":{_BYTES}}},'
+    '{"name":"version","type":"int","default":1}]}'
+)
+_FOOTER = {"parquet.avro.schema": _AVRO_SCHEMA, "writer.model.name": "avro"}
+
+
+def encode_history(entries: Sequence[HistoryEntry]) -> bytes:
+    """A file with these entries in order of their requested time, as Hudi sorts them."""
+    rows = [
+        {
+            "instantTime": entry.requested_time,
+            "completionTime": entry.completion_time,
+            "action": entry.action,
+            "metadata": entry.metadata,
+            "plan": entry.plan,
+            "version": 1,
+        }
+        for entry in sorted(entries, key=lambda entry: entry.requested_time)
+    ]
+    sink = io.BytesIO()
+    # Metadata of instants repeats its Avro schema, so that any codec takes most of it away; gzip is Hudi's.
+    options: dict[str, Any] = {"compression": "gzip", "use_dictionary": False, "store_schema": False}
+    with pq.ParquetWriter(sink, _SCHEMA, **options) as writer:
+        writer.write_table(pa.Table.from_pylist(rows, schema=_SCHEMA))
+        writer.add_key_value_metadata(_FOOTER)
+    return sink.getvalue()
+
+
+def decode_history(data: bytes) -> tuple[HistoryEntry, ...]:
+    """Entries of a file, whoever wrote it.
+
+    Raises:
+        MalformedMetadataError: no such file.
+    """
+    names = [field.name for field in _SCHEMA if field.name != "version"]
+    try:
+        rows = pq.read_table(io.BytesIO(data), columns=names).to_pylist()
+        return tuple(
+            HistoryEntry(
+                requested_time=row["instantTime"],
+                completion_time=row["completionTime"],
+                action=row["action"],
+                metadata=row["metadata"],
+                plan=row["plan"],
+            )
+            for row in rows
+        )
+    except (KeyError, OSError, pa.ArrowException) as error:
+        raise MalformedMetadataError(f"File of the timeline history cannot be read: {error}") from error

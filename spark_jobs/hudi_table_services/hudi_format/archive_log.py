@@ -1,0 +1,234 @@
+"""Version 6's archive: a log file whose records are the state files of instants (HoodieArchivedTimeline, Hudi 0.15).
+
+An instant has a record per state. Records of one instant can be there twice: a writer died between writing the archive
+and deleting the instant, and archived it again.
+"""
+
+import functools
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import fastavro
+
+from hudi_table_services.errors import MalformedMetadataError
+from hudi_table_services.hudi_format import timeline_schemas as schemas
+from hudi_table_services.hudi_format.archive_schema import ARCHIVED_META_ENTRY
+from hudi_table_services.hudi_format.avro_container import MAGIC as CONTAINER_MAGIC
+from hudi_table_services.hudi_format.avro_container import decode_container
+from hudi_table_services.hudi_format.commit_metadata import (
+    commit_of_record,
+    commit_record,
+    decode_commit_metadata,
+)
+from hudi_table_services.hudi_format.log_blocks import (
+    BlockType,
+    HeaderKey,
+    LogBlock,
+    decode_blocks,
+    decode_records,
+    encode_block,
+    encode_records,
+)
+from hudi_table_services.model.archival import ArchivedWrite
+from hudi_table_services.model.instant import Action, Instant, InstantState
+from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
+
+_NAME = re.compile(r"\.commits_\.archive\.(\d+)(?:_[\w-]+)?", re.ASCII)
+_WRITE_TOKEN = "1-0-1"  # noqa: S105 - not a secret: Hudi's constant for archives
+_NOTHING_YET = CommitMetadata(
+    operation_type=WriteOperation.UNKNOWN, partition_to_write_stats={}, extra_metadata={"ROLLING_STAT": ""}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivedState:
+    """One state file of an instant.
+
+    Attributes:
+        content: of the file; may be empty, except for a completed instant.
+        changed_at: instant time at which the file was written.
+    """
+
+    instant: Instant
+    content: bytes
+    changed_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivedRecord:
+    """One record: which state of which instant, and what it holds, by Hudi's names."""
+
+    instant: Instant
+    values: Mapping[str, Any]
+
+
+def archive_file_name(number: int) -> str:
+    """Name of an archive file; numbers begin at 1."""
+    return f".commits_.archive.{number}_{_WRITE_TOKEN}"
+
+
+def archive_file_number(name: str) -> int | None:
+    """Number of an archive file; None: the name is that of something else, such as a plan to merge files."""
+    match = _NAME.fullmatch(name)
+    return int(match[1]) if match else None
+
+
+def encode_archive(states: Iterable[ArchivedState], records_per_block: int) -> bytes:
+    """A log file.
+
+    Raises:
+        MalformedMetadataError: the content of a state file cannot be read; the message names the instant.
+    """
+    remaining = iter(states)
+    blocks = []
+    while batch := list(islice(remaining, records_per_block)):
+        content = encode_records([_encoded(state) for state in batch])
+        headers = {int(HeaderKey.SCHEMA): _schema_text()}
+        blocks.append(
+            encode_block(LogBlock(block_type=BlockType.AVRO_DATA, headers=headers, content=content))
+        )
+    return b"".join(blocks)
+
+
+def decode_archive(data: bytes) -> Iterator[ArchivedRecord]:
+    """Records in their order. Actions and states that this release does not know are passed over.
+
+    Raises:
+        MalformedMetadataError: a whole block holds something else than such records.
+    """
+    for block in decode_blocks(data):
+        if block.block_type != BlockType.AVRO_DATA:
+            continue
+        schema = _parsed_schema(block.headers.get(int(HeaderKey.SCHEMA), ""))
+        for encoded in decode_records(block.content):
+            record = _record(schema, encoded)
+            if record is not None:
+                yield record
+
+
+def archived_writes(records: Iterable[ArchivedRecord]) -> dict[tuple[str, Action], ArchivedWrite]:
+    """Completed writes by identity. Raises MalformedMetadataError on one without metadata."""
+    found = {}
+    for record in records:
+        instant = record.instant
+        if instant.is_completed and instant.action.writes_data:
+            replaces = instant.action is Action.REPLACE_COMMIT
+            values = record.values.get("hoodieReplaceCommitMetadata" if replaces else "hoodieCommitMetadata")
+            if values is None:
+                raise MalformedMetadataError(
+                    f"The archive holds {instant.action.value} {instant.requested_time} without its metadata."
+                )
+            found[instant.identity] = ArchivedWrite(instant=instant, metadata=commit_of_record(values))
+    return found
+
+
+@functools.cache
+def _schema_text() -> str:
+    return json.dumps(ARCHIVED_META_ENTRY, separators=(",", ":"))
+
+
+@functools.lru_cache(maxsize=8)
+def _parsed_schema(text: str) -> Any:
+    try:
+        return fastavro.parse_schema(json.loads(text))
+    except Exception as error:  # whatever damaged text leads to
+        raise MalformedMetadataError(f"Schema of an archive block cannot be read: {error!r}") from error
+
+
+def _record(schema: Any, encoded: bytes) -> ArchivedRecord | None:
+    try:
+        values = fastavro.schemaless_reader(io.BytesIO(encoded), schema, None)
+    except Exception as error:  # as in container files
+        raise MalformedMetadataError(f"Record of the archive cannot be read: {error!r}") from error
+    if not isinstance(values, dict):
+        raise MalformedMetadataError("Record of the archive is no record.")
+    instant = _instant(values)
+    return ArchivedRecord(instant=instant, values=values) if instant is not None else None
+
+
+def _instant(values: Mapping[str, Any]) -> Instant | None:
+    time, action, state = (values.get(name) for name in ("commitTime", "actionType", "actionState"))
+    try:
+        # Releases before 0.6 archived completed instants only, and said no state.
+        found = InstantState(state.lower()) if isinstance(state, str) else InstantState.COMPLETED
+        return Instant(requested_time=str(time or ""), action=Action(action), state=found)
+    except ValueError:
+        return None
+
+
+def _encoded(state: ArchivedState) -> bytes:
+    instant = state.instant
+    try:
+        record: dict[str, Any] = {
+            "commitTime": instant.requested_time,
+            "actionType": instant.action.value,
+            "actionState": instant.state.name,
+            "stateTransitionTime": state.changed_at,
+            # Null in every real file, although the schema's default is 1.
+            "version": None,
+            **_held_or_nothing(state),
+        }
+    except MalformedMetadataError as error:
+        raise MalformedMetadataError(
+            f"{instant.action.value} {instant.requested_time} ({instant.state.value}): {error.message}",
+            hint="It stays on the active timeline, and so does all that follows it.",
+        ) from error
+    body = io.BytesIO()
+    fastavro.schemaless_writer(body, _parsed_schema(_schema_text()), record)
+    return body.getvalue()
+
+
+def _held_or_nothing(state: ArchivedState) -> dict[str, Any]:
+    """What a completed instant was before it was completed is worth no failure."""
+    if state.instant.is_completed:
+        return _held(state)
+    try:
+        return _held(state)
+    except MalformedMetadataError:
+        return {}
+
+
+def _held(state: ArchivedState) -> dict[str, Any]:
+    """The one field that holds the content; none for empty files of services."""
+    action, is_completed = state.instant.action.comparable, state.instant.is_completed
+    if action in (Action.COMMIT, Action.DELTA_COMMIT):
+        metadata = decode_commit_metadata(state.content) if state.content or is_completed else _NOTHING_YET
+        return {"hoodieCommitMetadata": commit_record(metadata)}
+    if action is Action.REPLACE_COMMIT and state.instant.state is not InstantState.REQUESTED:
+        return _held_of_replace(state)
+    if not state.content and not is_completed:
+        return {}
+    held = _SERVICES.get((action, is_completed))
+    return {held[0]: _container(held[1], state.content)} if held else {}
+
+
+def _held_of_replace(state: ArchivedState) -> dict[str, Any]:
+    if state.instant.is_completed:
+        return {"hoodieReplaceCommitMetadata": commit_record(decode_commit_metadata(state.content))}
+    # The inflight file of a clustering by Hudi is empty, or repeats the plan.
+    if not state.content or state.content.startswith(CONTAINER_MAGIC):
+        return {}
+    return {"HoodieInflightReplaceMetadata": commit_record(decode_commit_metadata(state.content))}
+
+
+def _container(schema: Mapping[str, Any], content: bytes) -> dict[str, Any]:
+    return decode_container(schema, content)
+
+
+_SERVICES: Mapping[tuple[Action, bool], tuple[str, Mapping[str, Any]]] = {
+    (Action.REPLACE_COMMIT, False): ("hoodieRequestedReplaceMetadata", schemas.REQUESTED_REPLACE),
+    (Action.CLEAN, False): ("hoodieCleanerPlan", schemas.CLEAN_PLAN),
+    (Action.CLEAN, True): ("hoodieCleanMetadata", schemas.CLEAN_METADATA),
+    (Action.ROLLBACK, True): ("hoodieRollbackMetadata", schemas.ROLLBACK_METADATA),
+    (Action.SAVEPOINT, True): ("hoodieSavePointMetadata", schemas.SAVEPOINT_METADATA),
+}
+
+
+def written_states(records: Sequence[ArchivedRecord]) -> frozenset[tuple[str, Action]]:
+    """Identities of the instants whose completed state is there."""
+    return frozenset(record.instant.identity for record in records if record.instant.is_completed)

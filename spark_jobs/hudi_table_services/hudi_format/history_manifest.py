@@ -1,0 +1,86 @@
+"""Names and manifests of the history of table versions 8 and 9 (LSMTimeline, Hudi 1.2).
+
+The history is a set of Parquet files; ``manifest_<n>`` lists those that count, ``_version_`` holds the newest n.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hudi_table_services.errors import MalformedMetadataError
+from hudi_table_services.hudi_format.json_text import decode_json_object
+from hudi_table_services.hudi_format.untyped import Untyped
+
+VERSION_FILE = "_version_"
+_WHAT = "manifest of the timeline history"
+_MANIFEST = re.compile(r"manifest_(\d+)", re.ASCII)
+_FILE = re.compile(r"(\d+)_(\d+)_(\d+)\.parquet", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class HistoryFile:
+    """A file of the history; in order of name, as Hudi merges them.
+
+    Attributes:
+        first, last: smallest and largest requested time in it.
+        level: 0 as archived; one more for each time it was merged with others.
+        size_bytes: exact length.
+    """
+
+    first: str
+    last: str
+    level: int
+    size_bytes: int = 0
+
+    @property
+    def name(self) -> str:
+        return f"{self.first}_{self.last}_{self.level}.parquet"
+
+    @classmethod
+    def from_name(cls, name: str, size_bytes: int = 0) -> "HistoryFile | None":
+        """None: the name is that of something else."""
+        match = _FILE.fullmatch(name)
+        if match is None:
+            return None
+        return cls(first=match[1], last=match[2], level=int(match[3]), size_bytes=size_bytes)
+
+
+def manifest_name(number: int) -> str:
+    """Name of a manifest; numbers begin at 1."""
+    return f"manifest_{number}"
+
+
+def manifest_number(name: str) -> int | None:
+    """Number of a manifest; None: the name is that of something else."""
+    match = _MANIFEST.fullmatch(name)
+    return int(match[1]) if match else None
+
+
+def encode_manifest(files: Iterable[HistoryFile]) -> bytes:
+    """The manifest as Hudi prints it."""
+    listed = ", ".join(
+        f'{{\n    "fileName" : {json.dumps(each.name)},\n    "fileLen" : {each.size_bytes}\n  }}'
+        for each in files
+    )
+    return f'{{\n  "files" : [ {listed} ]\n}}'.encode()
+
+
+def decode_manifest(data: bytes) -> tuple[HistoryFile, ...]:
+    """Files of the history.
+
+    Raises:
+        MalformedMetadataError: no manifest, or it names a file that none of the history is called.
+    """
+    values = decode_json_object(data, _WHAT)
+    listed = values.get("files")
+    if not isinstance(listed, list):
+        raise MalformedMetadataError(f"The {_WHAT} lists no files.")
+    return tuple(_file(Untyped(each if isinstance(each, dict) else {}, _WHAT)) for each in listed)
+
+
+def _file(record: Untyped) -> HistoryFile:
+    found = HistoryFile.from_name(record.text("fileName"), record.integer("fileLen"))
+    if found is None:
+        raise MalformedMetadataError(f"The {_WHAT} names {record.text('fileName')!r}.")
+    return found

@@ -1,0 +1,150 @@
+"""Blocks of Hudi's log format (HoodieLogFormatWriter, HoodieLogFileReader; Hudi 0.15 and 1.2).
+
+::
+
+    "#HUDI#" | size | format version | type | headers | content length | content | footers | size of all that precedes
+
+A file is a plain sequence of blocks. A writer that dies leaves a part of one at the end; on storage with append others
+may follow it. Such a part is skipped up to the next magic, as Hudi skips it.
+"""
+
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from hudi_table_services.errors import MalformedMetadataError
+
+MAGIC = b"#HUDI#"
+_FORMAT_VERSION = 1
+_SIZE, _COUNT, _PAIR, _REVERSE = struct.Struct(">q"), struct.Struct(">i"), struct.Struct(">ii"), 8
+_RECORDS_VERSION = 3
+
+
+class BlockType(IntEnum):
+    """What a block holds; the ordinals of real files."""
+
+    COMMAND = 0
+    DELETE = 1
+    CORRUPT = 2
+    AVRO_DATA = 3
+    HFILE_DATA = 4
+    PARQUET_DATA = 5
+    CDC_DATA = 6
+
+
+class HeaderKey(IntEnum):
+    """Keys of a block's header that are used here."""
+
+    INSTANT_TIME = 0
+    TARGET_INSTANT_TIME = 1
+    SCHEMA = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogBlock:
+    """One block; its headers by ordinal."""
+
+    block_type: int
+    headers: Mapping[int, str] = field(default_factory=dict)
+    content: bytes = b""
+
+
+def encode_block(block: LogBlock) -> bytes:
+    """The block as Hudi writes it, without footers."""
+    headers = _COUNT.pack(len(block.headers)) + b"".join(
+        _PAIR.pack(key, len(text)) + text
+        for key, text in ((key, value.encode()) for key, value in sorted(block.headers.items()))
+    )
+    body = (
+        _PAIR.pack(_FORMAT_VERSION, block.block_type)
+        + headers
+        + _SIZE.pack(len(block.content))
+        + block.content
+        + _COUNT.pack(0)
+    )
+    before = MAGIC + _SIZE.pack(len(body) + _REVERSE) + body
+    return before + _SIZE.pack(len(before))
+
+
+def decode_blocks(data: bytes) -> Iterator[LogBlock]:
+    """The whole blocks of a file in their order; parts that a dying writer left are passed over.
+
+    Raises:
+        MalformedMetadataError: a block is whole by its sizes, and contradicts itself within.
+    """
+    position = data.find(MAGIC)
+    while position >= 0:
+        end = _end_of_whole_block(data, position)
+        if end is None:
+            position = data.find(MAGIC, position + 1)
+            continue
+        yield _decoded(data[position:end])
+        position = data.find(MAGIC, end)
+
+
+def _end_of_whole_block(data: bytes, start: int) -> int | None:
+    """Where the block ends; None: it was not written to its end."""
+    sized = start + len(MAGIC) + _SIZE.size
+    if sized > len(data):
+        return None
+    (size,) = _SIZE.unpack_from(data, start + len(MAGIC))
+    end = sized + size
+    if size < _REVERSE or end > len(data):
+        return None
+    (reverse,) = _SIZE.unpack_from(data, end - _REVERSE)
+    return end if reverse == end - _REVERSE - start else None
+
+
+def _decoded(block: bytes) -> LogBlock:
+    try:
+        version, block_type = _PAIR.unpack_from(block, len(MAGIC) + _SIZE.size)
+        if version != _FORMAT_VERSION:
+            raise MalformedMetadataError(f"Log block of format version {version}; known: {_FORMAT_VERSION}.")
+        position = len(MAGIC) + _SIZE.size + _PAIR.size
+        (count,) = _COUNT.unpack_from(block, position)
+        position += _COUNT.size
+        headers: dict[int, str] = {}
+        for _ in range(count):
+            key, length = _PAIR.unpack_from(block, position)
+            position += _PAIR.size
+            headers[key] = block[position : position + length].decode()
+            position += length
+        (length,) = _SIZE.unpack_from(block, position)
+        position += _SIZE.size
+    except (struct.error, UnicodeDecodeError) as error:
+        raise MalformedMetadataError(f"Log block of {len(block)} bytes cannot be read: {error}.") from error
+    if length < 0 or position + length > len(block):
+        raise MalformedMetadataError(f"Log block of {len(block)} bytes says it holds {length} bytes.")
+    return LogBlock(block_type=block_type, headers=headers, content=block[position : position + length])
+
+
+def encode_records(records: list[bytes]) -> bytes:
+    """Content of an Avro data block: encoded records, each with its length before it."""
+    framed = b"".join(_COUNT.pack(len(record)) + record for record in records)
+    return _PAIR.pack(_RECORDS_VERSION, len(records)) + framed
+
+
+def decode_records(content: bytes) -> list[bytes]:
+    """The encoded records of an Avro data block.
+
+    Raises:
+        MalformedMetadataError: content of another version, or cut short.
+    """
+    try:
+        version, count = _PAIR.unpack_from(content, 0)
+        if version not in (2, _RECORDS_VERSION):
+            raise MalformedMetadataError(
+                f"Avro data block with content of version {version}; known: 2 and 3."
+            )
+        records, position = [], _PAIR.size
+        for _ in range(count):
+            (length,) = _COUNT.unpack_from(content, position)
+            position += _COUNT.size
+            if length < 0 or position + length > len(content):
+                raise MalformedMetadataError("Avro data block with a record that is cut short.")
+            records.append(content[position : position + length])
+            position += length
+    except struct.error as error:
+        raise MalformedMetadataError(f"Avro data block that is cut short: {error}.") from error
+    return records

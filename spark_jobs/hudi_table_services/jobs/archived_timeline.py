@@ -1,0 +1,89 @@
+"""The archived part of a table's timeline, whichever way its version keeps it. Read only when somebody asks."""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from hudi_table_services.errors import UnsupportedTableError
+from hudi_table_services.model.archival import ArchivedWrite
+from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.model.table_version import TimelineLayout
+from hudi_table_services.model.write_stat import CommitMetadata
+from hudi_table_services.storage.archive_log_store import ArchiveLogStore
+from hudi_table_services.storage.history_manifests import HistoryManifests
+from hudi_table_services.storage.history_store import HistoryCodec, HistoryStore
+from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
+from hudi_table_services.storage.storage import Storage
+
+_LOG = logging.getLogger(__name__)
+
+
+class _Archive(Protocol):
+    def find(self, text: str) -> Iterable[ArchivedWrite]: ...
+
+    def writes(self) -> tuple[ArchivedWrite, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedTimeline:
+    """Completed writes that left the active timeline. A table that was never archived costs one look."""
+
+    storage: Storage
+    config: TableConfig
+
+    def writes(self) -> tuple[ArchivedWrite, ...]:
+        """All of them, oldest first.
+
+        Raises:
+            CorruptTableError: the archive cannot be read.
+            UnsupportedTableError: see `history_store`.
+        """
+        archive = self._archive()
+        return archive.writes() if archive is not None else ()
+
+    def readable_writes(self) -> tuple[ArchivedWrite, ...]:
+        """The same; none where the archive is Parquet and pyarrow is not installed, with a warning.
+
+        Raises:
+            CorruptTableError: the archive cannot be read.
+        """
+        try:
+            return self.writes()
+        except UnsupportedTableError as error:
+            _LOG.warning("Only the active timeline is looked at: %s", error)
+            return ()
+
+    def find_request(self, request_id: str) -> tuple[Instant, CommitMetadata] | None:
+        """The completed write of a request; None: the archive has none. Raises as `writes` does."""
+        archive = self._archive()
+        for write in archive.find(request_id) if archive is not None else ():
+            if write.metadata.extra_metadata.get(REQUEST_ID_KEY) == request_id:
+                return write.instant, write.metadata
+        return None
+
+    def _archive(self) -> _Archive | None:
+        if self.config.table_version.layout is TimelineLayout.V1:
+            log = ArchiveLogStore(self.storage, self.config)
+            return log if log.files() else None
+        has_history = bool(HistoryManifests(self.storage, self.config).files())
+        return history_store(self.storage, self.config) if has_history else None
+
+
+def history_store(storage: Storage, config: TableConfig) -> HistoryStore:
+    """The history of a table of version 8 or 9.
+
+    Raises:
+        UnsupportedTableError: pyarrow is not installed.
+    """
+    try:
+        # Only such tables need it: an Airflow worker may be without.
+        from hudi_table_services.execution.history_files import decode_history, encode_history
+    except ImportError as error:
+        raise UnsupportedTableError(
+            f"The timeline history of table version {int(config.table_version)} is Parquet, and pyarrow is not "
+            f"installed here ({error}).",
+            hint="Install pyarrow, or run the job where it is.",
+        ) from error
+    return HistoryStore(storage, config, HistoryCodec(encode=encode_history, decode=decode_history))

@@ -1,0 +1,120 @@
+"""Archival shared with real Hudi: it reads our archive and archives on top of it, we read and go on with its own.
+
+Oracles: Hudi 0.15.0 on table version 6 (a log) and Hudi 1.2.0 on version 9 (the history); hudi-rs reads along.
+"""
+
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from fixed_clock import FixedClock
+from hudi_table_services.contract.archive_report import ArchiveReport
+from hudi_table_services.contract.archive_request import ArchiveRequest
+from hudi_table_services.contract.clean_request import CleanRequest
+from hudi_table_services.jobs.archive import archive
+from hudi_table_services.jobs.archived_timeline import ArchivedTimeline
+from hudi_table_services.jobs.clean import clean
+from hudi_table_services.model.archival import ArchivedWrite
+from hudi_table_services.model.write_stat import CommitMetadata
+from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.factory import open_storage
+from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.storage.timeline_store import TimelineStore
+from judges.clusterings import BLOOM, STORED, assert_all_read, call_procedure
+from judges.engine import Engine
+from judges.hudi_judge import HudiJudge
+from judges.oracle import EDGES, V9, Oracle
+from judges.rows import Model, as_table, assert_rows_equal, merged, some_rows
+
+OUR_LIMITS = {"hoodie.clean.commits.retained": "1", "hoodie.timeline.compaction.batch.size": "2"}
+THEIR_LIMITS = {
+    "archive__automatic": "true",
+    "keep__min__commits": "2",
+    "keep__max__commits": "3",
+    "clean__automatic": "true",
+    "clean__commits__retained": "1",
+    "cleaner__commits__retained": "1",
+    "timeline__compaction__batch__size": "2",
+}
+
+
+def our_archival(base_path: Path) -> ArchiveReport:
+    """Archive what an hour later may go: everything that was replaced is cleaned first."""
+    later = FixedClock(datetime.now(timezone.utc) + timedelta(hours=2))
+    clean(CleanRequest(base_path=str(base_path), commits_retained=1), clock=later)
+    request = ArchiveRequest(base_path=str(base_path), min_commits=2, max_commits=3, options=OUR_LIMITS)
+    report = archive(request, clock=later).archive
+    assert report is not None
+    return report
+
+
+def archived(base_path: Path) -> list[ArchivedWrite]:
+    storage = open_storage(str(base_path), {})
+    return list(ArchivedTimeline(storage, read_table_config(storage)).writes())
+
+
+def active(base_path: Path) -> dict[str, CommitMetadata]:
+    storage = open_storage(str(base_path), {})
+    store = TimelineStore(storage, read_table_config(storage), SystemClock())
+    return {i.requested_time: store.commit_metadata(i) for i in store.load().completed_writes}
+
+
+def times_archived(base_path: Path) -> list[str]:
+    return [each.instant.requested_time for each in archived(base_path)]
+
+
+def shown_by_hudi(judge: HudiJudge, base_path: Path, oracle: Oracle) -> list[str]:
+    """Commits in the archive, as Hudi reads it."""
+    all_times = "limit => 100, start_ts => '20000101000000000', end_ts => '20990101000000000'"
+    shown = call_procedure(judge, base_path, "show_archived_commits", all_times, oracle)
+    return sorted(str(row["commit_time"]) for row in shown)
+
+
+def written_by_hudi(
+    judge: HudiJudge, base_path: Path, oracle: Oracle, model: Model, versions: range, **more: str
+) -> Model:
+    """The model after a write of Hudi per version."""
+    for version in versions:
+        rows = some_rows([0, 1, 5, *range(40, 45)], version)
+        judge.write(base_path, as_table(rows), oracle.options("t", **{**BLOOM, **more}))
+        model = merged(model, rows)
+    return model
+
+
+@pytest.mark.parametrize("oracle", EDGES, ids=str)
+def test_our_archive_is_read_by_hudi_which_archives_on_top_of_it(
+    hudi, fragmented, engine: Engine, oracle: Oracle
+) -> None:
+    judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
+    engine.schedule_clustering(base_path)
+    engine.execute_clustering(base_path)
+    model = written_by_hudi(judge, base_path, oracle, STORED, range(3, 6))
+    said = active(base_path)
+    from_the_start = judge.read_incremental(base_path, "0") if oracle is V9 else None
+    report = our_archival(base_path)
+    assert report.archived_commits == len(said) - 2, report.retention
+    assert report.archived_services == 0
+    assert times_archived(base_path) == sorted(said)[:-2]
+    assert shown_by_hudi(judge, base_path, oracle) == sorted(said)[:-2]
+    for each in archived(base_path):
+        assert each.metadata.extra_metadata == said[each.instant.requested_time].extra_metadata
+        assert each.metadata.write_stats == said[each.instant.requested_time].write_stats
+    assert_all_read(judge, base_path, model, oracle)
+    if from_the_start is not None:  # which in 0.15 begins with the active timeline, whoever archived
+        assert_rows_equal(judge.read_incremental(base_path, "0"), model, "from before the archived commits")
+        assert judge.read_incremental(base_path, "0").num_rows == from_the_start.num_rows
+
+    model = written_by_hudi(judge, base_path, oracle, model, range(6, 9), **THEIR_LIMITS)
+    everything = sorted({*times_archived(base_path), *active(base_path)})
+    assert len(everything) == len(said) + 3
+    assert len(times_archived(base_path)) > report.archived_commits, "Hudi has archived on top of ours"
+    assert shown_by_hudi(judge, base_path, oracle) == times_archived(base_path)
+    assert_all_read(judge, base_path, model, oracle)
+
+    model = written_by_hudi(judge, base_path, oracle, model, range(9, 11))
+    our_archival(base_path)
+    assert times_archived(base_path) == shown_by_hudi(judge, base_path, oracle)
+    assert len(times_archived(base_path)) == len(said) + 3
+    assert_all_read(judge, base_path, model, oracle)
+    assert len(active(base_path)) == 2

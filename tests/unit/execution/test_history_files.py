@@ -1,0 +1,84 @@
+"""Files and manifests of the timeline history: law of the codecs, and the shape that Hudi gives them."""
+
+import io
+import json
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudi_table_services.errors import MalformedMetadataError
+from hudi_table_services.execution.history_files import decode_history, encode_history
+from hudi_table_services.hudi_format.history_manifest import HistoryFile, decode_manifest, encode_manifest
+from hudi_table_services.model.archival import HistoryEntry
+
+times = st.integers(10**16, 10**17 - 1).map(str)
+entries = st.builds(
+    lambda requested, completed, action, metadata, plan: HistoryEntry(
+        requested_time=requested, completion_time=completed, action=action, metadata=metadata, plan=plan
+    ),
+    times,
+    times,
+    st.sampled_from(["commit", "clean", "replacecommit"]),
+    st.none() | st.binary(max_size=200),
+    st.none() | st.binary(max_size=200),
+)
+
+
+@given(st.lists(entries, max_size=8))
+def test_entries_are_read_as_they_were_written_in_order_of_time(written: list[HistoryEntry]) -> None:
+    assert list(decode_history(encode_history(written))) == sorted(written, key=lambda e: e.requested_time)
+
+
+def test_a_file_has_the_columns_and_the_footer_of_hudi() -> None:
+    entry = HistoryEntry(requested_time="1", completion_time="2", action="commit", metadata=b"m")
+    file = pq.ParquetFile(io.BytesIO(encode_history([entry])))
+    assert [
+        (c.name, c.physical_type, c.max_definition_level)
+        for c in (file.schema.column(i) for i in range(len(file.schema)))
+    ] == [
+        ("instantTime", "BYTE_ARRAY", 1),
+        ("completionTime", "BYTE_ARRAY", 1),
+        ("action", "BYTE_ARRAY", 1),
+        ("metadata", "BYTE_ARRAY", 1),
+        ("plan", "BYTE_ARRAY", 1),
+        ("version", "INT32", 0),
+    ]
+    schema = json.loads(file.metadata.metadata[b"parquet.avro.schema"])
+    assert schema["name"] == "HoodieLSMTimelineInstant"
+    assert b"ARROW:schema" not in file.metadata.metadata
+
+
+@pytest.mark.parametrize("data", [b"", b"PAR1", b"PAR1PAR1", b"{}" * 50])
+def test_what_is_no_such_file_is_malformed(data: bytes) -> None:
+    with pytest.raises(MalformedMetadataError):
+        decode_history(data)
+
+
+files = st.builds(
+    lambda first, last, level, size: HistoryFile(first=first, last=last, level=level, size_bytes=size),
+    times,
+    times,
+    st.integers(0, 9),
+    st.integers(0, 10**12),
+)
+
+
+@given(st.lists(files, max_size=5))
+def test_a_manifest_is_read_as_it_was_written(written: list[HistoryFile]) -> None:
+    assert list(decode_manifest(encode_manifest(written))) == written
+
+
+def test_a_manifest_looks_as_hudi_prints_it() -> None:
+    listed = [HistoryFile(first="1", last="2", level=n, size_bytes=3378 + n) for n in range(2)]
+    assert encode_manifest(listed).decode() == (
+        '{\n  "files" : [ {\n    "fileName" : "1_2_0.parquet",\n    "fileLen" : 3378\n  }, {\n'
+        '    "fileName" : "1_2_1.parquet",\n    "fileLen" : 3379\n  } ]\n}'
+    )
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"files": [1]}', '{"files": [{"fileName": "../x"}]}'])
+def test_what_is_no_manifest_is_malformed(text: str) -> None:
+    with pytest.raises(MalformedMetadataError):
+        decode_manifest(text.encode())
