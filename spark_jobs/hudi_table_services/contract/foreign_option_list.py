@@ -230,7 +230,6 @@ FOREIGN_OPTIONS: dict[str, tuple[KnownOption, ...]] = {
         *ignored(
             "conflicts are looked for once, right before the commit",
             "hoodie.write.concurrency.*",
-            "hoodie.write.lock.conflict.resolution.strategy",
             "hoodie.client.heartbeat.*",
             "hoodie.block.writes.on.speculative.execution",
             "hoodie.fail.job.on.duplicate.data.file.detection",

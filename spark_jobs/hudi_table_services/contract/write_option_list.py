@@ -235,6 +235,12 @@ WRITE_OPTIONS: dict[str, tuple[KnownOption, ...]] = {
             "hoodie.write.lock.storage.heartbeat.poll.secs",
         ),
         honoured(
+            "hoodie.write.lock.conflict.resolution.strategy",
+            "SimpleConcurrentFileWritesConflictResolutionStrategy",
+            "or PreferWriterConflictResolutionStrategy: a pending plan for the same files does not stop the commit; "
+            "whoever executes it has to give way (docs/concurrency.md)",
+        ),
+        honoured(
             "hoodie.write.num.retries.on.conflict.failures",
             "3",
             "times that rows whose file groups another writer changed meanwhile are placed and written again [Hudi: 0]",
