@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from hudi_table_services.errors import FileGroupConflictError
+from hudi_table_services.errors import FileGroupConflictError, LockNotAcquiredError
 from hudi_table_services.hudi_format.markers import MarkerKind
 from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
 from hudi_table_services.jobs.commit_attempt import CommitAttempt
@@ -123,6 +123,34 @@ def test_storage_calls_under_the_lock_do_not_grow_with_the_write(
     assert small == large
     assert len(small) == 2  # the instant is chosen under the lock, and the commit is completed under it
     assert all(sum(calls.values()) <= MOST_CALLS for calls in small), small
+
+
+class TakenAway(Measured):
+    """Another writer takes the lock while its holder looks for conflicts."""
+
+    def __init__(self, lock: TableLock, table: SmallTable) -> None:
+        super().__init__(lock)
+        self._table = table
+
+    def verify(self) -> None:
+        for path in (".hoodie/lock", ".hoodie/.locks/table_lock.json"):
+            if self._table.storage.exists(path):
+                self._table.storage.write(path, b"another writer's")
+        super().verify()
+
+
+@pytest.mark.parametrize("provider", [FILE_SYSTEM_PROVIDER, STORAGE_BASED_PROVIDER])
+def test_whoever_lost_the_lock_commits_nothing(provider: str) -> None:
+    table = table_of(2, TableVersion.V6)
+    before = load_snapshot(table.storage).timeline.completed_writes
+    lock = TakenAway(
+        table_lock(table.storage, LockOptions(provider=provider, retries=0, client_retries=0)), table
+    )
+    with pytest.raises(LockNotAcquiredError, match="taken over by another writer"):
+        commit_updates(table, lock, 2)
+    after = load_snapshot(table.storage)
+    assert after.timeline.completed_writes == before
+    assert {s.base_instant_time for s in after.all_slices} == {before[0].requested_time}
 
 
 def plan_clustering(table: SmallTable) -> None:
