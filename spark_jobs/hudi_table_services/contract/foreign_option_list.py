@@ -226,13 +226,12 @@ FOREIGN_OPTIONS: dict[str, tuple[KnownOption, ...]] = {
         *ignored(
             "conflicts are looked for once, right before the commit",
             "hoodie.write.concurrency.*",
-            "hoodie.write.lock.conflict.resolution.strategy",
             "hoodie.client.heartbeat.*",
             "hoodie.block.writes.on.speculative.execution",
             "hoodie.fail.job.on.duplicate.data.file.detection",
         ),
         *ignored(
-            "a setting of another lock than the file-system lock",
+            "a setting of a lock that this release does not take",
             "hoodie.write.lock.app_id",
             "hoodie.write.lock.max_wait_time_ms_between_retry",
             "hoodie.write.lock.heartbeat_interval_ms",

@@ -17,6 +17,7 @@ from hudi_table_services.contract.shared_options import (
 )
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.clustering import UpdatesStrategy
+from hudi_table_services.model.concurrent_change import ConflictStrategy
 from hudi_table_services.model.file_sizing import BLOOM_FOOTER_BYTES_PER_RECORD, FileSizingOptions
 from hudi_table_services.model.lock_options import LockOptions
 from hudi_table_services.model.table_config import (
@@ -38,6 +39,7 @@ _CLUSTERING = "hoodie.clustering."
 _KEY_PREFIX = f"{_WRITE}commitmeta.key.prefix"
 _OPERATION = f"{_WRITE}operation"
 _MAX_SIZE, _SMALL_LIMIT = "hoodie.parquet.max.file.size", "hoodie.parquet.small.file.limit"
+_STRATEGY = "hoodie.write.lock.conflict.resolution.strategy"
 _DEFAULT_MAX_SIZE, _DEFAULT_SMALL_LIMIT = 120 << 20, 100 << 20
 
 
@@ -75,6 +77,7 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
         concurrency_mode=concurrency,
         failed_writes_policy=failed_writes_policy(reader, concurrency),
         lock=LockOptions.of(obeyed),
+        conflict_strategy=reader.by_class(_STRATEGY, ConflictStrategy, ConflictStrategy.SIMPLE),
         retries_on_conflict=reader.whole_number("hoodie.write.num.retries.on.conflict.failures", 3, least=0),
         pending_clustering=_pending_clustering(reader),
         partitions_to_delete=reader.names(f"{_WRITE}partitions.to.delete"),

@@ -4,7 +4,11 @@ from collections.abc import Iterator
 
 from hudi_table_services.contract.option_reader import OptionReader
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.model.lock_options import FILE_SYSTEM_PROVIDER, IN_PROCESS_PROVIDER
+from hudi_table_services.model.lock_options import (
+    FILE_SYSTEM_PROVIDER,
+    IN_PROCESS_PROVIDER,
+    STORAGE_BASED_PROVIDER,
+)
 from hudi_table_services.model.write_options import (
     ConcurrencyMode,
     FailedWritesPolicy,
@@ -77,13 +81,13 @@ def _concurrency_problems(options: WriteOptions, given: OptionReader) -> Iterato
     if "hoodie.write.lock.provider" not in given:
         yield (
             f"{mode} without hoodie.write.lock.provider: all writers of a table must share one lock.",
-            f"Name {FILE_SYSTEM_PROVIDER} here and for the other writers.",
+            f"Name {FILE_SYSTEM_PROVIDER} (on object stores {STORAGE_BASED_PROVIDER}) here and for the other writers.",
         )
     if options.lock.provider == IN_PROCESS_PROVIDER:
         yield (
             f"{mode} and hoodie.write.lock.provider={IN_PROCESS_PROVIDER} contradict each other: "
             "that lock holds within one process only.",
-            f"Use {FILE_SYSTEM_PROVIDER} here and for the other writers.",
+            f"Use {FILE_SYSTEM_PROVIDER} (on object stores {STORAGE_BASED_PROVIDER}) here and for the other writers.",
         )
     if options.failed_writes_policy is FailedWritesPolicy.EAGER:
         yield (

@@ -215,9 +215,31 @@ WRITE_OPTIONS: dict[str, tuple[KnownOption, ...]] = {
             "EAGER, LAZY or NEVER: which dead writes of others are rolled back first",
             "hoodie.clean.failed.writes.policy",
         ),
-        _every("hoodie.write.lock.provider", "", "the file-system lock, which is also the default"),
+        _every(
+            "hoodie.write.lock.provider",
+            "",
+            "the file-system or the storage-based lock; left out: the one that fits the storage "
+            "(docs/concurrency.md) [Hudi: ZooKeeper]",
+        ),
         _every("hoodie.write.lock.filesystem.path", ".hoodie", "folder of the lock, in the table"),
         _every("hoodie.write.lock.filesystem.expire", "0", "minutes until a lock is abandoned; 0 = never"),
+        _every(
+            "hoodie.write.lock.storage.validity.timeout.secs",
+            "300",
+            "how long a storage-based lock outlives its last renewal",
+        ),
+        _every(
+            "hoodie.write.lock.storage.renew.interval.secs",
+            "30",
+            "pause between renewals, at most a tenth of the validity",
+            "hoodie.write.lock.storage.heartbeat.poll.secs",
+        ),
+        honoured(
+            "hoodie.write.lock.conflict.resolution.strategy",
+            "SimpleConcurrentFileWritesConflictResolutionStrategy",
+            "or PreferWriterConflictResolutionStrategy: a pending plan for the same files does not stop the commit; "
+            "whoever executes it has to give way (docs/concurrency.md)",
+        ),
         honoured(
             "hoodie.write.num.retries.on.conflict.failures",
             "3",

@@ -1,5 +1,6 @@
 """Order of the rows as footers tell it: the only witness once the clustering that wrote a file is archived."""
 
+import re
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,6 +12,7 @@ LAYOUT_COLUMNS = "hudi_table_services.layout.columns"
 LAYOUT_STRATEGY = "hudi_table_services.layout.strategy"
 TARGET_BYTES = "hudi_table_services.layout.target_file_max_bytes"
 _READ_THREADS = 16
+_NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 def footer_of(settled: SettledSlice) -> dict[str, str]:
@@ -45,5 +47,5 @@ def _decoded(pairs: Mapping[str, str]) -> SettledSlice | None:
     columns = tuple(name for name in pairs.get(LAYOUT_COLUMNS, "").split(",") if name)
     return SettledSlice(
         layout=Layout(columns=columns, strategy=LayoutStrategy(strategy)),
-        target_file_max_bytes=int(target) if target.isdigit() else None,
+        target_file_max_bytes=int(target) if _NUMBER.fullmatch(target) else None,
     )

@@ -22,7 +22,7 @@ from hudi_table_services.execution.staging import (
     StagedFileWriter,
     StagedReader,
 )
-from hudi_table_services.hudi_format.bloom_filter import decode_bloom_filter
+from hudi_table_services.hudi_format.footer import decode_key_footer
 from hudi_table_services.storage.storage import Storage
 
 _BLOOM_CHECK_LIMIT = 20_000
@@ -237,20 +237,16 @@ def _loses(incoming: pa.Table, stored: pa.Table) -> np.ndarray:
 
 def _may_hold(file: pq.ParquetFile, keys: pa.Array) -> bool:
     """Ask key range and bloom filter of the footer. A file without them may hold anything."""
-    footer = file.metadata.metadata or {}
-    low, high = footer.get(b"hoodie_min_record_key"), footer.get(b"hoodie_max_record_key")
-    if low is not None and high is not None:
-        inside = pc.and_(
-            pc.greater_equal(keys, pa.scalar(low.decode())), pc.less_equal(keys, pa.scalar(high.decode()))
-        )
-        keys = keys.filter(inside)
+    footer = decode_key_footer(file.metadata.metadata or {})
+    if footer.key_range is not None:
+        low, high = map(pa.scalar, footer.key_range)
+        keys = keys.filter(pc.and_(pc.greater_equal(keys, low), pc.less_equal(keys, high)))
     if len(keys) == 0:
         return False
-    bloom = footer.get(b"org.apache.hudi.bloomfilter")
-    if bloom is None or len(keys) > _BLOOM_CHECK_LIMIT:
+    if footer.bloom_text is None or len(keys) > _BLOOM_CHECK_LIMIT:
         return True
-    type_code = footer.get(b"hoodie_bloom_filter_type_code", b"SIMPLE").decode()
-    return bool(decode_bloom_filter(bloom.decode(), type_code).contains(*utf8_buffers(keys)).any())
+    bloom = footer.bloom_filter()
+    return bloom is None or bool(bloom.contains(*utf8_buffers(keys)).any())
 
 
 def _supersede_matched_duplicates(incoming: _Incoming, codes: np.ndarray, tags: _Tags) -> None:

@@ -122,7 +122,7 @@ def from_avro_json(text: str) -> StructType:
     """
     try:
         parsed = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise MalformedMetadataError(f"The table schema is not JSON: {error}.") from error
     try:
         schema = _Reader().read(parsed, "", "")

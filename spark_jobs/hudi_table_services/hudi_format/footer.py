@@ -1,6 +1,15 @@
 """Key-value pairs of a base file's Parquet footer (HoodieAvroWriteSupport, Hudi 0.15 and 1.2)."""
 
-from hudi_table_services.hudi_format.bloom_filter import SIMPLE, SimpleBloomFilter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hudi_table_services.errors import MalformedMetadataError
+from hudi_table_services.hudi_format.bloom_filter import (
+    SIMPLE,
+    BloomFilter,
+    SimpleBloomFilter,
+    decode_bloom_filter,
+)
 
 AVRO_SCHEMA = "parquet.avro.schema"
 WRITER_MODEL = "writer.model.name"
@@ -31,3 +40,44 @@ def base_file_footer(
         footer[MIN_RECORD_KEY] = min_key
         footer[MAX_RECORD_KEY] = max_key
     return footer
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFooter:
+    """What the footer of a base file says of its record keys.
+
+    Attributes:
+        key_range: smallest and largest key; None: it does not say.
+        bloom_text: the filter as it is stored; None: there is none.
+        bloom_type: its type code.
+    """
+
+    key_range: tuple[str, str] | None
+    bloom_text: str | None
+    bloom_type: str
+
+    def bloom_filter(self) -> BloomFilter | None:
+        """Raises MalformedMetadataError."""
+        return None if self.bloom_text is None else decode_bloom_filter(self.bloom_text, self.bloom_type)
+
+
+def decode_key_footer(pairs: Mapping[bytes, bytes]) -> KeyFooter:
+    """Read the pairs that Parquet hands out; any of them may be absent.
+
+    Raises:
+        MalformedMetadataError: one of them is no UTF-8 text.
+    """
+
+    def text(key: str) -> str | None:
+        value = pairs.get(key.encode())
+        try:
+            return None if value is None else value.decode()
+        except UnicodeDecodeError as error:
+            raise MalformedMetadataError(f"Footer of a base file: {key} is not UTF-8: {error}") from None
+
+    low, high = text(MIN_RECORD_KEY), text(MAX_RECORD_KEY)
+    return KeyFooter(
+        key_range=None if low is None or high is None else (low, high),
+        bloom_text=text(BLOOM_FILTER),
+        bloom_type=text(BLOOM_TYPE_CODE) or SIMPLE,
+    )

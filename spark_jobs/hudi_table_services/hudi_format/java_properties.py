@@ -53,17 +53,18 @@ def java_date(moment: datetime) -> str:
 def _logical_lines(text: str) -> list[str]:
     """Lines without comments and blank lines; a line that ends in an odd number of backslashes goes on."""
     lines: list[str] = []
-    begun = ""
+    begun: list[str] = []  # joined only at the end of a line: a file may be one line of very many pieces
     for natural in _LINE_END.split(text):
         line = natural.lstrip(_BLANKS)
         if not begun and (not line or line[0] in "#!"):
             continue
-        line = begun + line
         goes_on = (len(line) - len(line.rstrip("\\"))) % 2 == 1
-        begun = line[:-1] if goes_on else ""
-        if not goes_on:
-            lines.append(line)
-    return [*lines, begun] if begun else lines
+        if goes_on:
+            begun += [line[:-1]] if line != "\\" else []
+        else:
+            lines.append("".join([*begun, line]))
+            begun = []
+    return [*lines, "".join(begun)] if begun else lines
 
 
 def _unescape(text: str, what: str) -> str:

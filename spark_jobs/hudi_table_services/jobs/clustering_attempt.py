@@ -36,6 +36,7 @@ from hudi_table_services.model.instant import Instant, InstantState
 from hudi_table_services.model.table_service_plans import ClusteringPlan
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.write_stat import CommitMetadata
+from hudi_table_services.planning.conflict_detection import groups_to_give_up
 from hudi_table_services.planning.outdated_plans import partitions_of, unchanged_groups
 from hudi_table_services.planning.table_changes import refuse_changed_schema
 from hudi_table_services.storage.heartbeat import (
@@ -46,7 +47,7 @@ from hudi_table_services.storage.heartbeat import (
 )
 from hudi_table_services.storage.lock import TableLock
 from hudi_table_services.storage.markers import MarkerStore
-from hudi_table_services.storage.pending_plans import groups_being_written
+from hudi_table_services.storage.pending_plans import running_writes
 from hudi_table_services.storage.snapshot_loader import load_commit_changes, load_snapshot
 from hudi_table_services.storage.table_store import read_table_config
 
@@ -265,14 +266,16 @@ class ClusteringAttempt:
         """File groups that others wrote or replaced since, or are about to: their work goes before ours."""
         timeline = self._store.load()
         ours = {self.instant_time}
-        changes = load_commit_changes(self._store, snapshot.timeline, timeline, ignore=ours)
+        changes = (
+            *load_commit_changes(self._store, snapshot.timeline, timeline, ignore=ours),
+            *running_writes(self._store, timeline),
+        )
         if any(change.kind is ChangeKind.UNDONE for change in changes):
             raise FileGroupConflictError(
                 "Another writer rolled a completed commit back during the clustering.",
                 hint="Nothing was committed; run the job again.",
             )
-        changed = frozenset(group for change in changes for group in change.file_groups)
-        return changed | frozenset(groups_being_written(self._store, timeline))
+        return groups_to_give_up(changes)
 
     def _require_files(self, metadata: CommitMetadata) -> None:
         """Nobody else may have removed them: committing without them would lose rows.

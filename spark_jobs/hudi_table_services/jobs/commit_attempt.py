@@ -24,6 +24,7 @@ from hudi_table_services.hudi_format.workload_profile import encode_workload_pro
 from hudi_table_services.jobs.metadata_table import switch_off_metadata_table
 from hudi_table_services.jobs.rollback import rollback_instant
 from hudi_table_services.jobs.table_access import TableAccess
+from hudi_table_services.model.concurrent_change import ConflictStrategy
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.schema import StructType
@@ -49,6 +50,7 @@ class CommitAttempt:
         snapshot: the table as the plan saw it; commits completed since are checked for conflicts.
         action: COMMIT, or REPLACE_COMMIT for operations that replace file groups.
         request_id: owner noted in the heartbeat.
+        strategy: whether a pending plan of a table service stands in the way of the commit.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class CommitAttempt:
         action: Action,
         lock: TableLock,
         request_id: str,
+        strategy: ConflictStrategy = ConflictStrategy.SIMPLE,
     ) -> None:
         self._table = table
         self._store = table.timeline_store
@@ -65,6 +68,7 @@ class CommitAttempt:
         self._action = action
         self._lock = lock
         self._request_id = request_id
+        self._strategy = strategy
         self._heartbeat: Heartbeat | None = None
         self._pending: Instant | None = None
         self._completed = False
@@ -168,7 +172,7 @@ class CommitAttempt:
         refuse_changed_schema(*map(_schema_of, (self._snapshot, load_snapshot(self._table.storage, ()))))
         ours = {self._pending.requested_time} if self._pending else set()
         changes = load_commit_changes(self._store, self._snapshot.timeline, timeline, ignore=ours)
-        conflict = find_conflict(changes, changed_file_groups(metadata))
+        conflict = find_conflict(changes, changed_file_groups(metadata), self._strategy)
         if conflict is not None:
             raise FileGroupConflictError(
                 conflict.message, hint="Nothing was committed; run the request again."

@@ -1,6 +1,7 @@
 """What became of plans that were executed, and of others what is stored of them, for the result document."""
 
 import logging
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -83,12 +84,16 @@ def stored_plan_report(clustering: Clustering, state: str) -> ClusteringPlanRepo
             ClusteringGroupReport(
                 partition_path=group.slices[0].partition_path if group.slices else "",
                 input_files=len(group.slices),
-                input_bytes=int(group.metrics.get("TOTAL_IO_READ_MB", 0)) * _MIB,
+                input_bytes=_whole(group.metrics.get("TOTAL_IO_READ_MB", 0)) * _MIB,
                 expected_files=group.output_file_groups,
             )
             for group in clustering.plan.groups
         ),
     )
+
+
+def _whole(number: float) -> int:
+    return int(number) if math.isfinite(number) else 0
 
 
 def executed_plan_report(plan: ExecutedPlan) -> ClusteringPlanReport:

@@ -333,7 +333,7 @@ class _UpsertJob:
         action = Action.REPLACE_COMMIT if replaces else Action.COMMIT
         replaced = self._replaced(placed.snapshot, plan) if replaces else None
         extra = self._extra_metadata(table.config, settings)
-        with CommitAttempt(table, placed.snapshot, action, self._lock(), self._request.request_id) as attempt:
+        with self._attempt(table, placed.snapshot, action) as attempt:
             attempt.start(workload_profile(plan, placed.snapshot, settings.operation, extra, replaced))
             with self._watch.phase("write files"):
                 job = write_job(self._storage, attempt.instant_time, table.config, settings)
@@ -363,12 +363,14 @@ class _UpsertJob:
             return self._report.partitions_deleted(snapshot, replaced, None)
         extra = self._extra_metadata(table.config, settings)
         metadata = commit_metadata([], settings.operation, extra, replaced)
-        with CommitAttempt(
-            table, snapshot, Action.REPLACE_COMMIT, self._lock(), self._request.request_id
-        ) as attempt:
+        with self._attempt(table, snapshot, Action.REPLACE_COMMIT) as attempt:
             attempt.start(metadata)
             instant = attempt.complete(metadata)
         return self._report.partitions_deleted(snapshot, replaced, instant)
+
+    def _attempt(self, table: TableAccess, snapshot: TableSnapshot, action: Action) -> CommitAttempt:
+        strategy = self._options.conflict_strategy
+        return CommitAttempt(table, snapshot, action, self._lock(), self._request.request_id, strategy)
 
     def _extra_metadata(self, config: TableConfig, settings: WriteSettings) -> dict[str, str]:
         schema = to_avro_json(settings.writer_schema, config.table_name, with_meta_fields=False)

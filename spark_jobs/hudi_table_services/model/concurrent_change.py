@@ -12,7 +12,17 @@ class ChangeKind(str, Enum):
 
     COMPLETED = "completed"
     PENDING_PLAN = "pending"
+    BEING_WRITTEN = "being written"
     UNDONE = "undone"
+
+
+class ConflictStrategy(str, Enum):
+    """``hoodie.write.lock.conflict.resolution.strategy``, by the names of Hudi's classes."""
+
+    SIMPLE = "SimpleConcurrentFileWritesConflictResolutionStrategy"
+    """Whoever commits or plans first wins."""
+    PREFER_WRITER = "PreferWriterConflictResolutionStrategy"
+    """A write does not wait for plans of table services, which have to give way to it when they commit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +31,8 @@ class ConcurrentChange:
 
     Attributes:
         kind: COMPLETED: a write that became visible since; PENDING_PLAN: a clustering or compaction that is going to
-            replace file slices; UNDONE: a write that was visible at the start and is rolled back now.
+            replace file slices; BEING_WRITTEN: an inflight write that says what it changes; UNDONE: a write that was
+            visible at the start and is rolled back now.
         file_groups: what it wrote, replaced or is going to replace; empty for UNDONE, where it is not known any more.
     """
 

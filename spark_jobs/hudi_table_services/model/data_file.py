@@ -9,7 +9,7 @@ _BASE = re.compile(
     r"(?P<file_id>[^_./][^_/]*)_(?P<token>[^_./]+)_(?P<instant>\d{14,20})(?P<extension>\.[a-z]+)", re.ASCII
 )
 _LOG = re.compile(
-    r"\.(?P<file_id>[^_/]+)_(?P<instant>\d{14,20})\.log\.(?P<version>\d+)"
+    r"\.(?P<file_id>[^_/]+)_(?P<instant>\d{14,20})\.log\.(?P<version>\d{1,10})"
     r"(?:_(?P<token>\d+-\d+-\d+))?(?P<suffix>[.-]cdc)?",
     re.ASCII,
 )

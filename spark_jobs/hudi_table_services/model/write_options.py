@@ -6,6 +6,7 @@ from enum import Enum
 
 from hudi_table_services.model.base_file_options import BaseFileOptions
 from hudi_table_services.model.clustering import UpdatesStrategy
+from hudi_table_services.model.concurrent_change import ConflictStrategy
 from hudi_table_services.model.file_sizing import FileSizingOptions
 from hudi_table_services.model.lock_options import LockOptions
 from hudi_table_services.model.table_config import RecordMergeMode
@@ -80,6 +81,7 @@ class WriteOptions:
         record_merge_mode: None: event time where there is an ordering field.
         base_files: how base files are written.
         metadata_enable: False switches an active metadata table off; None: refuse such a table.
+        conflict_strategy: whether a pending plan of a table service stands in the way of the commit.
         retries_on_conflict: times that a write which lost its file groups to another is planned anew; Hudi: 0.
         pending_clustering: what becomes of plans for file groups that this write changes.
         partitions_to_delete: patterns for `delete_partition`; ``*`` stands for any text.
@@ -107,6 +109,7 @@ class WriteOptions:
     concurrency_mode: ConcurrencyMode = ConcurrencyMode.SINGLE_WRITER
     failed_writes_policy: FailedWritesPolicy = FailedWritesPolicy.EAGER
     lock: LockOptions = field(default_factory=LockOptions)
+    conflict_strategy: ConflictStrategy = ConflictStrategy.SIMPLE
     retries_on_conflict: int = 3
     pending_clustering: PendingClusteringOptions = field(default_factory=PendingClusteringOptions)
     partitions_to_delete: tuple[str, ...] = ()

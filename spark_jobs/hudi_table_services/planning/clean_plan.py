@@ -167,7 +167,9 @@ def partitions_to_look_at_again(metadata: CleanMetadata) -> frozenset[str] | Non
         return None
     try:
         listed = json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(listed, list) or not all(isinstance(path, str) for path in listed):
         return None
     failed = {path for path, each in metadata.partitions.items() if each.failed_files}
-    return frozenset(str(path) for path in listed) | failed
+    return frozenset(listed) | failed

@@ -4,6 +4,7 @@ HoodieClusteringPlan as Hudi 1.2 stores it (ClusteringPlanStrategy, FileSliceMet
 size and layout to the configuration of whoever executes them; ours carry both, under the keys of the options.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 
 from hudi_table_services.errors import MalformedMetadataError
@@ -35,6 +36,7 @@ from hudi_table_services.planning.clustering_parity import PARQUET_MAX_FILE_SIZE
 COMMIT_CHECKPOINT = "clustering.commit.checkpoint"
 """Key of the extra metadata in which CommitBasedClusteringPlanStrategy keeps the last commit it looked at."""
 
+_SIZE = re.compile(r"[0-9]{1,18}")
 _MIB = 1 << 20
 
 
@@ -75,7 +77,7 @@ def read_plan_settings(plan: ClusteringPlan, default: ClusteringOptions) -> Sett
     parameters = plan.strategy.parameters
     columns = tuple(c.strip() for c in parameters.get(SORT_COLUMNS, "").split(",") if c.strip())
     target = parameters.get(TARGET_FILE_MAX_BYTES, str(default.target_file_max_bytes))
-    if not (target.isascii() and target.isdigit() and int(target) > 0):
+    if not (_SIZE.fullmatch(target) and int(target) > 0):
         raise MalformedMetadataError(f"The clustering plan has {TARGET_FILE_MAX_BYTES}={target!r}, no size.")
     strategy = _layout_strategy(parameters, default.layout.strategy) if columns else LayoutStrategy.LINEAR
     return SettledSlice(layout=Layout(columns=columns, strategy=strategy), target_file_max_bytes=int(target))

@@ -1,19 +1,24 @@
-"""Optimistic concurrency: may a write commit after what others did meanwhile?
+"""Optimistic concurrency: may a write commit after what others did meanwhile, and what must a clustering give up?
 
-Follows SimpleConcurrentFileWritesConflictResolutionStrategy (Hudi 1.2): two writes conflict where they change the
-same file group. New file groups never clash, so two inserts do not conflict, even of the same key.
-Beyond Hudi: a commit that was rolled back under a running update is a conflict too, since the update would bring
-the undone rows back.
+Follows SimpleConcurrentFileWritesConflictResolutionStrategy and PreferWriterConflictResolutionStrategy (Hudi 1.2):
+two writes conflict where they change the same file group. New file groups never clash, so two inserts do not
+conflict, even of the same key. Beyond Hudi: a commit that was rolled back under a running update is a conflict too,
+since the update would bring the undone rows back; and a clustering gives way to writers under either strategy, where
+Hudi's clustering looks for conflicts only under the second.
 """
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from hudi_table_services.model.concurrent_change import ChangeKind, ConcurrentChange
+from hudi_table_services.model.concurrent_change import ChangeKind, ConcurrentChange, ConflictStrategy
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Instant
 
 _NAMED_GROUPS = 3
+_STOPS_A_WRITE = {
+    ConflictStrategy.SIMPLE: (ChangeKind.COMPLETED, ChangeKind.PENDING_PLAN),
+    ConflictStrategy.PREFER_WRITER: (ChangeKind.COMPLETED,),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +37,11 @@ class Conflict:
 
 
 def find_conflict(
-    changes: Iterable[ConcurrentChange], own_file_groups: Collection[FileGroupId]
+    changes: Iterable[ConcurrentChange],
+    own_file_groups: Collection[FileGroupId],
+    strategy: ConflictStrategy = ConflictStrategy.SIMPLE,
 ) -> Conflict | None:
-    """First conflict in order of the other instants; None: the write may commit.
+    """First conflict of a write of rows in order of the other instants; None: the write may commit.
 
     Args:
         changes: what others did since this write took its snapshot.
@@ -44,10 +51,16 @@ def find_conflict(
     if not own:
         return None
     for change in sorted(changes, key=lambda c: c.instant.visible_from):
-        shared = tuple(sorted(change.file_groups & own))
+        stops = change.kind in _STOPS_A_WRITE[strategy]
+        shared = tuple(sorted(change.file_groups & own)) if stops else ()
         if shared or change.kind is ChangeKind.UNDONE:
             return Conflict(other=change.instant, file_groups=shared, message=_message(change, shared))
     return None
+
+
+def groups_to_give_up(changes: Iterable[ConcurrentChange]) -> frozenset[FileGroupId]:
+    """File groups that a clustering must leave as they are: others wrote or replaced them, or are about to."""
+    return frozenset(group for change in changes for group in change.file_groups)
 
 
 def _message(change: ConcurrentChange, shared: tuple[FileGroupId, ...]) -> str:

@@ -1,7 +1,8 @@
-"""The table lock, as Hudi's file-system lock provider takes it, so that Hudi's writers respect it and we theirs.
+"""The table lock: which one a job takes, and the one of Hudi's file-system lock provider.
 
-The lock is a file that only one writer can create. Its age decides whether its writer is taken for dead:
-Hudi's locks by ``hoodie.write.lock.filesystem.expire`` (never, by default), our own by a refresh that stopped.
+Hudi's writers respect our locks and we theirs. The lock is a file that only one writer can create. Its age decides
+whether its writer is taken for dead: Hudi's locks by ``hoodie.write.lock.filesystem.expire`` (never, by default), our
+own by a refresh that stopped.
 """
 
 import json
@@ -20,10 +21,13 @@ from hudi_table_services.errors import (
     ObjectNotFoundError,
     StorageError,
 )
-from hudi_table_services.model.lock_options import LockOptions
+from hudi_table_services.model.lock_options import FILE_SYSTEM_PROVIDER, STORAGE_BASED_PROVIDER, LockOptions
 from hudi_table_services.storage.clock import Clock, SystemClock
+from hudi_table_services.storage.conditional import ConditionalStorage
+from hudi_table_services.storage.lock_rounds import acquire_in_rounds
 from hudi_table_services.storage.paths import join_path
 from hudi_table_services.storage.storage import Storage
+from hudi_table_services.storage.storage_based_lock import StorageBasedLock
 
 _LOG = logging.getLogger(__name__)
 
@@ -108,28 +112,12 @@ class FileSystemLock:
             return False
 
     def _acquire(self) -> None:
-        """Try in rounds, as Hudi's lock manager asks its provider again and again."""
-        for round_number in range(self._options.client_retries + 1):
-            if round_number:
-                time.sleep(self._options.client_retry_wait_ms / 1000)
-            if self._acquire_in_one_round():
-                return
-        raise LockNotAcquiredError(
-            f"{self._path} was held by another writer for the whole waiting time: {self._holder()}.",
-            hint="Run the request again later. If no other writer runs, one has died: delete the file, or set "
-            "hoodie.write.lock.filesystem.expire (minutes).",
-        )
-
-    def _acquire_in_one_round(self) -> bool:
-        deadline = time.monotonic() + self._options.wait_ms / 1000
-        for attempt in range(self._options.retries + 1):
-            if attempt:
-                time.sleep(self._options.retry_wait_ms / 1000)
-            if self._try_acquire():
-                return True
-            if time.monotonic() >= deadline:
-                break
-        return False
+        if not acquire_in_rounds(self._options, self._try_acquire):
+            raise LockNotAcquiredError(
+                f"{self._path} was held by another writer for the whole waiting time: {self._holder()}.",
+                hint="Run the request again later. If no other writer runs, one has died: delete the file, or set "
+                "hoodie.write.lock.filesystem.expire (minutes).",
+            )
 
     def _try_acquire(self) -> bool:
         self._content = self._new_content()
@@ -197,9 +185,30 @@ class FileSystemLock:
 
 
 def table_lock(storage: Storage, options: LockOptions, clock: Clock | None = None) -> TableLock:
-    """The file-system lock, also where a request names Hudi's lock within one JVM: that would not hold here."""
-    folder = _below_base_path(storage, options.folder)
-    return FileSystemLock(storage, replace(options, folder=folder), clock)
+    """The lock that the options name, else the one that Hudi's writers can take on the same storage.
+
+    Where a request names Hudi's lock within one JVM, it gets that one too: the JVM's would not hold here.
+
+    Raises:
+        InvalidRequestError: the storage cannot keep the lock that is named, or its folder is out of reach.
+    """
+    if _provider(storage, options) == FILE_SYSTEM_PROVIDER:
+        folder = _below_base_path(storage, options.folder)
+        return FileSystemLock(storage, replace(options, folder=folder), clock)
+    if not isinstance(storage, ConditionalStorage):
+        raise InvalidRequestError(
+            f"{STORAGE_BASED_PROVIDER} needs conditional puts, which {storage.uri} does not have.",
+            hint=f"Use {FILE_SYSTEM_PROVIDER} here and for the other writers of the table.",
+        )
+    return StorageBasedLock(storage, options, clock)
+
+
+def _provider(storage: Storage, options: LockOptions) -> str:
+    if options.provider in (FILE_SYSTEM_PROVIDER, STORAGE_BASED_PROVIDER):
+        return options.provider
+    # Hudi's file-system lock refuses object stores, its storage-based lock everything else.
+    is_object_store = not storage.uri.startswith(("file:", "memory:"))
+    return STORAGE_BASED_PROVIDER if is_object_store else FILE_SYSTEM_PROVIDER
 
 
 def _below_base_path(storage: Storage, folder: str) -> str:

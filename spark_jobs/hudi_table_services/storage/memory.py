@@ -8,16 +8,25 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from hudi_table_services.errors import ObjectExistsError, ObjectNotFoundError, StorageError
+from hudi_table_services.storage.conditional import ObjectVersion
 from hudi_table_services.storage.paths import checked_path
 from hudi_table_services.storage.storage import BY_PATH, FolderListing, StoredObject, delete_one_by_one
 
 
 @dataclass(slots=True)
 class _Place:
-    """Objects of one name: path → content and time of last change."""
+    """Objects of one name: path → content and time of last change; and how often anything was put here."""
 
     objects: dict[str, tuple[bytes, int]] = field(default_factory=dict)
+    versions: dict[str, int] = field(default_factory=dict)
+    puts: int = 0
     guard: threading.Lock = field(default_factory=threading.Lock)
+
+    def put(self, path: str, data: bytes) -> None:
+        """Under the guard only."""
+        self.puts += 1
+        self.objects[path] = (bytes(data), time.time_ns() // 1_000_000)
+        self.versions[path] = self.puts
 
 
 _PLACES: dict[str, _Place] = {}
@@ -93,7 +102,23 @@ class MemoryStorage:
         with place.guard:
             if exclusive and path in place.objects:
                 raise ObjectExistsError(f"Cannot create {path!r}: it exists already.")
-            place.objects[checked_path(path)] = (bytes(data), time.time_ns() // 1_000_000)
+            place.put(checked_path(path), data)
+
+    def read_versioned(self, path: str) -> tuple[bytes, ObjectVersion]:
+        with self._place.guard:
+            return self._object("read", path)[0], self._version(path)
+
+    def put_if(self, path: str, data: bytes, expected: ObjectVersion | None) -> ObjectVersion:
+        place = self._place
+        with place.guard:
+            present = self._version(path) if path in place.objects else None
+            if present != expected:
+                raise ObjectExistsError(f"Cannot put {path!r}: it is not the version that was seen.")
+            place.put(checked_path(path), data)
+            return self._version(path)
+
+    def _version(self, path: str) -> ObjectVersion:
+        return ObjectVersion(str(self._place.versions[path]))
 
     def delete(self, path: str) -> bool:
         place = self._place

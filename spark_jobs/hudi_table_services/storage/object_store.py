@@ -17,6 +17,7 @@ from hudi_table_services.errors import (
     StorageError,
     StoragePermissionError,
 )
+from hudi_table_services.storage.conditional import ObjectVersion
 from hudi_table_services.storage.paths import checked_path, file_name
 from hudi_table_services.storage.storage import BY_PATH, FolderListing, StoredObject, delete_one_by_one
 
@@ -102,6 +103,26 @@ class ObjectStoreStorage:
         with translated("write", path):
             obstore.put(self.store, checked_path(path), data)
 
+    def read_versioned(self, path: str) -> tuple[bytes, ObjectVersion]:
+        with translated("read", path):
+            found = obstore.get(self.store, checked_path(path))
+            return bytes(found.bytes()), _version(found.meta)
+
+    def put_if(self, path: str, data: bytes, expected: ObjectVersion | None) -> ObjectVersion:
+        mode: Any = "create"
+        if expected is not None:
+            both = {"e_tag": expected.e_tag, "version": expected.generation}
+            mode = {key: value for key, value in both.items() if value}
+        try:
+            with translated("put", path):
+                put = obstore.put(self.store, checked_path(path), data, mode=mode, use_multipart=False)
+        except (ObjectNotFoundError, ObjectExistsError) as error:
+            # S3 answers "no such key" where the object that was to be replaced is gone.
+            raise ObjectExistsError(f"Cannot put {path!r}: it is not the version that was seen.") from error
+        except NotImplementedError as error:
+            raise StorageError(f"Cannot put {path!r}: {self.uri} knows no conditional puts.") from error
+        return _version(put)
+
     def delete(self, path: str) -> bool:
         try:
             with translated("delete", path):
@@ -139,6 +160,10 @@ class ObjectStoreStorage:
 
     def open_writer(self, path: str) -> BinaryIO:
         return cast(BinaryIO, _Upload(self.store, checked_path(path)))
+
+
+def _version(found: Mapping[str, Any]) -> ObjectVersion:
+    return ObjectVersion(e_tag=found["e_tag"] or "", generation=found["version"] or "")
 
 
 def _stored(meta: Mapping[str, Any]) -> StoredObject:

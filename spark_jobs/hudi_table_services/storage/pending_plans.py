@@ -6,6 +6,7 @@ from hudi_table_services.hudi_format.table_service_plans import (
     decode_requested_replace,
 )
 from hudi_table_services.hudi_format.workload_profile import replaced_by_profile
+from hudi_table_services.model.concurrent_change import ChangeKind, ConcurrentChange
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import ClusteringPlan
@@ -64,13 +65,24 @@ def planned_file_names(store: TimelineStore, instant: Instant) -> frozenset[str]
 
 def groups_being_written(store: TimelineStore, timeline: Timeline) -> dict[FileGroupId, str]:
     """File groups that inflight writes say they rewrite or replace → who does. Writes that only add are left out."""
-    found: dict[FileGroupId, str] = {}
-    for instant in timeline.pending:
-        if instant.state is not InstantState.INFLIGHT or not is_dead_write_candidate(store, instant):
-            continue
-        for group in _named_by_profile(store, instant):
-            found[group] = f"of the write {instant.requested_time}"
-    return found
+    return {
+        group: f"of the write {write.instant.requested_time}"
+        for write in running_writes(store, timeline)
+        for group in write.file_groups
+    }
+
+
+def running_writes(store: TimelineStore, timeline: Timeline) -> tuple[ConcurrentChange, ...]:
+    """Inflight writes of rows, each with the file groups that it says it rewrites or replaces."""
+    return tuple(
+        ConcurrentChange(
+            instant=instant,
+            kind=ChangeKind.BEING_WRITTEN,
+            file_groups=_named_by_profile(store, instant),
+        )
+        for instant in timeline.pending
+        if instant.state is InstantState.INFLIGHT and is_dead_write_candidate(store, instant)
+    )
 
 
 def _named_by_profile(store: TimelineStore, instant: Instant) -> frozenset[FileGroupId]:

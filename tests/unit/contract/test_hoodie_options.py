@@ -13,6 +13,7 @@ from hudi_table_services.contract.job_request import UpsertRequest
 from hudi_table_services.contract.known_option import Effect
 from hudi_table_services.contract.known_options import ALIASES, KNOWN_OPTIONS, OPTION_GROUPS, find_option
 from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError
+from hudi_table_services.model.concurrent_change import ConflictStrategy
 from hudi_table_services.model.file_sizing import FileSizingOptions
 from hudi_table_services.model.lock_options import FILE_SYSTEM_PROVIDER, IN_PROCESS_PROVIDER
 from hudi_table_services.model.table_config import RecordMergeMode
@@ -77,6 +78,14 @@ def test_without_options_the_defaults_of_the_model_hold() -> None:
         ("hoodie.cleaner.policy.failed.writes", "LAZY", "failed_writes_policy", FailedWritesPolicy.LAZY),
         ("hoodie.clean.failed.writes.policy", "NEVER", "failed_writes_policy", FailedWritesPolicy.NEVER),
         ("hoodie.airflow.staging.path", ".hoodie/.aux/x/", "staging_path", ".hoodie/.aux/x"),
+        (
+            "hoodie.write.lock.conflict.resolution.strategy",
+            "org.apache.hudi.client.transaction.PreferWriterConflictResolutionStrategy",
+            "conflict_strategy",
+            ConflictStrategy.PREFER_WRITER,
+        ),
+        ("hoodie.write.lock.storage.heartbeat.poll.secs", "20", "lock.renew_seconds", 20),
+        ("hoodie.write.lock.storage.validity.timeout.secs", "400", "lock.validity_seconds", 400),
         ("_source", "landing", "extra_metadata", {"_source": "landing"}),
     ],
 )  # fmt: skip
@@ -212,6 +221,11 @@ def test_a_key_that_contradicts_its_field_is_refused(
         ("hoodie.write.lock.provider", "com.example.Lock", "not supported"),
         ("hoodie.write.lock.num_retries", "-1", "below 0"),
         ("hoodie.write.concurrency.mode", "NON_BLOCKING_CONCURRENCY_CONTROL", "is not supported"),
+        (
+            "hoodie.write.lock.conflict.resolution.strategy",
+            "org.apache.hudi.client.transaction.BucketIndexConcurrentFileWritesConflictResolutionStrategy",
+            "Supported: SimpleConcurrentFileWrites",
+        ),
         ("hoodie.precommit.validators", "com.example.V", "classes of Java"),
         ("hoodie.table.version", "6", "a property that the table keeps itself"),
     ],

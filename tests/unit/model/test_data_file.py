@@ -102,6 +102,7 @@ def test_log_files_as_hudi_names_them(name: str, version: int, token: str | None
         f"{ID}_1-2-3_{TS}.parquet\n",
         f"{ID}_1-2-3_{'٢' * 17}.parquet",
         f".{ID}_{TS}.log.x",
+        f".{ID}_{TS}.log.{'9' * 5000}",
         f".{ID}_{TS}.log.1_1-2",
         f"{ID}_{TS}.log.1_1-2-3",
         "part-00000.snappy.parquet",

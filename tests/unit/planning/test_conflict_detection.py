@@ -21,7 +21,7 @@ def change(
     return ConcurrentChange(instant=instant, kind=kind, file_groups=frozenset(groups))
 
 
-COMPLETED, PLAN, UNDONE = ChangeKind
+COMPLETED, PLAN, BEING_WRITTEN, UNDONE = ChangeKind
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,13 @@ from uuid import uuid4
 import pytest
 from obstore.store import LocalStore, MemoryStore
 
-from hudi_table_services.errors import InvalidRequestError, ObjectExistsError, ObjectNotFoundError
+from hudi_table_services.errors import (
+    InvalidRequestError,
+    ObjectExistsError,
+    ObjectNotFoundError,
+    StorageError,
+)
+from hudi_table_services.storage.conditional import ConditionalStorage
 from hudi_table_services.storage.local import LocalStorage
 from hudi_table_services.storage.memory import MemoryStorage
 from hudi_table_services.storage.object_store import ObjectStoreStorage
@@ -172,17 +178,78 @@ class StorageContract:
         assert storage.read("data/file.parquet") == data
 
 
+class ConditionalContract:
+    """Of storages that have conditional puts; they are `StorageContract`s too."""
+
+    @pytest.fixture
+    def conditional(self, storage: Storage) -> ConditionalStorage:
+        assert isinstance(storage, ConditionalStorage)
+        return storage
+
+    def test_putting_where_nothing_is_creates(self, conditional: ConditionalStorage) -> None:
+        version = conditional.put_if("a/lock", b"one", None)
+        assert conditional.read_versioned("a/lock") == (b"one", version)
+        with pytest.raises(ObjectExistsError, match="'a/lock'.*not the version"):
+            conditional.put_if("a/lock", b"two", None)
+        assert conditional.read_versioned("a/lock") == (b"one", version)
+
+    def test_a_version_can_be_replaced_once(self, conditional: ConditionalStorage) -> None:
+        first = conditional.put_if("lock", b"one", None)
+        second = conditional.put_if("lock", b"two", first)
+        assert second != first
+        with pytest.raises(ObjectExistsError, match="not the version"):
+            conditional.put_if("lock", b"three", first)
+        assert conditional.read_versioned("lock") == (b"two", second)
+
+    def test_a_version_that_was_deleted_or_written_over_is_gone(
+        self, storage: Storage, conditional: ConditionalStorage
+    ) -> None:
+        version = conditional.put_if("lock", b"one", None)
+        storage.write("lock", b"two")
+        with pytest.raises(ObjectExistsError, match="not the version"):
+            conditional.put_if("lock", b"three", version)
+        _, version = conditional.read_versioned("lock")
+        storage.delete("lock")
+        with pytest.raises(ObjectExistsError, match="not the version"):
+            conditional.put_if("lock", b"three", version)
+        with pytest.raises(ObjectNotFoundError, match="'lock'"):
+            conditional.read_versioned("lock")
+
+    def test_only_one_of_many_replaces_a_version(self, conditional: ConditionalStorage) -> None:
+        version = conditional.put_if("lock", b"none", None)
+        winners: list[int] = []
+        start = threading.Barrier(8)
+
+        def replace(number: int) -> None:
+            start.wait()
+            try:
+                conditional.put_if("lock", str(number).encode(), version)
+            except ObjectExistsError:
+                return
+            winners.append(number)
+
+        threads = [threading.Thread(target=replace, args=(n,)) for n in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert [str(number).encode() for number in winners] == [conditional.read_versioned("lock")[0]]
+
+
 class TestLocalStorage(StorageContract):
     @pytest.fixture
     def storage(self, tmp_path: Path) -> Storage:
         return LocalStorage(str(tmp_path / "a table"))
+
+    def test_has_no_conditional_puts(self, storage: Storage) -> None:
+        assert not isinstance(storage, ConditionalStorage)
 
     def test_survives_pickling(self, storage: Storage) -> None:
         storage.create("a", b"one")
         assert pickle.loads(pickle.dumps(storage)).read("a") == b"one"
 
 
-class TestMemoryStorage(StorageContract):
+class TestMemoryStorage(StorageContract, ConditionalContract):
     @pytest.fixture
     def storage(self) -> Storage:
         return MemoryStorage(uuid4().hex)
@@ -192,7 +259,7 @@ class TestMemoryStorage(StorageContract):
         assert pickle.loads(pickle.dumps(storage)).read("a") == b"one"
 
 
-class TestObjectStoreStorage(StorageContract):
+class TestObjectStoreStorage(StorageContract, ConditionalContract):
     @pytest.fixture
     def storage(self) -> Storage:
         return ObjectStoreStorage("s3://bucket/trips", MemoryStore())
@@ -203,6 +270,12 @@ class TestObjectStoreStorage(StorageContract):
         copy = pickle.loads(pickle.dumps(storage))
         assert copy == storage
         assert copy.base_path == "s3a://bucket/some/trips"
+
+    def test_a_store_without_conditional_puts_says_so(self, tmp_path: Path) -> None:
+        storage = ObjectStoreStorage("file:///x", LocalStore(str(tmp_path)))
+        version = storage.put_if("lock", b"one", None)
+        with pytest.raises(StorageError, match="no conditional puts"):
+            storage.put_if("lock", b"two", version)
 
     def test_streams_of_another_store_work_too(self, tmp_path: Path) -> None:
         storage = ObjectStoreStorage("file:///x", LocalStore(str(tmp_path)))

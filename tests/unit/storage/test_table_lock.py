@@ -1,22 +1,29 @@
 """The lock file that Hudi's writers respect and create too."""
 
 import json
-import threading
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from obstore.store import MemoryStore
 
 from fixed_clock import FixedClock
 from hudi_table_services.errors import InvalidRequestError, LockNotAcquiredError
-from hudi_table_services.model.lock_options import IN_PROCESS_PROVIDER, LockOptions
+from hudi_table_services.model.lock_options import (
+    FILE_SYSTEM_PROVIDER,
+    IN_PROCESS_PROVIDER,
+    STORAGE_BASED_PROVIDER,
+    LockOptions,
+)
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.local import LocalStorage
 from hudi_table_services.storage.lock import FileSystemLock, TableLock, table_lock
 from hudi_table_services.storage.memory import MemoryStorage
+from hudi_table_services.storage.object_store import ObjectStoreStorage
 from hudi_table_services.storage.storage import Storage
+from hudi_table_services.storage.storage_based_lock import StorageBasedLock
 
 LOCK = ".hoodie/lock"
 HUDI_LOCK = b'{"lockCreateTime":"2026-11-21 05:24:55.786","lockThreadName":"main","lockStacksInfo":[]}'
@@ -56,25 +63,6 @@ def test_a_lock_of_hudi_is_waited_for_and_then_reported(storage: Storage) -> Non
     ):
         pytest.fail("the lock was taken twice")
     assert storage.read(LOCK) == HUDI_LOCK
-
-
-def test_only_one_writer_is_inside(storage: Storage) -> None:
-    options = LockOptions(retries=10_000, retry_wait_ms=1)
-    inside: list[int] = []
-    most: list[int] = []
-
-    def work() -> None:
-        with FileSystemLock(storage, options):
-            inside.append(1)
-            most.append(len(inside))
-            inside.pop()
-
-    threads = [threading.Thread(target=work) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert most == [1] * 6
 
 
 def test_hudis_lock_never_expires_by_default(storage: Storage) -> None:
@@ -126,6 +114,8 @@ def test_options_have_hudis_keys_and_defaults() -> None:
         "hoodie.write.lock.client.wait_time_ms_between_retry": "8",
         "hoodie.write.lock.filesystem.path": ".hoodie/locks",
         "hoodie.write.lock.provider": IN_PROCESS_PROVIDER,
+        "hoodie.write.lock.storage.validity.timeout.secs": "90",
+        "hoodie.write.lock.storage.renew.interval.secs": "9",
         "hoodie.unrelated": "x",
     }
     assert LockOptions.of(options) == LockOptions(
@@ -137,6 +127,8 @@ def test_options_have_hudis_keys_and_defaults() -> None:
         wait_ms=5,
         retry_wait_ms=6,
         client_retry_wait_ms=8,
+        validity_seconds=90,
+        renew_seconds=9,
     )
 
 
@@ -145,7 +137,9 @@ def test_options_have_hudis_keys_and_defaults() -> None:
     [
         ("num_retries", "many"),
         ("filesystem.expire", "-1"),
-        ("provider", "org.example.ZookeeperBasedLockProvider"),
+        ("storage.renew.interval.secs", "0"),
+        ("storage.validity.timeout.secs", "9"),
+        ("storage.validity.timeout.secs", "299"),
     ],
 )
 def test_options_out_of_bounds_are_named(key: str, value: str) -> None:
@@ -153,9 +147,61 @@ def test_options_out_of_bounds_are_named(key: str, value: str) -> None:
         LockOptions.of({f"hoodie.write.lock.{key}": value})
 
 
-def test_a_request_gets_the_file_system_lock_also_for_hudis_lock_within_one_jvm(storage: Storage) -> None:
-    for options in (LockOptions(), LockOptions(provider=IN_PROCESS_PROVIDER)):
-        assert isinstance(table_lock(storage, options), FileSystemLock)
+@pytest.mark.parametrize(
+    ("provider", "where"),
+    [
+        ("org.apache.hudi.client.transaction.lock.ZookeeperBasedLockProvider", "in a ZooKeeper ensemble"),
+        (
+            "org.apache.hudi.client.transaction.lock.ZookeeperBasedImplicitBasePathLockProvider",
+            "in a ZooKeeper ensemble",
+        ),
+        ("org.apache.hudi.aws.transaction.lock.DynamoDBBasedLockProvider", "in a DynamoDB table"),
+        (
+            "org.apache.hudi.aws.transaction.lock.DynamoDBBasedImplicitPartitionKeyLockProvider",
+            "in a DynamoDB table",
+        ),
+        ("org.apache.hudi.hive.transaction.lock.HiveMetastoreBasedLockProvider", "in a Hive metastore"),
+        ("ZookeeperBasedLockProvider", "in a ZooKeeper ensemble"),
+        ("org.example.LockOfOurOwn", "is not supported"),
+    ],
+)
+def test_other_locks_are_refused_by_name_with_what_to_use_instead(provider: str, where: str) -> None:
+    with pytest.raises(InvalidRequestError) as refusal:
+        LockOptions.of({"hoodie.write.lock.provider": provider})
+    assert f"hoodie.write.lock.provider={provider}" in str(refusal.value)
+    assert where in str(refusal.value)
+    assert FILE_SYSTEM_PROVIDER in refusal.value.hint
+    assert STORAGE_BASED_PROVIDER in refusal.value.hint
+
+
+def test_a_supported_lock_may_be_named_without_its_package() -> None:
+    options = LockOptions.of({"hoodie.write.lock.provider": "StorageBasedLockProvider"})
+    assert options.provider == STORAGE_BASED_PROVIDER
+
+
+def object_store() -> Storage:
+    return ObjectStoreStorage("s3://bucket/trips", MemoryStore())
+
+
+@pytest.mark.parametrize("provider", ["", IN_PROCESS_PROVIDER])
+def test_a_request_that_names_none_gets_the_lock_that_fits_the_storage(
+    storage: Storage, provider: str, tmp_path: Path
+) -> None:
+    options = LockOptions(provider=provider)
+    for place in (storage, LocalStorage(str(tmp_path))):
+        assert isinstance(table_lock(place, options), FileSystemLock)
+    assert isinstance(table_lock(object_store(), options), StorageBasedLock)
+
+
+def test_a_request_gets_the_lock_it_names(storage: Storage) -> None:
+    for place in (storage, object_store()):
+        assert isinstance(table_lock(place, LockOptions(provider=FILE_SYSTEM_PROVIDER)), FileSystemLock)
+        assert isinstance(table_lock(place, LockOptions(provider=STORAGE_BASED_PROVIDER)), StorageBasedLock)
+
+
+def test_local_file_systems_cannot_keep_the_storage_based_lock(tmp_path: Path) -> None:
+    with pytest.raises(InvalidRequestError, match=r"conditional puts.*FileSystemBasedLockProvider"):
+        table_lock(LocalStorage(str(tmp_path)), LockOptions(provider=STORAGE_BASED_PROVIDER))
 
 
 def lock_in(storage: Storage, folder: str) -> TableLock:

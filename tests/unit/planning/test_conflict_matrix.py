@@ -1,0 +1,243 @@
+"""Every action beside every other one on a real timeline: what the one that commits later gets."""
+
+from collections.abc import Callable
+from uuid import uuid4
+
+import pytest
+
+from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
+from hudi_table_services.hudi_format.table_service_plans import (
+    encode_compaction_plan,
+    encode_requested_replace,
+)
+from hudi_table_services.hudi_format.workload_profile import encode_workload_profile
+from hudi_table_services.model.concurrent_change import ChangeKind, ConflictStrategy
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.file_sizing import FileSizingPlan
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_service_plans import (
+    ClusteringGroup,
+    ClusteringPlan,
+    ClusteringSlice,
+    CompactionOperation,
+    CompactionPlan,
+)
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
+from hudi_table_services.planning.conflict_detection import find_conflict, groups_to_give_up
+from hudi_table_services.planning.write_profile import workload_profile
+from hudi_table_services.storage.memory import MemoryStorage
+from hudi_table_services.storage.pending_plans import running_writes
+from hudi_table_services.storage.snapshot_loader import load_commit_changes, load_snapshot
+from small_tables import SmallTable
+
+SHARED, NEW = FileGroupId("city=x", "a-0"), FileGroupId("city=x", "new-0")
+REPLACED = {SHARED.partition_path: (SHARED.file_id,)}
+SIMPLE, PREFER_WRITER = ConflictStrategy
+
+# What the others do, to the file group that ours changes too.
+
+
+def update(table: SmallTable) -> None:
+    table.commit(SHARED)
+
+
+def insert(table: SmallTable) -> None:
+    table.commit(NEW)
+
+
+def overwrite(table: SmallTable) -> None:
+    table.commit(NEW, replaces=REPLACED)
+
+
+def delete_partition(table: SmallTable) -> None:
+    table.commit(replaces=REPLACED)
+
+
+def inflight_update(table: SmallTable) -> None:
+    store = table.timeline_store
+    stat = WriteStat(file_id=SHARED.file_id, partition_path=SHARED.partition_path, path="")
+    profile = CommitMetadata(
+        operation_type=WriteOperation.UPSERT, partition_to_write_stats={SHARED.partition_path: (stat,)}
+    )
+    store.start(store.request(Action.COMMIT, b""), encode_workload_profile(profile, table.version))
+
+
+def inflight_insert(table: SmallTable) -> None:
+    store = table.timeline_store
+    profile = workload_profile(
+        FileSizingPlan(partitions=()), load_snapshot(table.storage), WriteOperation.INSERT, {}, None
+    )
+    store.start(store.request(Action.COMMIT, b""), encode_workload_profile(profile, table.version))
+
+
+def inflight_overwrite(table: SmallTable) -> None:
+    store = table.timeline_store
+    profile = workload_profile(
+        FileSizingPlan(partitions=()),
+        load_snapshot(table.storage),
+        WriteOperation.INSERT_OVERWRITE,
+        {},
+        REPLACED,
+    )
+    requested = store.request(Action.REPLACE_COMMIT, encode_requested_replace(None))
+    store.start(requested, encode_workload_profile(profile, table.version))
+
+
+def clustering_action(table: SmallTable) -> Action:
+    return Action.REPLACE_COMMIT if table.version is TableVersion.V6 else Action.CLUSTERING
+
+
+def plan_clustering(table: SmallTable) -> Instant:
+    piece = ClusteringSlice(file_id=SHARED.file_id, partition_path=SHARED.partition_path)
+    plan = ClusteringPlan(groups=(ClusteringGroup(slices=(piece,)),))
+    return table.timeline_store.request(clustering_action(table), encode_requested_replace(plan))
+
+
+def pending_clustering(table: SmallTable) -> None:
+    plan_clustering(table)
+
+
+def inflight_clustering(table: SmallTable) -> None:
+    table.timeline_store.start(plan_clustering(table))
+
+
+def completed_clustering(table: SmallTable) -> None:
+    pending = table.timeline_store.start(plan_clustering(table))
+    metadata = CommitMetadata(
+        operation_type=WriteOperation.CLUSTER,
+        partition_to_write_stats={},
+        partition_to_replace_file_ids=REPLACED,
+    )
+    table.timeline_store.complete(pending, encode_commit_metadata(metadata, table.version))
+
+
+def pending_compaction(table: SmallTable) -> None:
+    operation = CompactionOperation(
+        base_instant_time="20260101000000001", file_id=SHARED.file_id, partition_path=SHARED.partition_path
+    )
+    content = encode_compaction_plan(CompactionPlan(operations=(operation,)))
+    table.timeline_store.request(Action.COMPACTION, content)
+
+
+def clean(table: SmallTable) -> None:
+    table.timeline_store.complete(table.begin(Action.CLEAN), b"Obj")
+
+
+def rollback_of_a_pending_write(table: SmallTable) -> None:
+    dead = table.begin()
+    rollback = table.begin(Action.ROLLBACK)
+    table.timeline_store.remove(dead)
+    table.timeline_store.complete(rollback, b"Obj")
+
+
+def rollback_of_a_completed_write(table: SmallTable) -> None:
+    newest = table.timeline_store.load().completed_writes[-1]
+    rollback = table.begin(Action.ROLLBACK)
+    table.timeline_store.remove_completed(newest)
+    table.timeline_store.remove(newest)
+    table.timeline_store.complete(rollback, b"Obj")
+
+
+def savepoint(table: SmallTable) -> None:
+    store = table.timeline_store
+    newest = store.load().completed_writes[-1]
+    store.complete(store.begin_savepoint(newest.requested_time), b"Obj")
+
+
+COMMITS, FAILS, GIVES_UP = "commits", "fails", "gives the file group up"
+
+# Rows: the other action. Columns: our write that changes the file group (upsert, delete, insert_overwrite,
+# delete_partition) under each strategy; our insert, under both; our clustering of the file group, under both.
+MATRIX: list[tuple[Callable[[SmallTable], None], str, str, str, str]] = [
+    (update, FAILS, FAILS, COMMITS, GIVES_UP),
+    (insert, COMMITS, COMMITS, COMMITS, COMMITS),
+    (overwrite, FAILS, FAILS, COMMITS, GIVES_UP),
+    (delete_partition, FAILS, FAILS, COMMITS, GIVES_UP),
+    (inflight_update, COMMITS, COMMITS, COMMITS, GIVES_UP),
+    (inflight_insert, COMMITS, COMMITS, COMMITS, COMMITS),
+    (inflight_overwrite, COMMITS, COMMITS, COMMITS, GIVES_UP),
+    (pending_clustering, FAILS, COMMITS, COMMITS, GIVES_UP),
+    (inflight_clustering, FAILS, COMMITS, COMMITS, GIVES_UP),
+    (completed_clustering, FAILS, FAILS, COMMITS, GIVES_UP),
+    (pending_compaction, FAILS, COMMITS, COMMITS, GIVES_UP),
+    (clean, COMMITS, COMMITS, COMMITS, COMMITS),
+    (rollback_of_a_pending_write, COMMITS, COMMITS, COMMITS, COMMITS),
+    (rollback_of_a_completed_write, FAILS, FAILS, COMMITS, FAILS),
+    (savepoint, COMMITS, COMMITS, COMMITS, COMMITS),
+]
+CASES = pytest.mark.parametrize(
+    ("other", "simple", "prefer_writer", "of_insert", "of_clustering"),
+    [pytest.param(*row, id=row[0].__name__) for row in MATRIX],
+)
+
+
+@pytest.fixture(params=[TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
+def table(request: pytest.FixtureRequest) -> SmallTable:
+    made = SmallTable(MemoryStorage(uuid4().hex), request.param)
+    made.commit(FileGroupId("city=y", "far-0"))
+    made.commit(SHARED)
+    return made
+
+
+def outcome_of_write(
+    table: SmallTable, before: Timeline, own: set[FileGroupId], strategy: ConflictStrategy
+) -> str:
+    store, now = table.timeline_store, table.timeline_store.load()
+    changes = (*load_commit_changes(store, before, now), *running_writes(store, now))
+    return FAILS if find_conflict(changes, own, strategy) else COMMITS
+
+
+@CASES
+def test_our_write_beside_another_action(
+    table: SmallTable,
+    other: Callable[[SmallTable], None],
+    simple: str,
+    prefer_writer: str,
+    of_insert: str,
+    of_clustering: str,
+) -> None:
+    before = table.timeline_store.load()
+    other(table)
+    assert outcome_of_write(table, before, {SHARED}, SIMPLE) == simple
+    assert outcome_of_write(table, before, {SHARED}, PREFER_WRITER) == prefer_writer
+    assert {outcome_of_write(table, before, set(), strategy) for strategy in ConflictStrategy} == {of_insert}
+
+
+@CASES
+def test_our_write_beside_the_same_action_on_another_file_group(
+    table: SmallTable,
+    other: Callable[[SmallTable], None],
+    simple: str,
+    prefer_writer: str,
+    of_insert: str,
+    of_clustering: str,
+) -> None:
+    before = table.timeline_store.load()
+    other(table)
+    # A commit that was undone may have held rows of any file group.
+    expected = FAILS if other is rollback_of_a_completed_write else COMMITS
+    for strategy in ConflictStrategy:
+        assert outcome_of_write(table, before, {FileGroupId("city=y", "far-0")}, strategy) == expected
+
+
+@CASES
+def test_our_clustering_beside_another_action(
+    table: SmallTable,
+    other: Callable[[SmallTable], None],
+    simple: str,
+    prefer_writer: str,
+    of_insert: str,
+    of_clustering: str,
+) -> None:
+    before = table.timeline_store.load()
+    other(table)
+    store, now = table.timeline_store, table.timeline_store.load()
+    changes = (*load_commit_changes(store, before, now), *running_writes(store, now))
+    if of_clustering == FAILS:
+        assert ChangeKind.UNDONE in {change.kind for change in changes}
+    else:
+        given_up = groups_to_give_up(changes)
+        assert (SHARED in given_up) is (of_clustering == GIVES_UP)
+        assert FileGroupId("city=y", "far-0") not in given_up
