@@ -62,7 +62,7 @@ def test_a_preview_shows_the_plan_and_writes_nothing(
 
 
 def test_too_few_commits_skip_succeed_or_fail_with_the_reason(table: SmallTable, run: Run) -> None:
-    says = "3 of 4 commits on the active timeline"
+    says = "3 of 4 commits on the timeline"
     with pytest.raises(AirflowSkipException, match=says):
         run(ScheduleClusteringOperator, every_n_commits=4)
     with pytest.raises(HudiTaskRefusedError, match=says):

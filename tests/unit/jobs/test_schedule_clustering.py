@@ -121,7 +121,7 @@ def test_what_cannot_be_is_refused_by_name_and_nothing_is_written(
     [
         ({f"{STRATEGY}partition.regex.pattern": "2024.*"}, {}, "0 of 2 partitions match"),
         ({}, {"partitions": ("c",)}, "c"),
-        ({}, {"every_n_commits": 4}, "3 of 4 commits on the timeline, which has no clustering"),
+        ({}, {"every_n_commits": 4}, "3 of 4 commits on the timeline"),
         ({"hoodie.clustering.inline": "true"}, {}, "3 of 4 commits"),
         ({f"{STRATEGY}small.file.limit": "4"}, {}, "at or above the small-file limit of 4 bytes"),
     ],
