@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help install check format lock demo demo-spark airflow bench archive clean
-.PHONY: test test-unit test-spark test-spark35 test-airflow test-airflow31 test-airflow-stack test-conformance test-e2e
+.PHONY: test-s3 test test-unit test-spark test-spark35 test-airflow test-airflow31 test-airflow-stack test-conformance test-e2e
 
 PYTEST_ARGS ?=
 PYTEST       = -m pytest $(PYTEST_ARGS)
@@ -20,6 +20,9 @@ install: .venv/.ready .venv-judges/.ready ## Make both environments: .venv (Airf
 .venv-airflow31/.ready: locks/airflow31.txt pyproject.toml
 	@scripts/ensure_env.sh .venv-airflow31 locks/airflow31.txt
 
+.venv-s3/.ready: locks/s3.txt pyproject.toml
+	@scripts/ensure_env.sh .venv-s3 locks/s3.txt
+
 .venv-judges/.ready: locks/judges.txt pyproject.toml
 	@scripts/ensure_env.sh .venv-judges locks/judges.txt
 
@@ -33,10 +36,13 @@ format: .venv/.ready ## Format the sources and mend what ruff can mend
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
 
-test: test-unit test-spark test-spark35 test-airflow test-airflow31 test-airflow-stack test-e2e test-conformance ## Run every group of tests
+test: test-unit test-s3 test-spark test-spark35 test-airflow test-airflow31 test-airflow-stack test-e2e test-conformance ## Run every group of tests
 
 test-unit: .venv/.ready ## Tests without Spark, under 30 s
 	.venv/bin/python $(PYTEST) tests/unit
+
+test-s3: .venv/.ready .venv-s3/.ready ## Storage, locks and jobs on a server that speaks S3
+	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/s3
 
 test-spark: .venv/.ready ## Tests of the execution layer and the jobs on Spark 4.2
 	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/spark
@@ -84,5 +90,5 @@ lock: ## Write locks/ anew from pyproject.toml; UPGRADE=1 takes newer versions
 	scripts/lock.sh $(if $(UPGRADE),--upgrade)
 
 clean: ## Remove everything that the other targets made
-	rm -rf .venv .venv-airflow31 .venv-judges .tools dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-s3 .venv-airflow31 .venv-judges .tools dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -16,6 +16,7 @@ TESTS = Path(__file__).parent
 
 GROUPS = {
     "unit": "no Spark, no network, no sleep",
+    "s3": "storage, locks and jobs on a server that speaks S3",
     "spark": "the engine on a local Spark session",
     "airflow": "the provider in a real Airflow; tests/airflow/stack with its four processes",
     "e2e": "whole jobs in processes of their own",
