@@ -11,8 +11,8 @@ WITH_JAVA    = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-install: .venv/.ready .venv-judges/.ready ## Make both environments: .venv (Airflow 3.3, Spark 4.2), .venv-judges (Spark 3.5, Delta)
-	@$(WITH_JAVA) echo "Ready: .venv, .venv-judges, Java in $$JAVA_HOME"
+install: .venv/.ready .venv-s3/.ready .venv-judges/.ready ## Make the environments: .venv (Airflow 3.3, Spark 4.2), .venv-judges (Spark 3.5, Delta), .venv-s3
+	@$(WITH_JAVA) echo "Ready: .venv, .venv-s3, .venv-judges, Java in $$JAVA_HOME"
 
 .venv/.ready: locks/spark.txt pyproject.toml
 	@scripts/ensure_env.sh .venv locks/spark.txt

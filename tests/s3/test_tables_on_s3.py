@@ -5,7 +5,7 @@ from datetime import datetime, timedelta, timezone
 
 import pyarrow as pa
 import pytest
-from hudi import HudiTable
+from hudi import HudiReadOptions, HudiTable
 from pyspark.sql import SparkSession
 
 from conftest import S3
@@ -58,7 +58,7 @@ class TableOnS3:
         return instant
 
     def check(self) -> None:
-        batches = HudiTable(self.uri, self._s3.options).read_snapshot()
+        batches = HudiTable(self.uri, self._s3.options).read(HudiReadOptions())
         found = pa.Table.from_batches([pa.record_batch(batch) for batch in batches]).to_pylist()
         assert sorted((row["k"], row["ts"], row["p"]) for row in found) == sorted(self.model.values())
 
@@ -72,6 +72,8 @@ def test_every_job_works_there(spark: SparkSession, s3: S3, version: str) -> Non
     clustered = run_clustering(spark, ClusteringRequest(**table.place, sort_columns=("k",)))  # type: ignore[arg-type]
     assert clustered.outcome is Outcome.COMPLETED
     table.check()
+    for number in (5, 6):
+        table.write([("a", number, "x")])
 
     later = FixedClock(datetime.now(timezone.utc) + timedelta(hours=2), step=timedelta(milliseconds=1))
     cleaned = clean(CleanRequest(**table.place, commits_retained=2), clock=later)  # type: ignore[arg-type]
