@@ -36,9 +36,10 @@ format: .venv/.ready ## Format the sources and mend what ruff can mend
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
 
-test: test-unit test-s3 test-spark test-spark35 test-airflow test-airflow31 test-airflow-stack test-e2e test-conformance ## Run every group of tests
+test: .venv/.ready .venv-s3/.ready .venv-airflow31/.ready .venv-judges/.ready ## Run every group of tests, in two lanes
+	@$(WITH_JAVA) .venv/bin/python scripts/run_test_groups.py
 
-test-unit: .venv/.ready ## Tests without Spark, under 30 s
+test-unit: .venv/.ready ## Tests without Spark, in about a minute
 	.venv/bin/python $(PYTEST) tests/unit
 
 test-s3: .venv/.ready .venv-s3/.ready ## Storage, locks and jobs on a server that speaks S3
