@@ -23,6 +23,7 @@ from hudi_table_services.jobs.pending_writes import remove_traces_of_finished_wr
 from hudi_table_services.jobs.recovery_reporting import RecoveryReporter, describe
 from hudi_table_services.jobs.rollback import finish_pending_rollbacks, undo_in_place
 from hudi_table_services.jobs.table_access import TableAccess, check_writable
+from hudi_table_services.jobs.timeline_edge import require_nothing_hidden, require_nothing_shown
 from hudi_table_services.jobs.undo_checks import require_dead
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import (
@@ -228,6 +229,9 @@ class _RestoreJob:
                 hint=f"Restore to it, or delete it first: delete_savepoint.py --instant {later[-1]}.",
             )
         self._require_whole(savepoint)
+        after = timeline.without(chosen)
+        require_nothing_hidden(self._table, timeline, after)
+        require_nothing_shown(self._table, timeline, after)
         return chosen
 
     def _savepoint(self, timeline: Timeline) -> Instant:
