@@ -164,11 +164,13 @@ def _require_uncleaned(table: TableAccess, timeline: Timeline, commit: Instant) 
     """Cleans promise nothing about what lies before the commit that they retain."""
     retained = [
         pending.plan.earliest_instant_to_retain.requested_time
-        for pending in pending_cleans(table, timeline)
         if pending.plan.earliest_instant_to_retain is not None
+        else pending.plan.last_completed_commit_time
+        for pending in pending_cleans(table, timeline)
     ]
     if (before := last_clean(table, timeline)) is not None:
-        retained.append(before.earliest_commit_to_retain)
+        # A clean by versions kept the latest state of that moment, and none before it for certain.
+        retained.append(before.earliest_commit_to_retain or before.last_completed_commit_time)
     newest = max(retained, default="")
     if commit.requested_time < newest:
         raise InvalidRequestError(
