@@ -1,8 +1,9 @@
-"""Real Hudi writes again and again while we cluster again and again: the rows are those of a dictionary.
+"""Real Hudi writes again and again while all services of ours go round: the rows are those of a dictionary.
 
-Hudi upserts small batches from its own process; schedules and executions of ours, sorted and stitched in turn, run
-beside it without a pause. Either side may refuse and is asked again: Hudi rejects updates of files under a plan, or
-loses at its commit; a plan of ours may find all of its files changed. ``CLUSTERING_LOOP_SECONDS`` makes it run longer.
+Hudi upserts small batches from its own process; schedules and executions of ours, sorted and stitched in turn, with
+cleans and archivals after each, run beside it without a pause. Either side may refuse and is asked again: Hudi rejects
+updates of files under a plan, or loses at its commit; a plan of ours may find all of its files changed.
+``CLUSTERING_LOOP_SECONDS`` makes it run longer.
 """
 
 import logging
@@ -12,13 +13,18 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from hudi_table_services.contract.archive_request import ArchiveRequest
+from hudi_table_services.contract.clean_request import CleanRequest
 from hudi_table_services.errors import CommitConflictError, InvalidRequestError
+from hudi_table_services.jobs.archive import archive
+from hudi_table_services.jobs.clean import clean
 from hudi_table_services.storage.local import LocalStorage
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from judges.clusterings import BLOOM, NO_PADDING, assert_all_read
@@ -42,6 +48,9 @@ LOCKED = {
     "hoodie.write.lock.wait_time_ms_between_retry": "200",
     "hoodie.write.lock.num_retries": "100",
 }
+# Hudi's readers and writers are given no time: what is not needed goes at once.
+CLEANING = {"hoodie.airflow.clean.floor.hours": "0"}
+ARCHIVING = {"hoodie.clean.commits.retained": "3"}
 CONFLICTS = ("HoodieClusteringUpdateException", "HoodieWriteConflictException")
 
 
@@ -54,6 +63,7 @@ class HudiWriter:
         self._judge, self._base_path, self._options, self._until = judge, base_path, options, until
         self.model = model
         self.upserts = 0
+        self.clusterings_seen: set[str] = set()
         self.conflicts: Counter[str] = Counter()
 
     def run(self) -> None:
@@ -62,11 +72,12 @@ class HudiWriter:
             self._write(as_table(batch, PLAIN))
             self.model = merged(self.model, batch)
             self.upserts += 1
+            self.clusterings_seen |= clusterings_within_writes(self._base_path)
 
     def _has_seen_too_little(self) -> bool:
         """No clustering has ended during a write yet: on a slow machine that takes longer."""
         is_patient = time.monotonic() < self._until + PATIENCE_SECONDS
-        return is_patient and not clusterings_within_writes(self._base_path)
+        return is_patient and not self.clusterings_seen
 
     @staticmethod
     def _batch(number: int) -> list[Row]:
@@ -90,14 +101,16 @@ class HudiWriter:
                 self.conflicts[kind] += 1
 
 
-class Clusterer:
-    """Schedules and executes until told to stop; what loses to a writer is cancelled and planned anew."""
+class Services:
+    """Schedules, executes, cleans and archives until told to stop; a plan that loses to a writer is made anew."""
 
     def __init__(self, engine: Engine, base_path: Path) -> None:
         self._engine, self._base_path = engine, base_path
         self._stop = threading.Event()
         self.completed: list[str] = []
         self.lost: Counter[str] = Counter()
+        self.cleaned: list[int] = []
+        self.archived: list[int] = []
 
     def stop(self) -> None:
         self._stop.set()
@@ -109,6 +122,22 @@ class Clusterer:
             except (CommitConflictError, InvalidRequestError) as error:
                 self.lost[type(error).__name__] += 1
                 self._engine.cancel_clustering(self._base_path)
+            self._tidy()
+
+    def _tidy(self) -> None:
+        base_path = str(self._base_path)
+        try:
+            cleaned = clean(CleanRequest(base_path=base_path, commits_retained=3, options=CLEANING))
+            archived = archive(
+                ArchiveRequest(base_path=base_path, min_commits=5, max_commits=8, options=ARCHIVING)
+            )
+        except CommitConflictError as error:
+            self.lost[type(error).__name__] += 1
+            return
+        if cleaned.clean is not None and cleaned.clean.file_count:
+            self.cleaned.append(cleaned.clean.file_count)
+        if archived.archive is not None and archived.archive.archived_commits:
+            self.archived.append(archived.archive.archived_commits)
 
     def _cluster(self, sort_columns: tuple[str, ...]) -> None:
         scheduled = self._engine.schedule_clustering(self._base_path, sort_columns=sort_columns)
@@ -127,19 +156,24 @@ def read_by_us(base_path: Path) -> pa.Table:
     return pa.concat_tables(tables).drop_columns(META_COLUMNS)
 
 
-def clusterings_within_writes(base_path: Path) -> int:
+def clusterings_within_writes(base_path: Path) -> set[str]:
     """Clusterings that completed between request and completion of a write, by the times of the timeline's files."""
-    files = [(path.name, path.stat().st_mtime) for path in timeline_folder(base_path).iterdir()]
+    files: list[tuple[str, float]] = []
+    for path in timeline_folder(base_path).iterdir():
+        with suppress(FileNotFoundError):  # archived this moment
+            files.append((path.name, path.stat().st_mtime))
     requested = {name.partition(".")[0]: when for name, when in files if name.endswith(".commit.requested")}
     writes = [
-        (requested[name.partition(".")[0].partition("_")[0]], when)
+        (requested.get(name.partition(".")[0].partition("_")[0], when), when)
         for name, when in files
         if name.endswith(".commit") and not name.startswith(".")
     ]
-    clusterings = [
-        when for name, when in files if name.endswith(".replacecommit") and not name.startswith(".")
-    ]
-    return sum(any(start < when < end for start, end in writes) for when in clusterings)
+    return {
+        name.partition(".")[0]
+        for name, when in files
+        if name.endswith(".replacecommit") and not name.startswith(".")
+        if any(start < when < end for start, end in writes)
+    }
 
 
 @pytest.mark.parametrize("oracle", EDGES, ids=str)
@@ -152,26 +186,30 @@ def test_rows_of_hudi_writers_beside_our_clusterings(
     engine.write(base_path, as_table(rows, PLAIN), version=oracle.table_version, options=NO_PADDING)
     judge.write(base_path, as_table(rows, PLAIN), options)  # the first one loads classes for seconds
     writer = HudiWriter(judge, base_path, options, merged({}, rows), time.monotonic() + SECONDS)
-    clusterer = Clusterer(engine, base_path)
+    services = Services(engine, base_path)
     with ThreadPoolExecutor(1) as pool:
-        services = pool.submit(clusterer.run)
+        running = pool.submit(services.run)
         try:
             writer.run()
         finally:
-            clusterer.stop()
-        services.result()
+            services.stop()
+        running.result()
 
-    during = clusterings_within_writes(base_path)
-    figures = f"{writer.upserts} upserts, {len(writer.model)} rows, refused: {dict(writer.conflicts)}; "
-    figures += (
-        f"{len(clusterer.completed)} clusterings, {during} during a write, lost: {dict(clusterer.lost)}"
+    figures = (
+        f"{writer.upserts} upserts, {len(writer.model)} rows, refused: {dict(writer.conflicts)}; "
+        f"{len(services.completed)} clusterings, {len(writer.clusterings_seen)} during a write; "
+        f"lost: {dict(services.lost)}; "
+        f"{len(services.cleaned)} cleans of {sum(services.cleaned)} files, "
+        f"{len(services.archived)} archivals of {sum(services.archived)} commits"
     )
     _LOG.info("%s: %s", oracle, figures)
     assert_all_read(judge, base_path, writer.model, oracle)
     assert_rows_equal(read_by_us(base_path), writer.model, "our reader")
     assert writer.upserts >= 2, figures
-    assert len(clusterer.completed) >= 2, figures
-    assert during >= 1, figures
+    assert len(services.completed) >= 2, figures
+    assert writer.clusterings_seen, figures
+    assert services.cleaned, figures
+    assert services.archived, figures
 
     # Our next write rolls back what Hudi's refused writes left, and nothing else goes.
     last = some_rows(range(UPDATED_KEYS), 999, PLAIN, PARTITIONS)

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from hudi_table_services.errors import MalformedFileNameError
+from hudi_table_services.model.table_path import may_hold_data
 
 TEMP_FOLDER = ".hoodie/.temp"
 
@@ -60,6 +61,8 @@ def parse_marker(name: str) -> Marker:
     path, infix, kind = name.rpartition(_INFIX)
     if not infix or not path:
         raise MalformedFileNameError(f"{name!r} is not a marker.")
+    if not may_hold_data(path):
+        raise MalformedFileNameError(f"{name!r} marks a file where no data of the table can be.")
     try:
         return Marker(path, MarkerKind(kind))
     except ValueError:

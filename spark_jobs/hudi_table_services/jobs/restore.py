@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hudi_table_services.contract.job_result import JobResult
 from hudi_table_services.contract.recovery_request import RestoreRequest
 from hudi_table_services.contract.service_options import ServiceOptions, resolve_service_options
-from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.errors import CorruptTableError, InvalidRequestError
 from hudi_table_services.hudi_format.avro_container import container_notes
 from hudi_table_services.hudi_format.table_service_plans import (
     decode_restore_plan,
@@ -27,6 +27,7 @@ from hudi_table_services.jobs.table_access import TableAccess, check_writable
 from hudi_table_services.jobs.timeline_edge import require_nothing_hidden, require_nothing_shown
 from hudi_table_services.jobs.undo_checks import require_dead
 from hudi_table_services.model.instant import Action, Instant, InstantState
+from hudi_table_services.model.table_path import may_hold_data
 from hudi_table_services.model.table_service_plans import (
     InstantReference,
     RestoreMetadata,
@@ -267,6 +268,11 @@ class _RestoreJob:
     def _require_whole(self, savepoint: Instant, kept: Mapping[str, SavepointPartition]) -> None:
         missing = []
         for path, partition in kept.items():
+            if not may_hold_data(path):
+                raise CorruptTableError(
+                    f"Savepoint {savepoint.requested_time} names {path!r}, where no data of the table can be.",
+                    hint="Nothing was undone. Choose another savepoint.",
+                )
             present = {stored.name for stored in self._table.storage.list_folder(path).files}
             missing += [join_path(path, name) for name in partition.file_names if name not in present]
         if missing:

@@ -7,6 +7,7 @@ from hudi_table_services.errors import CorruptTableError, MalformedFileNameError
 from hudi_table_services.model.clean import CleanOptions, DoomedFiles, Retention
 from hudi_table_services.model.data_file import BaseFile, LogFile
 from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.table_path import may_hold_data
 from hudi_table_services.model.table_service_plans import (
     CleanFile,
     CleanMetadata,
@@ -84,11 +85,15 @@ def planned_names(plan: CleanPlan) -> dict[str, tuple[str, ...]]:
     """Partition path → names of the data files that a stored plan deletes, wherever the table lies now.
 
     Raises:
-        CorruptTableError: the plan names a file outside of its partition, or one that is no data file.
+        CorruptTableError: the plan names a file outside of its partition, or one that is no data file; or a
+            partition where no data of the table can be.
     """
     found: dict[str, tuple[str, ...]] = dict(plan.file_names_to_delete)
     for partition_path, files in plan.files_to_delete.items():
         found[partition_path] = tuple(_name_in(partition_path, each.path) for each in files)
+    for partition_path in (*found, *plan.partitions_to_delete):
+        if not may_hold_data(partition_path):
+            raise _wrong(partition_path, partition_path)
     for partition_path, names in found.items():
         for name in names:
             if not _is_data_file(name):

@@ -4,11 +4,13 @@ Only files that carry the undone instant in their names are ever planned or dele
 of table version 6 appended to an older slice would need a rollback block; they are refused by name.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 
 from hudi_table_services.errors import CorruptTableError, MalformedFileNameError, UnsupportedTableError
 from hudi_table_services.model.data_file import BaseFile, LogFile
 from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.table_path import may_hold_data
 from hudi_table_services.model.table_service_plans import (
     InstantReference,
     RollbackMetadata,
@@ -16,6 +18,8 @@ from hudi_table_services.model.table_service_plans import (
     RollbackPlan,
     RollbackRequest,
 )
+
+_INSTANT_TIME = re.compile(r"\d{14,20}", re.ASCII)
 
 
 def plan_rollback(
@@ -31,6 +35,7 @@ def plan_rollback(
 
     Raises:
         UnsupportedTableError: the instant appended to a log file of an older slice.
+        CorruptTableError: a path leads out of the table.
         MalformedFileNameError: a path does not name a data file.
     """
     requests = [_request(instant, path, base_path, by_listing) for path in sorted(set(data_files))]
@@ -40,6 +45,11 @@ def plan_rollback(
 
 def _request(instant: Instant, path: str, base_path: str, by_listing: bool) -> RollbackRequest:
     partition_path, _, name = path.rpartition("/")
+    if not may_hold_data(path):
+        raise CorruptTableError(
+            f"{instant.action.value} {instant.requested_time} names {path!r}, where no data of the table can be.",
+            hint="Nothing was deleted. Somebody has changed this instant's file or its markers.",
+        )
     file_id, instant_time = _file_id_and_instant(name)
     if instant_time != instant.requested_time:
         raise UnsupportedTableError(
@@ -67,9 +77,16 @@ def files_to_delete(plan: RollbackPlan) -> Mapping[str, tuple[str, ...]]:
     """Partition path → files of a stored plan, relative to the base path wherever the table lies now.
 
     Raises:
-        CorruptTableError: the plan names a file outside of its partition, or of another instant than its own.
+        CorruptTableError: the plan names a file outside of its partition or of the table, or of another instant
+            than its own; or its instant is none.
         UnsupportedTableError: the plan wants log blocks undone.
     """
+    undone = plan.instant_to_rollback
+    if undone is not None and not _INSTANT_TIME.fullmatch(undone.requested_time):
+        raise CorruptTableError(
+            f"A rollback plan undoes {undone.requested_time!r}, which is no instant time; nothing was deleted.",
+            hint="Remove the pending rollback with Hudi's command line.",
+        )
     found: dict[str, list[str]] = {}
     for request in plan.requests:
         if request.log_blocks_to_delete:
@@ -85,7 +102,8 @@ def files_to_delete(plan: RollbackPlan) -> Mapping[str, tuple[str, ...]]:
 def _relative(plan: RollbackPlan, partition_path: str, absolute: str) -> str:
     name = absolute.rpartition("/")[2]
     path = f"{partition_path}/{name}" if partition_path else name
-    if not absolute.endswith(f"/{path}") or _file_id_and_instant(name)[1] != _undone_time(plan):
+    is_there = may_hold_data(partition_path) and absolute.endswith(f"/{path}")
+    if not is_there or _file_id_and_instant(name)[1] != _undone_time(plan):
         raise CorruptTableError(
             f"The rollback plan of {_undone_time(plan)} names {absolute!r}, which is no file of that instant in "
             f"partition {partition_path!r}; nothing was deleted.",

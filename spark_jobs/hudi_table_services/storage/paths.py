@@ -1,8 +1,7 @@
 """Paths below a table's base path: ``/`` between names, never absolute, never leading out of the table."""
 
 from hudi_table_services.errors import InvalidRequestError
-
-_REFUSED_NAMES = ("", ".", "..")
+from hudi_table_services.model.table_path import is_inside_table
 
 
 def checked_path(path: str) -> str:
@@ -11,7 +10,7 @@ def checked_path(path: str) -> str:
     Raises:
         InvalidRequestError: the path could mean a place outside of the base path, or none.
     """
-    if path and (any(name in _REFUSED_NAMES for name in path.split("/")) or "\0" in path):
+    if not is_inside_table(path):
         raise InvalidRequestError(f"{path!r} is not a path below the table's base path.")
     return path
 
