@@ -182,18 +182,25 @@ class _RestoreJob:
                 return self._report.done(
                     done, reused=True, reason="an earlier attempt of this request restored it"
                 )
+            mine = None
             for pending in pending_restores(self._table, timeline):
                 _LOG.info("Finishing restore %s, which was left pending", pending.instant.requested_time)
                 completed = carry_out_restore(self._table, pending, lock)
                 self._report.finished((completed,))
                 if pending.request_id == self._request.request_id:
-                    return self._report.done(completed)
+                    mine = completed
             self._report.finished(finish_pending_rollbacks(self._table, self._table.load_timeline()))
-            return self._restore(lock)
+            return self._restore(lock, mine)
 
-    def _restore(self, lock: TableLock) -> JobResult:
+    def _restore(self, lock: TableLock, mine: Instant | None) -> JobResult:
+        """Undo what is still there: after a restore of this request, what others wrote before it was finished.
+
+        Their commits may have merged with those that were to be undone.
+        """
         timeline = self._table.load_timeline()
         chosen = self._chosen(timeline)
+        if not chosen and mine is not None:
+            return self._report.done(mine)
         if not chosen:
             return self._report.nothing_to_do(
                 f"nothing was written since savepoint {self._request.savepoint}"

@@ -10,7 +10,7 @@ from hudi_table_services.errors import (
 )
 from hudi_table_services.jobs.rollback import plan_of
 from hudi_table_services.jobs.table_access import TableAccess
-from hudi_table_services.model.data_file import BaseFile
+from hudi_table_services.model.data_file import BaseFile, instant_in_file_name
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import NEW_FILE_GROUP, CommitMetadata
@@ -57,7 +57,7 @@ def require_unplanned(table: TableAccess, timeline: Timeline, chosen: Collection
         if pending.identity in identities:
             continue
         needed = planned_file_names(table.timeline_store, pending)
-        held = sorted(name for name in needed if _instant_of(name) in times)
+        held = sorted(name for name in needed if instant_in_file_name(name) in times)
         if held:
             raise InvalidRequestError(
                 f"Pending {pending.action.value} {pending.requested_time} is going to read {held[0]}.",
@@ -116,13 +116,6 @@ def _present(
             if base.instant_time != instant.requested_time:
                 found.setdefault((path, base.file_id), set()).add(base.instant_time)
     return found
-
-
-def _instant_of(name: str) -> str:
-    try:
-        return BaseFile.from_file_name(name).instant_time
-    except MalformedFileNameError:
-        return ""
 
 
 def undone_files(table: TableAccess, instant: Instant) -> dict[str, int]:

@@ -1,6 +1,7 @@
 """Nothing grows past what can be read at one sitting. The aims are far lower: see CONTRIBUTING."""
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,7 +22,12 @@ def line_count(path: Path) -> int:
     return len(path.read_text(encoding="utf-8").splitlines())
 
 
-def functions() -> Iterator[tuple[str, Function]]:
+@functools.cache
+def functions() -> tuple[tuple[str, Function], ...]:
+    return tuple(found_functions())
+
+
+def found_functions() -> Iterator[tuple[str, Function]]:
     for path in ENGINE:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, Function):

@@ -11,17 +11,19 @@ from hudi_table_services.contract.recovery_request import RestoreRequest, Rollba
 from hudi_table_services.contract.savepoint_request import CreateSavepointRequest
 from hudi_table_services.errors import CommitConflictError, InvalidRequestError
 from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
+from hudi_table_services.hudi_format.table_service_plans import decode_restore_metadata, encode_restore_plan
 from hudi_table_services.jobs.archived_timeline import ArchivedTimeline
 from hudi_table_services.jobs.clean import clean
 from hudi_table_services.jobs.request_lookup import find_completed_anywhere
 from hudi_table_services.jobs.restore import restore
-from hudi_table_services.jobs.rollback import roll_back_completed
+from hudi_table_services.jobs.rollback import roll_back_completed, undo_in_place
 from hudi_table_services.jobs.rollback_job import rollback
 from hudi_table_services.jobs.savepoint import create_savepoint
 from hudi_table_services.jobs.table_access import TableAccess
 from hudi_table_services.model.concurrent_change import ChangeKind
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_service_plans import InstantReference, RestorePlan
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
 from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
@@ -43,8 +45,9 @@ def save(table: SmallTable, instant: Instant) -> str:
     return instant.requested_time
 
 
-def go_back(table: SmallTable, savepoint: str) -> None:
-    restore(RestoreRequest(base_path="/t", savepoint=savepoint), storage=table.storage, clock=later())
+def go_back(table: SmallTable, savepoint: str, **more: str) -> None:
+    request = RestoreRequest(base_path="/t", savepoint=savepoint, **more)
+    restore(request, storage=table.storage, clock=later())
 
 
 @VERSIONS
@@ -121,6 +124,33 @@ def test_a_commit_that_others_built_upon_meanwhile_is_not_undone(version: TableV
         roll_back_completed(access, instant)
     assert state(table) == before
     assert table.timeline_store.load().pending == ()
+
+
+@VERSIONS
+def test_what_was_written_on_a_half_restored_table_goes_with_it(version: TableVersion) -> None:
+    """Hudi's writers do not look for an unfinished restore, and merge with commits that it is still to undo."""
+    table = a_table(version)
+    saved = save(table, table.commit(A))
+    before = state(table)
+    updated(table, A)
+    updated(table, A)
+    plan = [
+        InstantReference(requested_time=i.requested_time, action="commit") for i in state(table)[0][:0:-1]
+    ]
+    restore_plan = RestorePlan(instants_to_rollback=tuple(plan), savepoint_to_restore=saved)
+    stored = encode_restore_plan(restore_plan, notes={REQUEST_ID_KEY: "mine"})
+    table.timeline_store.request(Action.RESTORE, stored)
+    access = TableAccess(storage=table.storage, clock=table.clock, config=table.config)
+    undo_in_place(access, state(table)[0][-1])
+    updated(table, A)
+    go_back(table, saved, request_id="mine")
+    assert state(table) == before
+    restores = [i for i in table.timeline_store.load().completed if i.action is Action.RESTORE]
+    found = [decode_restore_metadata(table.timeline_store.read(i)).instants_rolled_back for i in restores]
+    assert [len(times) for times in found] == [2, 1]
+    newest = updated(table, A)
+    go_back(table, saved, request_id="mine")
+    assert state(table)[0][-1] == newest
 
 
 @VERSIONS
