@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help install check format lock demo demo-spark airflow bench archive clean
-.PHONY: test test-unit test-spark test-spark35 test-airflow test-airflow31 test-airflow-stack test-conformance test-e2e
+.PHONY: test-s3 test test-unit test-spark test-spark35 test-airflow test-airflow31 test-airflow-stack test-conformance test-e2e
 
 PYTEST_ARGS ?=
 PYTEST       = -m pytest $(PYTEST_ARGS)
@@ -11,14 +11,17 @@ WITH_JAVA    = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-install: .venv/.ready .venv-judges/.ready ## Make both environments: .venv (Airflow 3.3, Spark 4.2), .venv-judges (Spark 3.5, Delta)
-	@$(WITH_JAVA) echo "Ready: .venv, .venv-judges, Java in $$JAVA_HOME"
+install: .venv/.ready .venv-s3/.ready .venv-judges/.ready ## Make the environments: .venv (Airflow 3.3, Spark 4.2), .venv-judges (Spark 3.5, Delta), .venv-s3
+	@$(WITH_JAVA) echo "Ready: .venv, .venv-s3, .venv-judges, Java in $$JAVA_HOME"
 
 .venv/.ready: locks/spark.txt pyproject.toml
 	@scripts/ensure_env.sh .venv locks/spark.txt
 
 .venv-airflow31/.ready: locks/airflow31.txt pyproject.toml
 	@scripts/ensure_env.sh .venv-airflow31 locks/airflow31.txt
+
+.venv-s3/.ready: locks/s3.txt pyproject.toml
+	@scripts/ensure_env.sh .venv-s3 locks/s3.txt
 
 .venv-judges/.ready: locks/judges.txt pyproject.toml
 	@scripts/ensure_env.sh .venv-judges locks/judges.txt
@@ -33,10 +36,14 @@ format: .venv/.ready ## Format the sources and mend what ruff can mend
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
 
-test: test-unit test-spark test-spark35 test-airflow test-airflow31 test-airflow-stack test-e2e test-conformance ## Run every group of tests
+test: .venv/.ready .venv-s3/.ready .venv-airflow31/.ready .venv-judges/.ready ## Run every group of tests, in two lanes
+	@$(WITH_JAVA) .venv/bin/python scripts/run_test_groups.py
 
-test-unit: .venv/.ready ## Tests without Spark, under 30 s
+test-unit: .venv/.ready ## Tests without Spark, in about a minute
 	.venv/bin/python $(PYTEST) tests/unit
+
+test-s3: .venv/.ready .venv-s3/.ready ## Storage, locks and jobs on a server that speaks S3
+	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/s3
 
 test-spark: .venv/.ready ## Tests of the execution layer and the jobs on Spark 4.2
 	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/spark
@@ -53,7 +60,7 @@ test-airflow: .venv/.ready ## The provider in Airflow, with real Spark under the
 
 test-airflow31: .venv-airflow31/.ready ## The same on the oldest supported Airflow, without Spark
 	.venv-airflow31/bin/python $(PYTEST) tests/airflow --ignore tests/airflow/stack \
-	  --ignore tests/airflow/test_examples.py --ignore tests/airflow/test_with_spark.py -k "not in_a_dag and not mapped_sensor"
+	  --ignore tests/airflow/test_examples.py --ignore tests/airflow/test_upkeep_examples.py --ignore tests/airflow/test_with_spark.py -k "not in_a_dag and not mapped_sensor"
 
 test-airflow-stack: .venv/.ready ## The provider in Airflow's four processes: backfills, kills, restarts
 	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/airflow/stack
@@ -84,5 +91,5 @@ lock: ## Write locks/ anew from pyproject.toml; UPGRADE=1 takes newer versions
 	scripts/lock.sh $(if $(UPGRADE),--upgrade)
 
 clean: ## Remove everything that the other targets made
-	rm -rf .venv .venv-airflow31 .venv-judges .tools dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-s3 .venv-airflow31 .venv-judges .tools dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -21,6 +21,7 @@ def get_provider_info() -> dict[str, Any]:
                 "integration-name": hudi,
                 "python-modules": [
                     "airflow_hudi_provider.operators.upsert",
+                    "airflow_hudi_provider.operators.archive",
                     "airflow_hudi_provider.operators.clean",
                     "airflow_hudi_provider.operators.clustering",
                     "airflow_hudi_provider.operators.health",

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from airflow_hudi_provider.table_picture import human_bytes
+from hudi_table_services.contract.archive_report import ArchiveReport
 from hudi_table_services.contract.job_result import JobResult, Outcome
 from hudi_table_services.contract.recovery_report import OrphanReport, RecoveryReport
 
@@ -26,7 +27,7 @@ def recovery_answer(result: JobResult) -> dict[str, Any]:
     }
     if result.outcome is Outcome.PLANNED:
         answer["picture"] = _picture(result)
-    report = result.recovery or result.orphans
+    report = result.recovery or result.orphans or result.archive
     if report is not None:
         values = json.loads(json.dumps(asdict(report)))
         for name, value in values.items():
@@ -64,6 +65,8 @@ def recovery_sections(result: JobResult) -> list[tuple[str, list[str]]]:
     """Groups of lines for the task's log."""
     if result.recovery is not None:
         return _undone_sections(result.recovery, is_preview=result.outcome is Outcome.PLANNED)
+    if result.archive is not None:
+        return _archive_sections(result.archive)
     return _orphan_sections(result.orphans) if result.orphans is not None else []
 
 
@@ -94,6 +97,16 @@ def _orphan_sections(report: OrphanReport) -> list[tuple[str, list[str]]]:
     ]
 
 
+def _archive_sections(report: ArchiveReport) -> list[tuple[str, list[str]]]:
+    kept = f"{report.archived_commits} of {report.commits_before} commits and {report.archived_services} other instants"
+    held = [f"Held back at {report.held_back_by}"] if report.held_back_by else []
+    return [
+        ("Archival", [kept, report.retention, *held]),
+        ("Instants", list(report.instants)),
+        ("New files of the archive", list(report.files)),
+    ]
+
+
 def recovery_summary(result: JobResult) -> str:
     """The result in one line."""
     if result.outcome is Outcome.NOTHING_TO_DO:
@@ -103,6 +116,8 @@ def recovery_summary(result: JobResult) -> str:
     if result.recovery is not None:
         report = result.recovery
         told = f"{len(report.undone)} instants, {report.file_count} files, {report.row_count} rows"
+    elif result.archive is not None:
+        told = f"{len(result.archive.instants)} instants; {result.archive.retention}"
     elif result.orphans is not None:
         orphans = result.orphans
         told = f"{orphans.file_count} orphans ({human_bytes(orphans.size_bytes)}), {orphans.deleted_count} deleted"

@@ -23,7 +23,7 @@ WAYS = {
     "restore to the savepoint": (RestoreOperator, {"savepoint": "{{ params.savepoint }}"}),
     "delete files that belong to no instant": (
         RepairOperator,
-        {"backup_path": "{{ params.backup_path or '' }}"},
+        {"backup_path": "{{ params.backup_path }}"},
     ),
 }
 
@@ -42,10 +42,11 @@ with DAG(
             description="Requested time of its commit, for a restore",
         ),
         "backup_path": Param(
-            None,
-            type=["null", "string"],
+            f"{FOLDER}/backup",
+            type="string",
+            minLength=1,
             title="Backup folder",
-            description="Where files are copied before they are deleted; empty: nowhere",
+            description="Files that belong to no instant are copied there before they are deleted",
         ),
     },
     max_active_runs=1,

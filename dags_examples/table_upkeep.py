@@ -1,4 +1,4 @@
-"""How do I keep a table in shape beside its loads: cluster it, delete what nobody needs, and see how it is?
+"""How do I keep a table in shape beside its loads: cluster it, clean it, keep its timeline short, see how it is?
 
 Neither task is in the way of loads. Cleaning comes last, so that it also takes the files that clusterings of earlier
 runs replaced; those of this run stay for readers that are still at them.
@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from airflow.sdk import DAG
 
+from airflow_hudi_provider.operators.archive import ArchiveOperator
 from airflow_hudi_provider.operators.clean import CleanOperator
 from airflow_hudi_provider.operators.clustering import ClusteringOperator
 from airflow_hudi_provider.operators.health import HudiTableHealthOperator
@@ -44,6 +45,15 @@ with DAG(
         trigger_rule="none_failed",
     )
 
+    # What is not cleaned yet stays on the timeline, so this comes after cleaning.
+    archive = ArchiveOperator(
+        task_id="archive",
+        base_path=TABLE,
+        # Cleaning goes by hours here; without this key archival would reckon with ten commits.
+        hudi_options={"hoodie.clean.policy": "KEEP_LATEST_BY_HOURS"},
+        trigger_rule="none_failed",
+    )
+
     # Whatever became of the others; a limit that is exceeded is for somebody to look at.
     health = HudiTableHealthOperator(
         task_id="health",
@@ -52,4 +62,4 @@ with DAG(
         trigger_rule="all_done",
     )
 
-    cluster >> clean >> health
+    cluster >> clean >> archive >> health

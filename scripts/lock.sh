@@ -11,11 +11,12 @@ lock() {
   shift
   echo "Locking locks/$name.txt" >&2
   "$uv" pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
-    --no-emit-index-url --custom-compile-command "make lock" --output-file "locks/$name.txt" --extra engine "$@"
+    --no-emit-index-url --custom-compile-command "make lock" --output-file "locks/$name.txt" "$@"
 }
 
-lock spark --group dev --extra airflow --group spark "$@"
-lock judges --group dev --group judges --group bench "$@"
+lock spark --extra engine --group dev --extra airflow --group spark "$@"
+lock s3 --group s3 "$@"
+lock judges --extra engine --group dev --group judges --group bench "$@"
 
 # What was there when the oldest supported Airflow came out, and of our own requirements the oldest: Airflow names no
 # upper bounds, so that newer packages break it. Only what it did not have to know may be newer.
@@ -24,4 +25,4 @@ for package in apache-airflow-providers-apache-spark apache-airflow-providers-co
   newer="$newer --exclude-newer-package $package=2026-11-01"
 done
 # shellcheck disable=SC2086 - several arguments
-lock airflow31 --extra airflow --group airflow31 --resolution lowest-direct --exclude-newer 2025-10-15 $newer "$@"
+lock airflow31 --extra engine --extra airflow --group airflow31 --resolution lowest-direct --exclude-newer 2025-10-15 $newer "$@"

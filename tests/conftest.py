@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+import fail_points
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -16,6 +18,7 @@ TESTS = Path(__file__).parent
 
 GROUPS = {
     "unit": "no Spark, no network, no sleep",
+    "s3": "storage, locks and jobs on a server that speaks S3",
     "spark": "the engine on a local Spark session",
     "airflow": "the provider in a real Airflow; tests/airflow/stack with its four processes",
     "e2e": "whole jobs in processes of their own",
@@ -48,6 +51,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 f"{item.path} belongs to no group: put it under one of {', '.join(GROUPS)}."
             )
         item.add_marker(group)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if lines := fail_points.summary():
+        terminalreporter.section("places where jobs were let fail")
+        for line in lines:
+            terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """A storage that dies at its n-th change, for tests that stop a job at every place."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, TypeVar
@@ -111,18 +112,22 @@ def crashes_everywhere(
 ) -> Iterator[Storage]:
     """Run an action once per place where it can crash, each on a fresh storage; yields what each run left.
 
-    Ends when the action has fewer changes than would be needed to crash once more.
+    That is before each of its changes, and after the last one: a process that dies after a change has left what one
+    leaves that dies before the next.
     """
-    for after in (False, True):
-        fail_at = 1
-        while True:
-            storage = start()
-            faulty = FaultyStorage(storage, fail_at, after)
-            try:
-                act(faulty)
-            except Crash:
-                yield storage
-                fail_at += 1
-            else:
-                assert faulty.changes == fail_at - 1, "the action changes less on some runs"
-                break
+    fail_at = 1
+    while True:
+        storage = start()
+        faulty = FaultyStorage(storage, fail_at)
+        try:
+            act(faulty)
+        except Crash:
+            yield storage
+            fail_at += 1
+        else:
+            assert faulty.changes == fail_at - 1, "the action changes less on some runs"
+            break
+    storage = start()
+    with suppress(Crash):
+        act(FaultyStorage(storage, fail_at - 1, after=True))
+    yield storage

@@ -12,6 +12,7 @@ from stand_ins import stand_in
 from task_context import TaskInstance, context
 
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
+from airflow_hudi_provider.operators.archive import ArchiveOperator
 from airflow_hudi_provider.operators.recovery import (
     DeleteSavepointOperator,
     RepairOperator,
@@ -146,6 +147,23 @@ def test_orphans_are_told_and_deleted_only_if_asked(table: SmallTable, run: Run)
         run(RepairOperator, older_than_hours=0, preview=False)
 
 
+def test_the_timeline_is_kept_short(table: SmallTable, run: Run) -> None:
+    done = [table.commit(FileGroupId("city=a", f"f{number}")) for number in range(9)]
+    bounds = {"min_commits": 4, "max_commits": 6, "hudi_options": {"hoodie.clean.commits.retained": 2}}
+    before = pictures(table)
+    told = run(ArchiveOperator, preview=True, **bounds)
+    assert (told["outcome"], told["archived_commits"], pictures(table)) == ("planned", 5, before)
+    assert f"{done[0].requested_time}.commit" in told["picture"]
+    moved = run(ArchiveOperator, **bounds)
+    assert (moved["outcome"], moved["archived_commits"]) == ("completed", 5)
+    assert [i.requested_time for i in table.timeline_store.load().completed_writes] == [
+        i.requested_time for i in done[5:]
+    ]
+    assert len(live(table)) == 9
+    with pytest.raises(AirflowSkipException, match="4 commits, archival begins above 6"):
+        run(ArchiveOperator, **bounds)
+
+
 @pytest.mark.parametrize(
     ("operator", "arguments", "message"),
     [
@@ -155,6 +173,8 @@ def test_orphans_are_told_and_deleted_only_if_asked(table: SmallTable, run: Run)
         (RestoreOperator, {"savepoint": "before"}, "is not an instant time"),
         (DeleteSavepointOperator, {"instant": []}, "No savepoint is named"),
         (RepairOperator, {"max_files": 0}, "below 1"),
+        (ArchiveOperator, {"min_commits": 5}, "hoodie.keep.min.commits"),
+        (ArchiveOperator, {"max_commits": "many"}, "is not a whole number"),
         (SavepointOperator, {"hudi_options": {"hoodie.write.lock.providr": "x"}}, "Did you mean"),
     ],
 )

@@ -8,6 +8,7 @@ MEASURES = {
     "active_commits": "completed writes on the active timeline; archival keeps it short",
     "commits_since_clean": "completed writes since the last completed clean",
     "commits_since_clustering": "completed writes since the last clustering, completed or pending",
+    "commits_to_archive": "completed writes that an archival by Hudi's defaults would move now",
     "commits_to_clean": "completed writes that the retention would let a clean look at now",
     "damaged": "1 if the timeline cannot be trusted, such as by a completed instant of zero bytes",
     "dead_instants": "pending instants whose writer has stopped and which the next run has to finish or undo",
@@ -94,6 +95,7 @@ class HealthReport:
         last_commit: requested time of the newest completed write; empty: none.
         last_clean, last_clustering: likewise.
         retention: what holds for cleaning now, in words.
+        archival: what holds for archival now, in words.
         small_file_limit_bytes: files below count as small.
         measures: see `MEASURES`; one that could not be taken is left out.
         partitions: those with the most small files first, at most ten.
@@ -111,6 +113,7 @@ class HealthReport:
     last_clean: str = ""
     last_clustering: str = ""
     retention: str = ""
+    archival: str = ""
     small_file_limit_bytes: int = 0
     measures: Mapping[str, float] = field(default_factory=dict)
     findings: tuple[HealthFinding, ...] = ()

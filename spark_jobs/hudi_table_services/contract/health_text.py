@@ -60,6 +60,8 @@ def _files(report: HealthReport, files: FileStats) -> Iterator[str]:
 def _measures(report: HealthReport) -> Iterator[str]:
     if report.retention:
         yield f"Retention: {report.retention}"
+    if report.archival:
+        yield f"Archival: {report.archival}"
     for label, time in (
         ("commit", report.last_commit),
         ("clean", report.last_clean),

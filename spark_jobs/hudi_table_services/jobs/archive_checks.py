@@ -1,13 +1,13 @@
 """What the files on storage say against archival, and what services left for it to mind."""
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from hudi_table_services.errors import MalformedFileNameError
-from hudi_table_services.jobs.archived_timeline import ArchivedTimeline
 from hudi_table_services.jobs.clean_history import last_clean
 from hudi_table_services.jobs.table_access import TableAccess
+from hudi_table_services.jobs.timeline_edge import never_completed
 from hudi_table_services.model.archival import ArchivalBound
 from hudi_table_services.model.data_file import BaseFile
 from hudi_table_services.model.file_group import FileGroupId
@@ -65,7 +65,7 @@ def barriers(table: TableAccess, timeline: Timeline, leaving: Sequence[Instant])
             found.add(_bound_of_uncleaned(replace))
         if first <= base.instant_time < first_after:
             unknown[base.instant_time] = join_path(path, base.file_name)
-    for time in _never_completed(table, unknown.keys() - completed):
+    for time in never_completed(table, unknown.keys() - completed):
         # Visible is what is older than the first write that stays: the one before it has to stay.
         before = completed[bisect_left(completed, time) - 1]
         reason = f"files of {time}, which never completed, would count as committed ({unknown[time]})"
@@ -85,14 +85,6 @@ def _bound_of_uncleaned(replace: Instant) -> ArchivalBound:
     return ArchivalBound(
         time=replace.requested_time, reason=f"files that {what} replaced are not cleaned yet"
     )
-
-
-def _never_completed(table: TableAccess, times: Set[str]) -> Set[str]:
-    """Those of them that the archive does not hold either: commits around a savepoint may have been archived."""
-    if not times:
-        return times
-    archived = ArchivedTimeline(table.storage, table.config).writes()
-    return times - {each.instant.requested_time for each in archived}
 
 
 def _replaced(store: TimelineStore, leaving: Sequence[Instant]) -> dict[FileGroupId, Instant]:

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from hudi_table_services.errors import UnsupportedTableError
+from hudi_table_services.jobs.table_access import TableAccess
+from hudi_table_services.jobs.undo_history import undone_by
 from hudi_table_services.model.archival import ArchivedWrite
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TimelineLayout
-from hudi_table_services.model.write_stat import CommitMetadata
+from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
 from hudi_table_services.storage.archive_log_store import ArchiveLogStore
+from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.history_manifests import HistoryManifests
 from hudi_table_services.storage.history_store import HistoryCodec, HistoryStore
 from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
@@ -28,7 +31,7 @@ class _Archive(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ArchivedTimeline:
-    """Completed writes that left the active timeline. A table that was never archived costs one look."""
+    """Completed writes that left the active timeline, without undone ones. A table never archived costs one look."""
 
     storage: Storage
     config: TableConfig
@@ -41,7 +44,7 @@ class ArchivedTimeline:
             UnsupportedTableError: see `history_store`.
         """
         archive = self._archive()
-        return archive.writes() if archive is not None else ()
+        return self._standing(archive.writes()) if archive is not None else ()
 
     def readable_writes(self) -> tuple[ArchivedWrite, ...]:
         """The same; none where the archive is Parquet and pyarrow is not installed, with a warning.
@@ -59,9 +62,26 @@ class ArchivedTimeline:
         """The completed write of a request; None: the archive has none. Raises as `writes` does."""
         archive = self._archive()
         for write in archive.find(request_id) if archive is not None else ():
-            if write.metadata.extra_metadata.get(REQUEST_ID_KEY) == request_id:
+            is_wanted = write.metadata.extra_metadata.get(REQUEST_ID_KEY) == request_id
+            if is_wanted and self._standing((write,)):
                 return write.instant, write.metadata
         return None
+
+    def _standing(self, writes: tuple[ArchivedWrite, ...]) -> tuple[ArchivedWrite, ...]:
+        """Without those that were undone: an archival that dies leaves what it has archived on the active timeline.
+
+        Clusterings may have been undone before they completed, at the same time.
+        """
+        if not writes:
+            return ()
+        table = TableAccess(storage=self.storage, clock=SystemClock(), config=self.config)
+        undone = undone_by(table, table.load_timeline())
+        return tuple(
+            write
+            for write in writes
+            if write.instant.requested_time not in undone
+            or write.metadata.operation_type is WriteOperation.CLUSTER
+        )
 
     def _archive(self) -> _Archive | None:
         if self.config.table_version.layout is TimelineLayout.V1:

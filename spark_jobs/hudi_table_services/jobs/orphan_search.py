@@ -4,15 +4,16 @@ Storage is listed before the timeline is read: whatever is written meanwhile is 
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hudi_table_services.hudi_format.markers import TEMP_FOLDER
+from hudi_table_services.jobs.archived_timeline import ArchivedTimeline
 from hudi_table_services.jobs.clean_history import savepointed_names
 from hudi_table_services.jobs.table_access import TableAccess
 from hudi_table_services.jobs.undo_history import undone_by, undone_for_good
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.planning.orphans import KnownInstants, orphan_reason
+from hudi_table_services.planning.orphans import NO_INSTANT, KnownInstants, orphan_reason
 from hudi_table_services.planning.undo_rules import refuse_unfinished_restore
 from hudi_table_services.storage.file_listing import list_folders
 from hudi_table_services.storage.file_slices import first_write_time
@@ -53,6 +54,7 @@ class OrphanSearch:
         self._table = table
         self._hours = older_than_hours
         self._names: dict[str, frozenset[str]] = {}
+        self._reads_archive = False
 
     def find(self) -> Orphans:
         """Everything there is."""
@@ -61,12 +63,13 @@ class OrphanSearch:
         beating = self._table.storage.list_folder(HEARTBEATS).files
         staged = self._old_folders(STAGING, max(self._hours, _STAGED_HOURS))
         known = self.look()
-        found = {
-            stored: reason
-            for _, files in sorted(listed.items())
-            for stored in files
-            if (reason := orphan_reason(stored.name, known))
-        }
+        files = [stored for _, each in sorted(listed.items()) for stored in each]
+        found = _orphans(files, known)
+        if NO_INSTANT in found.values():
+            # Only these can be archived ones; the archive is not read for nothing.
+            self._reads_archive = True
+            known = self.look()
+            found = _orphans(list(found), known)
         old = {stored: reason for stored, reason in found.items() if self._is_old(stored, self._hours)}
         return Orphans(
             files=old,
@@ -97,7 +100,14 @@ class OrphanSearch:
             undone=frozenset(undone_by(table, timeline)),
             undone_for_good=undone_for_good(table, timeline),
             needed=frozenset([*planned, *saved]),
+            archived=self._archived(),
         )
+
+    def _archived(self) -> frozenset[str]:
+        if not self._reads_archive:
+            return frozenset()
+        archived = ArchivedTimeline(self._table.storage, self._table.config).writes()
+        return frozenset(each.instant.requested_time for each in archived)
 
     def _named(self, timeline: Timeline) -> dict[str, frozenset[str]]:
         for instant in timeline.completed_writes:
@@ -118,6 +128,10 @@ class OrphanSearch:
     def _is_old(self, stored: StoredObject, hours: int) -> bool:
         now_ms = int(self._table.clock.now().timestamp() * 1000)
         return now_ms - stored.modified_ms >= hours * _HOUR_MS
+
+
+def _orphans(files: Sequence[StoredObject], known: KnownInstants) -> dict[StoredObject, str]:
+    return {stored: reason for stored in files if (reason := orphan_reason(stored.name, known))}
 
 
 def _name(path: str) -> str:

@@ -5,6 +5,7 @@ one, with its own plan; until then no other job of ours touches the table.
 """
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hudi_table_services.contract.job_result import JobResult
@@ -23,6 +24,7 @@ from hudi_table_services.jobs.pending_writes import remove_traces_of_finished_wr
 from hudi_table_services.jobs.recovery_reporting import RecoveryReporter, describe
 from hudi_table_services.jobs.rollback import finish_pending_rollbacks, undo_in_place
 from hudi_table_services.jobs.table_access import TableAccess, check_writable
+from hudi_table_services.jobs.timeline_edge import require_nothing_hidden, require_nothing_shown
 from hudi_table_services.jobs.undo_checks import require_dead
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_path import may_hold_data
@@ -31,6 +33,7 @@ from hudi_table_services.model.table_service_plans import (
     RestoreMetadata,
     RestorePlan,
     RollbackMetadata,
+    SavepointPartition,
 )
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.planning.undo_rules import restored_instants
@@ -218,7 +221,8 @@ class _RestoreJob:
                 f"The commit of savepoint {savepoint.requested_time} is archived.",
                 hint="Restore it with the release of Hudi that archived it.",
             )
-        chosen = restored_instants(timeline, savepoint)
+        kept = decode_savepoint_metadata(self._table.timeline_store.read(savepoint)).partitions
+        chosen = restored_instants(timeline, savepoint, self._replacing(timeline, kept))
         times = {i.requested_time for i in chosen}
         later = [
             i.requested_time for i in timeline if i.action is Action.SAVEPOINT and i.requested_time in times
@@ -228,7 +232,10 @@ class _RestoreJob:
                 f"Savepoint {later[-1]} keeps a commit that would be undone.",
                 hint=f"Restore to it, or delete it first: delete_savepoint.py --instant {later[-1]}.",
             )
-        self._require_whole(savepoint)
+        self._require_whole(savepoint, kept)
+        after = timeline.without(chosen)
+        require_nothing_hidden(self._table, timeline, after)
+        require_nothing_shown(self._table, timeline, after)
         return chosen
 
     def _savepoint(self, timeline: Timeline) -> Instant:
@@ -241,8 +248,24 @@ class _RestoreJob:
             )
         return found
 
-    def _require_whole(self, savepoint: Instant) -> None:
-        kept = decode_savepoint_metadata(self._table.timeline_store.read(savepoint)).partitions
+    def _replacing(self, timeline: Timeline, kept: Mapping[str, SavepointPartition]) -> frozenset[Instant]:
+        """Replace commits that took out file groups of the savepoint, so that they completed after it."""
+        saved = {
+            (path, name.partition("_")[0])
+            for path, partition in kept.items()
+            for name in partition.file_names
+        }
+        return frozenset(
+            i
+            for i in timeline.completed_writes
+            if i.action is Action.REPLACE_COMMIT
+            and any((path, file_id) in saved for path, ids in self._replaced_by(i).items() for file_id in ids)
+        )
+
+    def _replaced_by(self, instant: Instant) -> Mapping[str, tuple[str, ...]]:
+        return self._table.timeline_store.commit_metadata(instant).partition_to_replace_file_ids or {}
+
+    def _require_whole(self, savepoint: Instant, kept: Mapping[str, SavepointPartition]) -> None:
         missing = []
         for path, partition in kept.items():
             if not may_hold_data(path):

@@ -11,14 +11,14 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
-from hudi_table_services.errors import MalformedFileNameError, UnsupportedTableError
+from hudi_table_services.errors import CommitConflictError, MalformedFileNameError, UnsupportedTableError
 from hudi_table_services.hudi_format.table_service_plans import (
     decode_rollback_plan,
     encode_rollback_metadata,
     encode_rollback_plan,
 )
 from hudi_table_services.jobs.table_access import TableAccess
-from hudi_table_services.model.data_file import BaseFile, LogFile
+from hudi_table_services.model.data_file import instant_in_file_name
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import RollbackMetadata, RollbackPlan
 from hudi_table_services.model.timeline import Timeline
@@ -85,6 +85,7 @@ def roll_back_completed(table: TableAccess, instant: Instant) -> Instant | None:
         The completed rollback; None if the write is not completed any more.
 
     Raises:
+        CommitConflictError: another write completed meanwhile, by a writer that does not take the lock.
         UnsupportedTableError: it appended to log files, or is in a metadata table that has to stay.
         StorageError: something could not be deleted; the rollback stays pending and the next run finishes it.
     """
@@ -135,7 +136,7 @@ def sweep_listed(
     """Delete the instant's files in these partitions but for those to be kept, whether markers tell of them or not."""
     for files in list_partitions(table.storage, partitions).values():
         for stored in files:
-            if _instant_in_name(stored.name) == instant_time and stored.path not in keep:
+            if instant_in_file_name(stored.name) == instant_time and stored.path not in keep:
                 table.storage.delete(stored.path)
                 _LOG.warning("Deleted %s, a leftover of an earlier execution", stored.path)
 
@@ -253,22 +254,14 @@ def _listed_files(
         stored.path
         for files in list_partitions(storage, partitions).values()
         for stored in files
-        if _instant_in_name(stored.name) == instant.requested_time
+        if instant_in_file_name(stored.name) == instant.requested_time
     )
-
-
-def _instant_in_name(name: str) -> str | None:
-    """Instant of a data file; None for other files."""
-    for parse in (BaseFile.from_file_name, LogFile.from_file_name):
-        try:
-            return parse(name).instant_time
-        except MalformedFileNameError:
-            continue
-    return None
 
 
 def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Instant:
     store, started = table.timeline_store, table.clock.now()
+    if rollback.state is InstantState.REQUESTED:
+        _refuse_if_built_upon(table, rollback, plan)
     _keep_metadata_table_right(table, plan)
     files_to_delete(plan)  # refuses what must not be touched before anything is
     # Hidden before the rollback counts as begun: until then nothing was deleted, and it may still be dropped.
@@ -281,6 +274,18 @@ def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Ins
     _LOG.info("Completed rollback %s of %s", completed.requested_time, metadata.commits_rolled_back)
     _remove_traces(table, plan)
     return completed
+
+
+def _refuse_if_built_upon(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> None:
+    """The lock may have been lost while files were listed, and not every writer takes it."""
+    timeline = table.load_timeline()
+    if _is_built_upon(timeline, plan):
+        table.timeline_store.remove(rollback)
+        newest = max(timeline.completed_writes, key=lambda i: i.visible_from)
+        raise CommitConflictError(
+            f"{newest.action.value} {newest.requested_time} completed before {_undone_time(plan)} could be undone.",
+            hint="Nothing was undone; look at the table again.",
+        )
 
 
 def _undo(table: TableAccess, plan: RollbackPlan) -> None:

@@ -20,6 +20,7 @@ from hudi_table_services.jobs.rollback import (
     rollback_instant,
 )
 from hudi_table_services.jobs.table_access import TableAccess, check_writable
+from hudi_table_services.jobs.timeline_edge import require_nothing_hidden, require_nothing_shown
 from hudi_table_services.jobs.undo_checks import (
     require_dead,
     require_predecessors,
@@ -157,6 +158,9 @@ class _RollbackJob:
         require_unplanned(self._table, timeline, chosen)
         for instant in completed:
             require_predecessors(self._table, timeline, instant)
+        after = timeline.without(chosen)
+        require_nothing_hidden(self._table, timeline, after)
+        require_nothing_shown(self._table, timeline, after)
 
     def _undo(self, instant: Instant) -> Instant:
         if instant.is_completed:

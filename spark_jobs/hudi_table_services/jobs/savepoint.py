@@ -1,6 +1,7 @@
 """Create and delete savepoints: the table as of a commit, kept from cleaning and archival, to go back to."""
 
 import logging
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -10,8 +11,12 @@ from hudi_table_services.contract.savepoint_request import CreateSavepointReques
 from hudi_table_services.contract.service_options import ServiceOptions, resolve_service_options
 from hudi_table_services.errors import InstantExistsError, InvalidRequestError
 from hudi_table_services.hudi_format.table_service_plans import encode_savepoint_metadata
+from hudi_table_services.jobs.archive_checks import barriers
+from hudi_table_services.jobs.archive_writing import archive_writer
 from hudi_table_services.jobs.clean_history import last_clean, pending_cleans
 from hudi_table_services.jobs.table_access import TableAccess, check_writable
+from hudi_table_services.jobs.timeline_edge import hidden_writes, require_nothing_shown
+from hudi_table_services.model.archival import ArchivalOptions
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import SavepointMetadata, SavepointPartition
 from hudi_table_services.model.timeline import Timeline
@@ -20,9 +25,9 @@ from hudi_table_services.planning.undo_rules import refuse_unfinished_restore
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.factory import open_storage
 from hudi_table_services.storage.file_listing import list_partitions
-from hudi_table_services.storage.file_slices import Visibility
+from hudi_table_services.storage.file_slices import Visibility, first_write_time
 from hudi_table_services.storage.file_versions import partition_files, replacements, visible_times
-from hudi_table_services.storage.lock import table_lock
+from hudi_table_services.storage.lock import TableLock, table_lock
 from hudi_table_services.storage.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
 
@@ -47,6 +52,11 @@ def create_savepoint(
             result = _result(request, options, existing, reason="there is such a savepoint already")
             return replace(result, reused=True)
         _require_uncleaned(table, timeline, commit)
+        pending = Instant(
+            requested_time=commit.requested_time, action=Action.SAVEPOINT, state=InstantState.INFLIGHT
+        )
+        with_it = Timeline.of((*timeline, replace(pending, state=InstantState.COMPLETED)))
+        require_nothing_shown(table, timeline, with_it)
         metadata = SavepointMetadata(
             saved_by=request.saved_by,
             saved_at_ms=int(table.clock.now().timestamp() * 1000),
@@ -57,9 +67,6 @@ def create_savepoint(
         if request.preview:
             return _previewed(request, options, f"would keep {kept} of commit {commit.requested_time}")
         lock.verify()
-        pending = Instant(
-            requested_time=commit.requested_time, action=Action.SAVEPOINT, state=InstantState.INFLIGHT
-        )
         with suppress(InstantExistsError):  # of an attempt that died
             table.timeline_store.begin_savepoint(commit.requested_time)
         completed = table.timeline_store.complete(pending, encode_savepoint_metadata(metadata))
@@ -72,8 +79,11 @@ def delete_savepoint(
 ) -> JobResult:
     """Let go of savepoints; those that are not there any more are passed over.
 
+    A commit beyond which archival went on is archived with it: as the first of the active timeline it would hide the
+    commits between.
+
     Raises:
-        InvalidRequestError: an instant is on the timeline and has no savepoint.
+        InvalidRequestError: a commit has to be archived, and what it replaced is not cleaned yet.
     """
     table, options = _open(request, storage, clock)
     with table_lock(table.storage, options.lock, table.clock) as lock:
@@ -83,6 +93,7 @@ def delete_savepoint(
         names = ", ".join(savepoint.requested_time for savepoint in deleted)
         if request.preview and deleted:
             return _previewed(request, options, f"would delete {names}")
+        _archive_stranded(table, lock, timeline, deleted)
         lock.verify()
         for savepoint in deleted:
             if savepoint.is_completed:
@@ -92,6 +103,31 @@ def delete_savepoint(
     if not deleted:
         return _result(request, options, None, reason=f"no savepoint at {', '.join(request.instants)}")
     return _result(request, options, deleted[0], reason=f"deleted {names}")
+
+
+def _archive_stranded(
+    table: TableAccess, lock: TableLock, timeline: Timeline, savepoints: Sequence[Instant]
+) -> None:
+    """Archive the commits of these savepoints where later ones are archived; readers see the same before and after."""
+    if not hidden_writes(table, timeline, timeline.without(savepoints)):
+        return
+    saved, first = {i.requested_time for i in savepoints}, first_write_time(timeline) or ""
+    stranded = [
+        i for i in timeline.completed_writes if i.requested_time in saved and i.requested_time < first
+    ]
+    if bounds := barriers(table, timeline, stranded):
+        raise InvalidRequestError(
+            f"Commit {bounds[0].time} would have to be archived with its savepoint, but {bounds[0].reason}.",
+            hint="Run clean.py first; it may have to be told to keep fewer commits.",
+        )
+    writer = archive_writer(table, ArchivalOptions())
+    held = writer.held(timeline)
+    lock.verify()
+    if missing := [i for i in stranded if i.identity not in held]:
+        writer.write(missing)
+    lock.verify()
+    table.timeline_store.remove_archived(stranded)
+    _LOG.info("Archived %s with their savepoints", ", ".join(i.requested_time for i in stranded))
 
 
 def _previewed(request: JobRequest, options: ServiceOptions, reason: str) -> JobResult:
@@ -128,11 +164,13 @@ def _require_uncleaned(table: TableAccess, timeline: Timeline, commit: Instant) 
     """Cleans promise nothing about what lies before the commit that they retain."""
     retained = [
         pending.plan.earliest_instant_to_retain.requested_time
-        for pending in pending_cleans(table, timeline)
         if pending.plan.earliest_instant_to_retain is not None
+        else pending.plan.last_completed_commit_time
+        for pending in pending_cleans(table, timeline)
     ]
     if (before := last_clean(table, timeline)) is not None:
-        retained.append(before.earliest_commit_to_retain)
+        # A clean by versions kept the latest state of that moment, and none before it for certain.
+        retained.append(before.earliest_commit_to_retain or before.last_completed_commit_time)
     newest = max(retained, default="")
     if commit.requested_time < newest:
         raise InvalidRequestError(

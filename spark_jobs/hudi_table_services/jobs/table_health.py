@@ -12,18 +12,21 @@ from hudi_table_services.contract.health_request import HealthRequest
 from hudi_table_services.contract.health_text import health_lines
 from hudi_table_services.contract.job_result import FileStats, JobResult, Outcome
 from hudi_table_services.errors import CorruptTableError, UnhealthyTableError
+from hudi_table_services.jobs.archive_checks import archival_facts
 from hudi_table_services.jobs.clean_history import last_clean
 from hudi_table_services.jobs.clustering_history import ClusteringHistory
 from hudi_table_services.jobs.commit_counter import count_commits_of
 from hudi_table_services.jobs.pending_instants import look_at_pending
 from hudi_table_services.jobs.stopwatch import Stopwatch
 from hudi_table_services.jobs.table_access import TableAccess, check_name
+from hudi_table_services.model.archival import ArchivalOptions
 from hudi_table_services.model.clean import Retention
 from hudi_table_services.model.data_file import instant_in_file_name
 from hudi_table_services.model.file_sizing import FileSizingOptions
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.planning.archival import plan_archival
 from hudi_table_services.planning.clean_retention import retain_from
 from hudi_table_services.planning.health import (
     findings,
@@ -129,11 +132,13 @@ def _with_all(
     history = ClusteringHistory.load(table.timeline_store, timeline)
     counted = count_commits_of(table.timeline_store, timeline, history=history)
     last = _newest(timeline, Action.CLEAN)
+    archival = plan_archival(timeline, ArchivalOptions(), archival_facts(table, timeline, frozenset()))
     measures = {
         "damaged": 0.0,
         "active_commits": float(len(timeline.completed_writes)),
         "commits_since_clustering": float(counted.count),
         "commits_since_clean": float(_since(timeline, last)),
+        "commits_to_archive": float(len(archival.writes)),
         "commits_to_clean": float(_cleanable(table, timeline, retention)),
         **_commit_age(table, timeline),
         **_pending_measures(pending),
@@ -149,6 +154,7 @@ def _with_all(
         last_clean=last.requested_time if last else "",
         last_clustering=max(history.requested_times, default=""),
         retention=retention.reason,
+        archival=archival.reason,
         measures=dict(sorted(measures.items())),
         pending=pending,
         partitions=worst_partitions(partitions),

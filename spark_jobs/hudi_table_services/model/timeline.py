@@ -48,5 +48,10 @@ class Timeline:
         known = set(before.instants)
         return Timeline(tuple(i for i in self.instants if i not in known))
 
+    def without(self, gone: Iterable[Instant]) -> "Timeline":
+        """The timeline as it is once these instants are gone."""
+        identities = {i.identity for i in gone}
+        return Timeline(tuple(i for i in self.instants if i.identity not in identities))
+
     def find(self, requested_time: str) -> tuple[Instant, ...]:
         return tuple(i for i in self.instants if i.requested_time == requested_time)

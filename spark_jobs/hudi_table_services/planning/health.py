@@ -14,6 +14,7 @@ _ADVICE = {
     "active_commits": "Archive the timeline: readers list and load all of it.",
     "commits_since_clean": "Clean the table, or look why its cleans do not run.",
     "commits_since_clustering": "Cluster the table.",
+    "commits_to_archive": "Archive the timeline: readers list and load all of it.",
     "commits_to_clean": "Clean the table.",
     "damaged": "Write nothing before the file is restored or the instant undone; the damage says which one it is.",
     "dead_instants": "Run the next write, or do for each what is said of it.",

@@ -26,6 +26,8 @@ class KnownInstants:
         undone: requested times of writes that a rollback or a restore undid.
         undone_for_good: those of them that cannot have been executed again since, as clusterings can.
         needed: names of files in savepoints and pending plans.
+        archived: requested times of archived writes later than `first_write_time`; there are some where a commit was
+            left behind alone by archival, because of a savepoint that is gone.
     """
 
     first_write_time: str | None
@@ -34,6 +36,7 @@ class KnownInstants:
     undone: frozenset[str]
     undone_for_good: frozenset[str]
     needed: frozenset[str]
+    archived: frozenset[str] = frozenset()
 
 
 def orphan_reason(file_name: str, known: KnownInstants) -> str:
@@ -48,4 +51,6 @@ def orphan_reason(file_name: str, known: KnownInstants) -> str:
         return "" if file_name in known.named[time] else NOT_NAMED
     if known.first_write_time is None or time < known.first_write_time:
         return ROLLED_BACK if time in known.undone_for_good else ""
-    return ROLLED_BACK if time in known.undone else NO_INSTANT
+    if time in known.undone:
+        return ROLLED_BACK
+    return "" if time in known.archived else NO_INSTANT

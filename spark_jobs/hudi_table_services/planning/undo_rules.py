@@ -58,17 +58,25 @@ def require_unsaved(timeline: Timeline, chosen: Iterable[Instant]) -> None:
             )
 
 
-def restored_instants(timeline: Timeline, savepoint: Instant) -> tuple[Instant, ...]:
+def restored_instants(
+    timeline: Timeline, savepoint: Instant, replacing: Collection[Instant] = ()
+) -> tuple[Instant, ...]:
     """What a restore undoes, in this order: pending services and writes after it, then completed writes.
 
     A completed write counts as after the savepointed commit by completion time, where the table writes it down, else
     by requested time (SavepointRestore, Hudi 0.15 and 1.2).
+
+    Args:
+        replacing: replace commits that took out file groups of the savepoint. Beyond Hudi they go too, whatever their
+            time: cleaning may have taken what they wrote, and without either version the rows would be gone.
     """
     commit = next(i for i in timeline.completed_writes if i.requested_time == savepoint.requested_time)
     pending = [
         i for i in timeline.pending if i.action.writes_data and i.requested_time > commit.requested_time
     ]
-    completed = [i for i in timeline.completed_writes if i.visible_from > commit.visible_from]
+    completed = [
+        i for i in timeline.completed_writes if i.visible_from > commit.visible_from or i in replacing
+    ]
     return newest_first([*pending, *completed])
 
 

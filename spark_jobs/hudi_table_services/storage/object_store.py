@@ -22,6 +22,20 @@ from hudi_table_services.storage.conditional import ObjectVersion
 from hudi_table_services.storage.paths import checked_path, file_name
 from hudi_table_services.storage.storage import BY_PATH, FolderListing, StoredObject, delete_one_by_one
 
+CLIENT_SETTINGS = (
+    "allow_http",
+    "allow_invalid_certificates",
+    "connect_timeout",
+    "http1_only",
+    "http2_only",
+    "pool_idle_timeout",
+    "pool_max_idle_per_host",
+    "proxy_url",
+    "timeout",
+    "user_agent",
+)
+"""Settings of obstore's HTTP client; all others are the store's own."""
+
 _READ_BUFFER_BYTES = 1024 * 1024
 _DELETE_BATCH = 1000
 
@@ -45,8 +59,8 @@ class ObjectStoreStorage:
         """Connect to the store of a URI; nothing is requested from it yet.
 
         Args:
-            options: obstore's settings, e.g. ``aws_endpoint``, ``aws_region``, ``aws_access_key_id``;
-                what is absent comes from the environment.
+            options: obstore's settings, e.g. ``aws_endpoint``, ``aws_region``, ``aws_access_key_id``, and those of its
+                HTTP client, such as ``allow_http`` (`CLIENT_SETTINGS`); what is absent comes from the environment.
 
         Raises:
             InvalidRequestError: the URI's scheme or a setting is not known, or an endpoint is no plain URL.
@@ -55,7 +69,9 @@ class ObjectStoreStorage:
             if name.lower().endswith(_ENDPOINTS) and "use_" not in name.lower():
                 _check_endpoint(name, options[name])
         try:
-            store = from_url(uri, config=cast(Any, dict(options)))
+            client = {name: value for key, value in options.items() if (name := _client_setting(key))}
+            own = {key: value for key, value in options.items() if not _client_setting(key)}
+            store = from_url(uri, config=cast(Any, own), client_options=cast(Any, client or None))
         except (exceptions.BaseError, ValueError) as error:
             # The values of settings may be secret: only their names are shown.
             raise InvalidRequestError(
@@ -227,11 +243,12 @@ class _Upload(io.RawIOBase):
         return self._written
 
     def write(self, data: Any) -> int:
-        size = memoryview(data).nbytes
+        # Arrow's buffers are of signed bytes, which obstore does not take.
+        octets = memoryview(data).cast("B")
         with translated("write", self._path):
-            self._upload.write(data)
-        self._written += size
-        return size
+            self._upload.write(octets)
+        self._written += octets.nbytes
+        return octets.nbytes
 
     def close(self) -> None:
         if not self.closed:
@@ -275,3 +292,9 @@ def translated(operation: str, path: str) -> Iterator[None]:
         # The rest of obstore's text is a debug dump.
         reason = str(error).partition("\n")[0]
         raise StorageError(f"{what}: {reason}.") from error
+
+
+def _client_setting(key: str) -> str:
+    """Name of the HTTP client's setting that a key means, also with the store's own prefix; empty: none."""
+    name = next((key.removeprefix(p) for p in ("aws_", "azure_", "google_") if key.startswith(p)), key)
+    return name if name in CLIENT_SETTINGS else ""

@@ -162,9 +162,13 @@ def load_commit_changes(
 
 
 def _undone(before: Timeline, after: Timeline) -> Iterable[ConcurrentChange]:
-    """Completed writes that are gone, and not because they were archived."""
-    present = {i.identity for i in after.completed_writes}
-    archived_before = first_write_time(after) or ""
+    """Completed writes that are gone, and not because they were archived; in doubt they were undone."""
+    present, known = {i.identity for i in after.completed_writes}, {i.identity for i in before}
+    # Once commits were undone, what is older than the first write need not be archived: it may be the next commit.
+    something_undone = any(
+        i.action in (Action.ROLLBACK, Action.RESTORE) and i.identity not in known for i in after
+    )
+    archived_before = "" if something_undone else first_write_time(after) or ""
     for instant in before.completed_writes:
         if instant.identity not in present and instant.requested_time >= archived_before:
             yield ConcurrentChange(instant=instant, kind=ChangeKind.UNDONE)

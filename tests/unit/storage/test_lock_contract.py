@@ -23,7 +23,7 @@ from hudi_table_services.storage.memory import MemoryStorage
 from hudi_table_services.storage.object_store import ObjectStoreStorage
 from hudi_table_services.storage.storage import Storage
 
-THREADS, PROCESSES, TURNS = 12, 4, 8
+THREADS, PROCESSES, TURNS = 12, 3, 8
 SPAWN = multiprocessing.get_context("spawn")
 
 

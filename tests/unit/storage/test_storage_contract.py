@@ -44,6 +44,12 @@ class StorageContract:
         assert storage.size("a/b.txt") == 3
         assert storage.exists("a/b.txt")
 
+    def test_a_writer_takes_any_buffer(self, storage: Storage) -> None:
+        with storage.open_writer("a/b") as writer:
+            for data in (b"ab", bytearray(b"cd"), memoryview(b"ef"), memoryview(b"gh").cast("b")):
+                assert writer.write(data) == 2
+        assert storage.read("a/b") == b"abcdefgh"
+
     def test_an_empty_file_is_a_file(self, storage: Storage) -> None:
         storage.create("a/empty", b"")
         assert storage.read("a/empty") == b""

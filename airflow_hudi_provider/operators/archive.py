@@ -1,0 +1,60 @@
+"""Move the oldest instants of a Hudi table out of its active timeline."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from airflow_hudi_provider.arguments import whole_number_of
+from airflow_hudi_provider.connection import TableLocation
+from airflow_hudi_provider.operators.upkeep import UpkeepOperator
+from hudi_table_services.contract.archive_options import resolve_archive_options
+from hudi_table_services.contract.archive_request import ArchiveRequest
+from hudi_table_services.contract.job_request import JobRequest
+from hudi_table_services.contract.job_result import JobResult
+
+_NUMBERS = ("min_commits", "max_commits")
+
+
+class ArchiveOperator(UpkeepOperator):
+    """Keep the timeline short, which every job and every reader lists, by an archive that Hudi reads and goes on with.
+
+    Run it after cleaning: what is not cleaned yet stays on the timeline. Returns ``{"archived_commits",
+    "archived_services", "retention", "held_back_by", …}``.
+
+    .. seealso:: docs/archival.md
+
+    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
+    :param hudi_conn_id: connection of type ``hudi``. (templated)
+    :param min_commits: completed writes that stay, ``hoodie.keep.min.commits``; 0: Hudi's default, 20. (templated)
+    :param max_commits: archive once there are more, ``hoodie.keep.max.commits``; 0: Hudi's default, 30. (templated)
+    :param preview: tell what would go, and what holds it back, and write nothing.
+    :param hudi_options: any ``hoodie.*`` key, with Hudi's meaning. (templated)
+    :param run_on: ``worker``: in the process of the task, which needs pyarrow for table versions 8 and 9; ``spark``.
+    :param on_nothing: what it means that there is nothing to archive: ``skip``, ``succeed`` or ``fail``.
+    :param table_name: checked against the table's name. (templated)
+    """
+
+    script: ClassVar[str] = "archive.py"
+    template_fields: Sequence[str] = (*UpkeepOperator.template_fields, *_NUMBERS)
+
+    def __init__(self, *, min_commits: int | str = 0, max_commits: int | str = 0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.min_commits = min_commits
+        self.max_commits = max_commits
+        self.check_arguments()
+
+    def build_request(self, location: TableLocation, request_id: str, result_uri: str) -> ArchiveRequest:
+        numbers = {name: whole_number_of(name, getattr(self, name)) or None for name in _NUMBERS}
+        request = ArchiveRequest(
+            **self.common_fields(location, request_id, result_uri), preview=self.preview, **numbers
+        )
+        resolve_archive_options(request)
+        return request
+
+    def refuse_unknown_key(self, key: str) -> None:
+        resolve_archive_options(ArchiveRequest(base_path="/", options={key: ""}))
+
+    def run_here(self, request: JobRequest) -> JobResult:
+        from hudi_table_services.jobs.archive import archive
+
+        assert isinstance(request, ArchiveRequest)  # noqa: S101 - `build_request` makes no other
+        return archive(request)

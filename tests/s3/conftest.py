@@ -1,0 +1,78 @@
+"""A server that speaks S3 over HTTP, conditional puts included, in a process of its own."""
+
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SERVER = ROOT / ".venv-s3" / "bin" / "moto_server"
+BUCKET = "lake"
+_STARTS_WITHIN_S = 30
+
+
+@dataclass(frozen=True, slots=True)
+class S3:
+    """A bucket on a server, and how to reach it."""
+
+    endpoint: str
+
+    @property
+    def options(self) -> dict[str, str]:
+        return {
+            "aws_endpoint": self.endpoint,
+            "aws_region": "us-east-1",
+            "aws_access_key_id": "key",
+            "aws_secret_access_key": "canary-secret",
+            "allow_http": "true",
+        }
+
+    def new_table(self) -> str:
+        """URI of a folder that nobody has used."""
+        return f"s3://{BUCKET}/tables/{uuid4().hex}"
+
+
+@pytest.fixture(scope="session")
+def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
+    """One server for all tests."""
+    port = _free_port()
+    log = tmp_path_factory.mktemp("s3") / "server.log"
+    with log.open("wb") as output:
+        command = [str(SERVER), "-H", "127.0.0.1", "-p", str(port)]
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+        try:
+            server = S3(f"http://127.0.0.1:{port}")
+            _make_bucket(server, process, log)
+            yield server
+        finally:
+            process.terminate()
+            process.wait(10)
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def _make_bucket(server: S3, process: "subprocess.Popen[bytes]", log: Path) -> None:
+    signed = "AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/s3/aws4_request"
+    request = urllib.request.Request(
+        f"{server.endpoint}/{BUCKET}", method="PUT", headers={"Authorization": signed}
+    )
+    deadline = time.monotonic() + _STARTS_WITHIN_S
+    while True:
+        try:
+            urllib.request.urlopen(request, timeout=5).close()
+            return
+        except urllib.error.URLError:
+            if process.poll() is not None or time.monotonic() > deadline:
+                pytest.fail(f"The server did not start: {log.read_text()}")
+            time.sleep(0.1)

@@ -1,0 +1,88 @@
+"""What every storage promises, proved on a server that speaks S3; and its lock among processes."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import S3
+from hudi_table_services.errors import InvalidRequestError, ObjectExistsError
+from hudi_table_services.storage.conditional import ConditionalStorage
+from hudi_table_services.storage.factory import open_storage
+from hudi_table_services.storage.storage import Storage
+from unit.storage.test_storage_contract import StorageContract
+
+TURNS, PROCESSES = 5, 4
+
+# Each turn reads a number and writes the next one: without mutual exclusion some turns would be lost.
+COUNTS_UNDER_THE_LOCK = """
+import json, sys, time
+from hudi_table_services.model.lock_options import LockOptions
+from hudi_table_services.storage.factory import open_storage
+from hudi_table_services.storage.lock import table_lock
+
+uri, turns, options = sys.argv[1], int(sys.argv[2]), json.loads(sys.stdin.read())
+storage = open_storage(uri, options)
+for _ in range(turns):
+    with table_lock(storage, LockOptions(retry_wait_ms=50, client_retry_wait_ms=50)) as lock:
+        count = int(storage.read("count"))
+        time.sleep(0.02)
+        lock.verify()
+        storage.write("count", str(count + 1).encode())
+"""
+
+
+class TestS3(StorageContract):
+    @pytest.fixture
+    def storage(self, s3: S3) -> Storage:
+        return open_storage(s3.new_table(), s3.options)
+
+
+def test_only_the_version_that_was_read_is_replaced(s3: S3) -> None:
+    storage = open_storage(s3.new_table(), s3.options)
+    assert isinstance(storage, ConditionalStorage)
+    storage.create("lock", b"one")
+    _, version = storage.read_versioned("lock")
+    newer = storage.put_if("lock", b"two", version)
+    with pytest.raises(ObjectExistsError):
+        storage.put_if("lock", b"three", version)
+    assert storage.read("lock") == b"two"
+    storage.put_if("lock", b"three", newer)
+    with pytest.raises(ObjectExistsError):
+        storage.create("lock", b"four")
+
+
+def test_processes_take_turns_under_the_lock_of_the_table(s3: S3, tmp_path: Path) -> None:
+    uri = s3.new_table()
+    storage = open_storage(uri, s3.options)
+    storage.create("count", b"0")
+    script = tmp_path / "count.py"
+    script.write_text(COUNTS_UNDER_THE_LOCK)
+    command = [sys.executable, str(script), uri, str(TURNS)]
+    running = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(PROCESSES)
+    ]
+    for process in running:
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(s3.options))
+        process.stdin.close()
+    for process in running:
+        assert process.stderr is not None
+        told = process.stderr.read()
+        assert process.wait(60) == 0, told
+        assert "canary-secret" not in told
+    assert storage.read("count") == str(TURNS * PROCESSES).encode()
+    assert storage.exists(".hoodie/.locks/table_lock.json"), "object stores take Hudi's storage-based lock"
+
+
+def test_settings_that_the_store_does_not_know_are_refused_without_their_values(s3: S3) -> None:
+    for wrong in ({"aws_sekret": "canary-secret"}, {"allow_http": "canary-secret"}):
+        with pytest.raises(InvalidRequestError, match="cannot be opened with the settings") as caught:
+            open_storage(s3.new_table(), wrong)
+        assert "canary-secret" not in str(caught.value)
+    # With the store's prefix, as others spell them.
+    prefixed = {f"aws_{key}" if key == "allow_http" else key: value for key, value in s3.options.items()}
+    open_storage(s3.new_table(), prefixed).create("a", b"x")

@@ -1,0 +1,109 @@
+"""The life of a table on a server that speaks S3: every job, read by hudi-rs after each of them."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
+
+import pyarrow as pa
+import pytest
+from hudi import HudiReadOptions, HudiTable
+from pyspark.sql import SparkSession
+
+from conftest import S3
+from fixed_clock import FixedClock
+from hudi_table_services.contract.archive_request import ArchiveRequest
+from hudi_table_services.contract.clean_request import CleanRequest
+from hudi_table_services.contract.clustering_request import ClusteringRequest
+from hudi_table_services.contract.health_request import HealthRequest
+from hudi_table_services.contract.job_request import UpsertRequest
+from hudi_table_services.contract.job_result import Outcome
+from hudi_table_services.contract.recovery_request import RestoreRequest, RollbackRequest
+from hudi_table_services.contract.savepoint_request import CreateSavepointRequest
+from hudi_table_services.jobs.archive import archive
+from hudi_table_services.jobs.clean import clean
+from hudi_table_services.jobs.execute_clustering import run_clustering
+from hudi_table_services.jobs.restore import restore
+from hudi_table_services.jobs.rollback_job import rollback
+from hudi_table_services.jobs.savepoint import create_savepoint
+from hudi_table_services.jobs.table_health import table_health
+from hudi_table_services.jobs.upsert import upsert
+
+Row = tuple[str, int, str]
+
+
+class TableOnS3:
+    """One table, and what it has to hold."""
+
+    def __init__(self, spark: SparkSession, s3: S3, version: str) -> None:
+        self._spark, self._s3, self._version = spark, s3, version
+        self.uri = s3.new_table()
+        self.model: dict[str, Row] = {}
+
+    @property
+    def place(self) -> dict[str, object]:
+        return {"base_path": self.uri, "storage_options": self._s3.options}
+
+    def write(self, rows: Sequence[Row]) -> str:
+        request = UpsertRequest(
+            **self.place,  # type: ignore[arg-type]
+            table_name="t",
+            record_key=("k",),
+            partition_by=("p",),
+            ordering_field="ts",
+            options={"hoodie.write.table.version": self._version},
+        )
+        frame = self._spark.createDataFrame(list(rows), "k string, ts bigint, p string")
+        instant = upsert(self._spark, request, frame).instant_time
+        self.model |= {row[0]: row for row in rows}
+        assert instant is not None
+        return instant
+
+    def check(self) -> None:
+        batches = HudiTable(self.uri, self._s3.options).read(HudiReadOptions())
+        found = pa.Table.from_batches([pa.record_batch(batch) for batch in batches]).to_pylist()
+        assert sorted((row["k"], row["ts"], row["p"]) for row in found) == sorted(self.model.values())
+
+
+@pytest.mark.parametrize("version", ["6", "9"])
+def test_every_job_works_there(spark: SparkSession, s3: S3, version: str) -> None:
+    table = TableOnS3(spark, s3, version)
+    for number in range(4):
+        table.write([("a", number, "x"), (f"b{number}", number, "y")])
+    table.check()
+    clustered = run_clustering(spark, ClusteringRequest(**table.place, sort_columns=("k",)))  # type: ignore[arg-type]
+    assert clustered.outcome is Outcome.COMPLETED
+    table.check()
+    for number in (5, 6):
+        table.write([("a", number, "x")])
+
+    later = FixedClock(datetime.now(timezone.utc) + timedelta(hours=2), step=timedelta(milliseconds=1))
+    cleaned = clean(CleanRequest(**table.place, commits_retained=2), clock=later)  # type: ignore[arg-type]
+    assert cleaned.clean is not None
+    assert cleaned.clean.file_count > 0
+    table.check()
+
+    bounds = {"min_commits": 3, "max_commits": 4, "options": {"hoodie.clean.commits.retained": "2"}}
+    archived = archive(ArchiveRequest(**table.place, **bounds), clock=later)  # type: ignore[arg-type]
+    assert archived.archive is not None
+    assert archived.archive.archived_commits > 0
+    table.check()
+
+    kept = dict(table.model)
+    saved = create_savepoint(CreateSavepointRequest(**table.place))  # type: ignore[arg-type]
+    undone = table.write([("c", 1, "x")])
+    rolled_back = rollback(RollbackRequest(**table.place, instants=(undone,)))  # type: ignore[arg-type]
+    assert rolled_back.outcome is Outcome.COMPLETED
+    table.model = dict(kept)
+    table.check()
+
+    table.write([("d", 1, "y")])
+    assert saved.instant_time is not None
+    restored = restore(RestoreRequest(**table.place, savepoint=saved.instant_time))  # type: ignore[arg-type]
+    assert restored.outcome is Outcome.COMPLETED
+    table.model = kept
+    table.check()
+
+    table.write([("e", 1, "z")])
+    table.check()
+    health = table_health(HealthRequest(**table.place)).health  # type: ignore[arg-type]
+    assert health is not None
+    assert (health.pending, health.measures["leftover_files"]) == ((), 0)
