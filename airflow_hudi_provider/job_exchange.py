@@ -65,9 +65,11 @@ class JobExchange:
         from hudi_table_services.storage.local import LocalStorage
 
         storage = self._storage()
-        storage.write("request.json", request.to_json().encode())
+        content = request.to_json().encode()
         if request.storage_options and isinstance(storage, LocalStorage):
-            os.chmod(Path(storage.root) / "request.json", 0o600)
+            storage.write_secret("request.json", content)
+        else:
+            storage.write("request.json", content)
 
     def forget_result(self) -> None:
         """Remove what an earlier try left, before a driver of our own is submitted."""

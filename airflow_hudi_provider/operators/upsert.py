@@ -32,7 +32,7 @@ class UpsertWithSizingOperator(HudiWriteOperator):
     :param source_path: file, folder or glob that Spark reads. (templated)
     :param source_format: data source of Spark. (templated)
     :param source_options: options of Spark's reader. (templated)
-    :param source_sql: query over the source, whose view is called ``source``. (templated)
+    :param source_sql: one query, no other statement, over the source, whose view is called ``source``. (templated)
     :param record_key: columns that identify a record. (templated)
     :param partition_by: partition columns; none: not partitioned. (templated)
     :param ordering_field: of two versions of a record the one with the larger value wins. (templated)

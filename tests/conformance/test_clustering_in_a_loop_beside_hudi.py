@@ -40,6 +40,11 @@ SECONDS = float(os.environ.get("CLUSTERING_LOOP_SECONDS", "12"))
 PATIENCE_SECONDS = 90.0
 PARTITIONS = ("a", "b", "c", "d")
 UPDATED_KEYS = 24
+HISTORY = 5
+"""Commits before the loop, so that there is something to clean and archive from its first round on.
+
+Later each write that Hudi refuses holds both back for two minutes: until its heartbeat has expired.
+"""
 
 LOCKED = {
     "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
@@ -129,7 +134,7 @@ class Services:
         try:
             cleaned = clean(CleanRequest(base_path=base_path, commits_retained=3, options=CLEANING))
             archived = archive(
-                ArchiveRequest(base_path=base_path, min_commits=5, max_commits=8, options=ARCHIVING)
+                ArchiveRequest(base_path=base_path, min_commits=4, max_commits=5, options=ARCHIVING)
             )
         except CommitConflictError as error:
             self.lost[type(error).__name__] += 1
@@ -184,6 +189,8 @@ def test_rows_of_hudi_writers_beside_our_clusterings(
     options = {**oracle.options("t", **BLOOM), **LOCKED}
     rows = some_rows(range(UPDATED_KEYS), 0, PLAIN, PARTITIONS)
     engine.write(base_path, as_table(rows, PLAIN), version=oracle.table_version, options=NO_PADDING)
+    for _ in range(HISTORY):
+        engine.write(base_path, as_table(rows, PLAIN), version=oracle.table_version, options=NO_PADDING)
     judge.write(base_path, as_table(rows, PLAIN), options)  # the first one loads classes for seconds
     writer = HudiWriter(judge, base_path, options, merged({}, rows), time.monotonic() + SECONDS)
     services = Services(engine, base_path)

@@ -40,7 +40,7 @@ class SourceSpec:
         path: file, folder or glob for Spark's reader; empty for formats that need only options.
         format: Spark data source, e.g. ``parquet``, ``csv``, ``json``.
         options: options of the reader; never shown, as they may hold credentials.
-        sql: query over the view ``source``; None: all rows as they are.
+        sql: one query over the view ``source``, no other statement; None: all rows as they are.
 
     Raises:
         InvalidRequestError: neither path nor options say what to read.

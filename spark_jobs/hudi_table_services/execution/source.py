@@ -25,7 +25,8 @@ def read_source(spark: "SparkSession", source: SourceSpec) -> "DataFrame":
         if source.sql is None:
             return frame
         frame.createOrReplaceTempView(SOURCE_VIEW)
-        return spark.sql(source.sql)
+        # In brackets Spark's grammar takes a query and nothing else: no statement that changes something.
+        return spark.sql(f"(\n{source.sql.strip().rstrip(';')}\n)")
     except Exception as error:
         if not _is_mistake(error):
             raise ExecutionFailedError(
@@ -34,7 +35,7 @@ def read_source(spark: "SparkSession", source: SourceSpec) -> "DataFrame":
             ) from error
         raise InvalidRequestError(
             f"The source {where!r} (format {source.format}) cannot be read: {_first_line(error).rstrip('.')}.",
-            hint="Check path, format, reader options and the SQL, whose table is called source.",
+            hint="Check path, format, reader options and the SQL: one query, whose table is called source.",
         ) from error
 
 

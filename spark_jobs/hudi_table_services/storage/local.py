@@ -6,7 +6,7 @@ import os
 import shutil
 import stat
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,8 @@ from hudi_table_services.storage.storage import BY_PATH, FolderListing, StoredOb
 # Outside of every name grammar of the format: neither Hudi nor we take it for an instant or a data file.
 _TEMPORARY_PREFIX = ".tmp-"
 _WRITE_BUFFER_BYTES = 1024 * 1024
+_FILE_MODE, _FOLDER_MODE, _SECRET_MODE = 0o664, 0o775, 0o600
+"""The umask takes from these. Even without one nobody but owner and group may change a table."""
 _LINKS_REFUSED = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
 
 
@@ -109,9 +111,16 @@ class LocalStorage:
             _sync_folder(full)
 
     def write(self, path: str, data: bytes) -> None:
+        self._write(path, data, _FILE_MODE)
+
+    def write_secret(self, path: str, data: bytes) -> None:
+        """Like `write`; nobody but the owner can read the file, from its first moment on."""
+        self._write(path, data, _SECRET_MODE)
+
+    def _write(self, path: str, data: bytes, mode: int) -> None:
         full = self._full(path)
         with translated("write", path):
-            temporary = _write_temporary(full, data)
+            temporary = _write_temporary(full, data, mode)
             try:
                 _forget_checksum(full)
                 os.replace(temporary, full)
@@ -155,7 +164,7 @@ class LocalStorage:
 
     def make_folder(self, folder: str) -> None:
         with translated("make folder", folder):
-            os.makedirs(self._full(folder), exist_ok=True)
+            _make_folders(self._full(folder))
 
     def open_reader(self, path: str) -> BinaryIO:
         with translated("open", path):
@@ -164,7 +173,7 @@ class LocalStorage:
     def open_writer(self, path: str) -> BinaryIO:
         full = self._full(path)
         with translated("write", path):
-            os.makedirs(os.path.dirname(full), exist_ok=True)
+            _make_folders(os.path.dirname(full))
             _forget_checksum(full)
             raw = _TranslatingFile(full, path)
         return cast(BinaryIO, io.BufferedWriter(raw, _WRITE_BUFFER_BYTES))
@@ -177,7 +186,7 @@ class _TranslatingFile(io.FileIO):
     """A file whose write errors say which object of the table could not be written."""
 
     def __init__(self, full: str, path: str) -> None:
-        super().__init__(full, "wb")
+        super().__init__(full, "wb", opener=_opener(_FILE_MODE))
         self._path = path
 
     def write(self, data: Any) -> int:
@@ -185,13 +194,32 @@ class _TranslatingFile(io.FileIO):
             return super().write(data)
 
 
-def _write_temporary(full: str, data: bytes) -> str:
+def _opener(mode: int) -> Callable[[str, int], int]:
+    return lambda path, flags: os.open(path, flags, mode)
+
+
+def _make_folders(full: str) -> None:
+    """Like `os.makedirs`, which gives only the last folder the mode it is asked for."""
+    try:
+        os.mkdir(full, _FOLDER_MODE)
+    except FileExistsError:
+        if not os.path.isdir(full):
+            raise
+    except FileNotFoundError:
+        parent = os.path.dirname(full)
+        if parent in ("", full):
+            raise
+        _make_folders(parent)
+        _make_folders(full)
+
+
+def _write_temporary(full: str, data: bytes, mode: int = _FILE_MODE) -> str:
     """Write the data beside its final place, durable where there is any."""
     folder = os.path.dirname(full)
-    os.makedirs(folder, exist_ok=True)
+    _make_folders(folder)
     temporary = os.path.join(folder, f"{_TEMPORARY_PREFIX}{uuid.uuid4().hex}")
     try:
-        with open(temporary, "xb") as file:
+        with open(temporary, "xb", opener=_opener(mode)) as file:
             file.write(data)
             if data:
                 file.flush()
@@ -211,7 +239,7 @@ def _link_or_create(temporary: str, full: str, data: bytes) -> None:
     except OSError as error:
         if error.errno not in _LINKS_REFUSED:
             raise
-    with open(full, "xb") as file:
+    with open(full, "xb", opener=_opener(_FILE_MODE)) as file:
         try:
             file.write(data)
             file.flush()

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
+from urllib.parse import urlsplit
 
 import obstore
 from obstore import exceptions
@@ -38,6 +39,8 @@ CLIENT_SETTINGS = (
 _READ_BUFFER_BYTES = 1024 * 1024
 _DELETE_BATCH = 1000
 
+_ENDPOINTS = ("endpoint", "endpoint_url")
+
 
 @dataclass(frozen=True, slots=True)
 class ObjectStoreStorage:
@@ -60,8 +63,11 @@ class ObjectStoreStorage:
                 HTTP client, such as ``allow_http`` (`CLIENT_SETTINGS`); what is absent comes from the environment.
 
         Raises:
-            InvalidRequestError: the URI's scheme or a setting is not known.
+            InvalidRequestError: the URI's scheme or a setting is not known, or an endpoint is no plain URL.
         """
+        for name in sorted(options):
+            if name.lower().endswith(_ENDPOINTS) and "use_" not in name.lower():
+                _check_endpoint(name, options[name])
         try:
             client = {name: value for key, value in options.items() if (name := _client_setting(key))}
             own = {key: value for key, value in options.items() if not _client_setting(key)}
@@ -251,6 +257,20 @@ class _Upload(io.RawIOBase):
                     self._upload.close()
             finally:
                 super().close()
+
+
+def _check_endpoint(name: str, url: str) -> None:
+    """The client would end the whole process over what is no URL, and show all of it in its errors."""
+    try:
+        parts = urlsplit(url)
+        is_plain = parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
+    except ValueError:
+        is_plain = False
+    if not is_plain or any(character.isspace() or not character.isprintable() for character in url):
+        raise InvalidRequestError(
+            f"The setting {name} is no plain URL.",
+            hint="Write http://host:port or https://host; credentials have settings of their own.",
+        )
 
 
 @contextmanager

@@ -143,6 +143,7 @@ def golden() -> tuple[bytes, ...]:
         b"a1-0_0-1-0_20260101000000000.parquet",
         b".a1-0_20260101000000000.log.1_0-1-0",
         b".hoodie/.temp/20260101000000000/a/a1-0_0-1-0_20260101000000000.parquet.marker.MERGE",
+        b"a/x.parquet.marker.CREATE",
         b"a/x.parquet.marker.CREATE\nb/y.parquet.marker.APPEND\n",
         b'{"expired":false,"validUntil":1700000000000,"owner":"0a1b"}',
         *(_footer(data)["org.apache.hudi.bloomfilter"].encode() for data in whole if _footer(data)),

@@ -15,9 +15,12 @@ from hudi_table_services.hudi_format.markers import (
     parse_marker,
     parse_marker_path,
 )
+from hudi_table_services.model.table_path import may_hold_data
 
 FILE = "f1-0_0-1-2_20261121051545305.parquet"
-PATHS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n"), min_size=1)
+PATHS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n"), min_size=1).filter(
+    may_hold_data
+)
 
 
 def test_a_direct_marker_lies_below_the_folder_of_its_instant() -> None:
@@ -45,7 +48,17 @@ def test_a_file_of_the_timeline_server_as_hudi_writes_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "MARKERS.type", FILE, f"{FILE}.marker.", f"{FILE}.marker.DELETE", ".marker.CREATE"]
+    "name",
+    [
+        "",
+        "MARKERS.type",
+        FILE,
+        f"{FILE}.marker.",
+        f"{FILE}.marker.DELETE",
+        ".marker.CREATE",
+        f"../{FILE}.marker.CREATE",
+        f"/{FILE}.marker.CREATE",
+    ],
 )
 def test_other_names_are_not_markers(name: str) -> None:
     with pytest.raises(MalformedFileNameError):

@@ -8,12 +8,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fixed_clock import FixedClock
 from hudi_table_services.contract.archive_request import ArchiveRequest
 from hudi_table_services.contract.clean_request import CleanRequest
+from hudi_table_services.contract.clustering_request import ExecuteClusteringRequest
 from hudi_table_services.contract.health_request import HealthRequest
 from hudi_table_services.contract.recovery_request import (
     RepairOrphansRequest,
@@ -32,6 +34,7 @@ from hudi_table_services.hudi_format.table_service_plans import (
 )
 from hudi_table_services.jobs.archive import archive
 from hudi_table_services.jobs.clean import clean
+from hudi_table_services.jobs.execute_clustering import execute_clustering
 from hudi_table_services.jobs.repair_orphans import repair_orphan_files
 from hudi_table_services.jobs.restore import restore
 from hudi_table_services.jobs.rollback_job import rollback
@@ -288,3 +291,17 @@ def test_a_manifest_of_the_history(tmp_path: Path) -> None:
     (attacked.folder / "outside/1_2_0.parquet").write_text("not of the table")
     attacked.outside = attacked.look_outside()
     assert_harmless(attacked)
+
+
+@pytest.mark.parametrize("partition", LEADING_OUT)
+def test_a_clustering_plan_that_is_executed(attacked: Attacked, partition: str) -> None:
+    """Refused before anything is read, so that no Spark is needed."""
+    path = f"{attacked.folder}/t/{partition}/{attacked.names()[-1]}"
+    piece = ClusteringSlice(file_id="f1", partition_path=partition, data_file_path=path)
+    plan = encode_requested_replace(ClusteringPlan(groups=(ClusteringGroup(slices=(piece,)),)))
+    is_new = attacked.table.version.layout.has_completion_time_in_names
+    attacked.table.timeline_store.request(Action.CLUSTERING if is_new else Action.REPLACE_COMMIT, plan)
+    no_spark: Any = None
+    with pytest.raises(HudiTableServiceError):
+        execute_clustering(no_spark, ExecuteClusteringRequest(base_path=f"{attacked.folder}/t"))
+    assert attacked.is_unharmed()

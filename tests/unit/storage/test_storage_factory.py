@@ -51,3 +51,35 @@ from hudi_table_services.storage.factory import open_storage
 open_storage("x")
 """
     subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": ":".join(sys.path)})
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "x",
+        "host:9000",
+        "http://",
+        "http://user:hunter2@host",
+        "http://a b",
+        "http://host/\n",
+        "ftp://h",
+        "http://[x",
+    ],
+)
+def test_an_endpoint_that_is_no_plain_url_is_refused_without_being_shown(url: str) -> None:
+    """The client would panic at some, which no job survives, and show a password in its errors."""
+    with pytest.raises(InvalidRequestError, match="aws_endpoint is no plain URL") as caught:
+        open_storage("s3://bucket/x", {"aws_endpoint": url})
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:9000", "https://s3.example.com/path", "http://[::1]:9000/"]
+)
+def test_endpoints_may_have_a_port_and_a_path(url: str) -> None:
+    assert (
+        open_storage("s3://bucket/x", {"aws_endpoint_url": url, "allow_http": "true"}).uri == "s3://bucket/x"
+    )
+    fabric = {"azure_use_fabric_endpoint": "true", "azure_storage_account_name": "a"}
+    assert open_storage("az://container/x", fabric).uri == "az://container/x"

@@ -1,0 +1,115 @@
+"""What the jobs are given to reach storage shows nowhere: not in logs, results, errors, nor in the table's files."""
+
+import json
+import logging
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fixed_clock import FixedClock
+from hudi_table_services import cli
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.scripts.archival import ARCHIVE
+from hudi_table_services.scripts.cleaning import CLEAN
+from hudi_table_services.scripts.clustering import CANCEL_CLUSTERING, SCHEDULE_CLUSTERING
+from hudi_table_services.scripts.health import TABLE_HEALTH
+from hudi_table_services.scripts.job_script import JobScript
+from hudi_table_services.scripts.recovery import REPAIR_ORPHAN_FILES, RESTORE, ROLLBACK
+from hudi_table_services.scripts.savepoints import CREATE_SAVEPOINT, DELETE_SAVEPOINT
+from hudi_table_services.storage.local import LocalStorage
+from small_tables import SmallTable
+
+CANARY = "canary-5d1e8"
+OPTIONS = {"aws_access_key_id": "key", "aws_secret_access_key": CANARY, "aws_session_token": CANARY}
+
+JOBS: list[tuple[JobScript, dict[str, Any]]] = [
+    (TABLE_HEALTH, {}),
+    (SCHEDULE_CLUSTERING, {}),
+    (CANCEL_CLUSTERING, {}),
+    (CLEAN, {"commits_retained": 1, "options": {"hoodie.airflow.clean.floor.hours": "0"}}),
+    (
+        ARCHIVE,
+        {"min_commits": 2, "max_commits": 3, "options": {"hoodie.clean.commits.retained": "1"}},
+    ),
+    (CREATE_SAVEPOINT, {"comments": "keep"}),
+    (RESTORE, {"savepoint": "{last}"}),
+    (DELETE_SAVEPOINT, {"instants": ["{last}"]}),
+    (ROLLBACK, {"all_failed": True}),
+    (REPAIR_ORPHAN_FILES, {"execute": True, "older_than_hours": 0}),
+]
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_before() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    root.handlers[:], root.level = handlers, level
+
+
+class Told:
+    """Runs jobs and keeps everything that they let out."""
+
+    def __init__(
+        self, folder: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        self._folder, self._capfd, self._caplog = folder, capfd, caplog
+        caplog.set_level(logging.DEBUG)
+
+    def run(self, script: JobScript, base_path: str, fields: dict[str, Any], **options: str) -> int:
+        request = {"contract_version": 1, "base_path": base_path, "storage_options": options or OPTIONS}
+        request |= {"result_path": str(self._folder / "result.json"), **fields}
+        document = self._folder / "request.json"
+        document.write_text(json.dumps(request), encoding="utf-8")
+        try:
+            return cli.main(script, [f"--request={document}"])
+        finally:
+            document.unlink()  # the only place where the secret may be
+
+    def assert_nothing_told(self) -> None:
+        captured = self._capfd.readouterr()
+        assert CANARY not in captured.out + captured.err + self._caplog.text
+        holding = [p for p in self._folder.rglob("*") if p.is_file() and CANARY.encode() in p.read_bytes()]
+        assert holding == []
+
+
+@pytest.fixture
+def told(tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> Told:
+    return Told(tmp_path, capfd, caplog)
+
+
+@pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda version: version.name)
+def test_jobs_that_do_their_work(told: Told, tmp_path: Path, version: TableVersion) -> None:
+    clock = FixedClock(datetime.now(timezone.utc) - timedelta(hours=2), step=timedelta(minutes=1))
+    table = SmallTable(LocalStorage(str(tmp_path / "t")), version, clock)
+    last = [table.commit(FileGroupId("a", "f1")) for _ in range(6)][-1].requested_time
+    dead = table.begin()
+    for script, fields in JOBS:
+        given = json.loads(json.dumps(fields).replace("{last}", last))
+        assert told.run(script, str(tmp_path / "t"), given) == 0, script
+        told.assert_nothing_told()
+    assert dead not in table.timeline_store.load().pending
+
+
+@pytest.mark.parametrize("job", JOBS, ids=[script.parse.__name__ for script, _ in JOBS])
+@pytest.mark.parametrize(
+    ("base_path", "options"),
+    [
+        ("{folder}/no table", OPTIONS),
+        ("s3://bucket/t", {**OPTIONS, "aws_regoin": CANARY}),
+        ("s3://bucket/t", {**OPTIONS, "aws_endpoint": f"no url: {CANARY}"}),
+        ("s3://bucket/t", {**OPTIONS, "aws_endpoint": f"http://user:{CANARY}@127.0.0.1:1"}),
+    ],
+    ids=["no table", "no such setting", "endpoint", "endpoint with a password"],
+)
+def test_jobs_that_fail(
+    told: Told, tmp_path: Path, job: tuple[JobScript, dict[str, Any]], base_path: str, options: dict[str, str]
+) -> None:
+    script, fields = job
+    given = json.loads(json.dumps(fields).replace("{last}", "20260101000000000"))
+    assert told.run(script, base_path.format(folder=tmp_path), given, **options) in (64, 66)
+    told.assert_nothing_told()
