@@ -11,7 +11,7 @@ from hudi_table_services.storage.storage import FolderListing, Storage, StoredOb
 T = TypeVar("T")
 
 
-class Outage(StorageError):
+class OutageError(StorageError):
     """What the storage says once; no other error of a test is of this class."""
 
 
@@ -112,5 +112,5 @@ class FailingCalls:
             self.failed = f"{name} {path!r}"
             return True
 
-    def _outage(self) -> Outage:
-        return Outage(f"Cannot {self.failed} now.")
+    def _outage(self) -> OutageError:
+        return OutageError(f"Cannot {self.failed} now.")

@@ -14,6 +14,7 @@ from hudi_table_services.jobs.table_access import TableAccess
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_service_plans import CleanMetadata, CleanPlan
 from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 
 _LOG = logging.getLogger(__name__)
@@ -72,7 +73,8 @@ def pending_cleans(table: TableAccess, timeline: Timeline) -> tuple[PendingClean
         except ObjectNotFoundError:
             continue  # another job finished or removed it this moment
         if content:
-            found.append(PendingClean(instant, decode_clean_plan(content)))
+            with naming(table.timeline_store.requested_path_of(instant)):
+                found.append(PendingClean(instant, decode_clean_plan(content)))
         elif _is_abandoned(table, instant):
             _LOG.warning("Removing clean %s, which has no plan.", instant.requested_time)
             table.timeline_store.remove(instant)
@@ -95,11 +97,13 @@ def savepointed_names(table: TableAccess, timeline: Timeline) -> dict[str, froze
         MalformedMetadataError: a savepoint cannot be read; nothing may be deleted then.
     """
     return {
-        instant.requested_time: frozenset(
-            name
-            for partition in decode_savepoint_metadata(table.timeline_store.read(instant)).partitions.values()
-            for name in partition.file_names
-        )
+        instant.requested_time: _kept_names(table, instant)
         for instant in timeline.completed
         if instant.action is Action.SAVEPOINT
     }
+
+
+def _kept_names(table: TableAccess, savepoint: Instant) -> frozenset[str]:
+    with naming(table.timeline_store.path_of(savepoint)):
+        kept = decode_savepoint_metadata(table.timeline_store.read(savepoint))
+    return frozenset(name for partition in kept.partitions.values() for name in partition.file_names)

@@ -14,6 +14,7 @@ from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.planning.clustering_checks import TARGET_FILE_MAX_BYTES
 from hudi_table_services.planning.clustering_plan import read_plan_settings
+from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.timeline_store import TimelineStore
 
@@ -121,7 +122,8 @@ def _clustering(store: TimelineStore, instant: Instant) -> Clustering | None:
 def _requested(store: TimelineStore, instant: Instant) -> RequestedReplace | None:
     try:
         content = store.read_requested(instant)
-        return decode_requested_replace(content) if content else None
+        with naming(store.requested_path_of(instant)):
+            return decode_requested_replace(content) if content else None
     except ObjectNotFoundError:
         return None  # archived or rolled back this moment
     except MalformedMetadataError:

@@ -7,6 +7,7 @@ from hudi_table_services.hudi_format.table_service_plans import decode_rollback_
 from hudi_table_services.jobs.clustering_history import GAVE_WAY_KEY, Clustering, ClusteringHistory
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.timeline_store import TimelineStore
 
 
@@ -91,6 +92,7 @@ class ClusteringLookup:
 
     def _read(self, instant: Instant) -> frozenset[str]:
         if instant.action is Action.ROLLBACK:
-            return frozenset(decode_rollback_metadata(self.store.read(instant)).commits_rolled_back)
+            with naming(self.store.path_of(instant)):
+                return frozenset(decode_rollback_metadata(self.store.read(instant)).commits_rolled_back)
         extra = self.store.commit_metadata(instant).extra_metadata
         return frozenset(extra.get(GAVE_WAY_KEY, "").split(","))

@@ -9,6 +9,7 @@ from hudi_table_services.jobs.table_access import TableAccess
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_options import FailedWritesPolicy
+from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.heartbeat import HEARTBEATS, delete_heartbeat, is_heartbeat_alive
 from hudi_table_services.storage.lock import TableLock
 from hudi_table_services.storage.markers import MarkerStore
@@ -110,7 +111,8 @@ def _remove_markers(table: TableAccess, timeline: Timeline, instant_time: str) -
 def _was_rolled_back(table: TableAccess, timeline: Timeline, instant_time: str) -> bool:
     for rollback in timeline.completed:
         if rollback.action is Action.ROLLBACK and rollback.requested_time > instant_time:
-            undone = decode_rollback_metadata(table.timeline_store.read(rollback)).commits_rolled_back
+            with naming(table.timeline_store.path_of(rollback)):
+                undone = decode_rollback_metadata(table.timeline_store.read(rollback)).commits_rolled_back
             if instant_time in undone:
                 return True
     return False

@@ -38,6 +38,7 @@ from hudi_table_services.model.table_service_plans import (
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.planning.undo_rules import restored_instants
 from hudi_table_services.storage.clock import Clock, SystemClock
+from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.factory import open_storage
 from hudi_table_services.storage.lock import TableLock, table_lock
 from hudi_table_services.storage.paths import join_path
@@ -95,10 +96,10 @@ def pending_restores(table: TableAccess, timeline: Timeline) -> tuple[PendingRes
             continue
         content = table.timeline_store.read_requested(instant)
         if content:
-            requested_by = container_notes(content).get(REQUEST_ID_KEY, "")
-            found.append(
-                PendingRestore(instant=instant, plan=decode_restore_plan(content), request_id=requested_by)
-            )
+            with naming(table.timeline_store.requested_path_of(instant)):
+                requested_by = container_notes(content).get(REQUEST_ID_KEY, "")
+                plan = decode_restore_plan(content)
+            found.append(PendingRestore(instant=instant, plan=plan, request_id=requested_by))
         else:
             _LOG.warning("Removing restore %s, which has no plan.", instant.requested_time)
             table.timeline_store.remove(instant)
@@ -228,7 +229,9 @@ class _RestoreJob:
                 f"The commit of savepoint {savepoint.requested_time} is archived.",
                 hint="Restore it with the release of Hudi that archived it.",
             )
-        kept = decode_savepoint_metadata(self._table.timeline_store.read(savepoint)).partitions
+        store = self._table.timeline_store
+        with naming(store.path_of(savepoint)):
+            kept = decode_savepoint_metadata(store.read(savepoint)).partitions
         chosen = restored_instants(timeline, savepoint, self._replacing(timeline, kept))
         times = {i.requested_time for i in chosen}
         later = [
@@ -292,6 +295,8 @@ class _RestoreJob:
         for instant in timeline.completed:
             if instant.action is Action.RESTORE:
                 content = self._table.timeline_store.read_requested(instant)
-                if content and container_notes(content).get(REQUEST_ID_KEY) == self._request.request_id:
+                with naming(self._table.timeline_store.requested_path_of(instant)):
+                    notes = container_notes(content) if content else {}
+                if notes.get(REQUEST_ID_KEY) == self._request.request_id:
                     return instant
         return None

@@ -25,6 +25,7 @@ from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.planning.rollback import files_to_delete, plan_rollback, rollback_metadata
 from hudi_table_services.planning.undo_rules import refuse_unfinished_restore
+from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.heartbeat import delete_heartbeat
 from hudi_table_services.storage.markers import MarkerStore
@@ -180,7 +181,8 @@ def _stored_plan(table: TableAccess, rollback: Instant) -> RollbackPlan | None:
     """Plan of a pending rollback; None if its writer died before it had one: then it is removed."""
     content = table.timeline_store.read_requested(rollback)
     if content:
-        return decode_rollback_plan(content)
+        with naming(table.timeline_store.requested_path_of(rollback)):
+            return decode_rollback_plan(content)
     _LOG.warning("Removing rollback %s, which has no plan.", rollback.requested_time)
     table.timeline_store.remove(rollback)
     return None

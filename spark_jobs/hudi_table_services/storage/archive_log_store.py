@@ -20,6 +20,7 @@ from hudi_table_services.hudi_format.archive_log import (
 from hudi_table_services.model.archival import ArchivedWrite
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.paths import join_path
 from hudi_table_services.storage.storage import Storage, StoredObject
 
@@ -66,9 +67,10 @@ class ArchiveLogStore:
         for batch in _batches(list(reversed(self.files()))):
             with ThreadPoolExecutor(_READ_THREADS) as pool:
                 contents = list(pool.map(lambda stored: self._storage.read(stored.path), batch))
-            for content in contents:
+            for stored, content in zip(batch, contents, strict=True):
                 if text.encode() in content:
-                    found = archived_writes(decode_archive(content))
+                    with naming(stored.path):
+                        found = archived_writes(decode_archive(content))
                     yield from (found[identity] for identity in sorted(found, reverse=True))
 
     def writes(self) -> tuple[ArchivedWrite, ...]:
@@ -79,7 +81,8 @@ class ArchiveLogStore:
         return tuple(found[identity] for identity in sorted(found))
 
     def _records(self, stored: StoredObject) -> list[ArchivedRecord]:
-        return list(decode_archive(self._storage.read(stored.path)))
+        with naming(stored.path):
+            return list(decode_archive(self._storage.read(stored.path)))
 
 
 def _batches(files: list[StoredObject]) -> Iterable[list[StoredObject]]:

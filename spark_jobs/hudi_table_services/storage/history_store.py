@@ -11,6 +11,7 @@ from hudi_table_services.hudi_format.history_manifest import HistoryFile
 from hudi_table_services.model.archival import ArchivedWrite, HistoryEntry
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.history_manifests import HistoryManifests
 from hudi_table_services.storage.storage import Storage
 
@@ -89,7 +90,7 @@ class HistoryStore:
             unique = {
                 (entry.requested_time, entry.action): entry
                 for each in batch
-                for entry in self._codec.decode(self._storage.read(self._manifests.path_of(each.name)))
+                for entry in self._decoded(each.name, self._read(each.name))
             }
             larger = self._write_file(list(unique.values()), batch[0].level + 1)
             gone = {each.name for each in batch} | {larger.name}
@@ -104,16 +105,21 @@ class HistoryStore:
             try:
                 names = [each.name for each in self._manifests.files() if wanted(each)]
                 with ThreadPoolExecutor(_READ_THREADS) as pool:
-                    contents = list(
-                        pool.map(lambda name: self._storage.read(self._manifests.path_of(name)), names)
-                    )
-                return [self._codec.decode(content) for content in contents]
+                    contents = list(pool.map(self._read, names))
+                return [self._decoded(*each) for each in zip(names, contents, strict=True)]
             except ObjectNotFoundError as error:
                 # Merged meanwhile by another archiver, so often that this manifest is not retained any more.
                 if attempt == _ATTEMPTS - 1:
                     raise
                 _LOG.info("Reading the timeline history again: %s", error)
         raise AssertionError("unreachable")
+
+    def _read(self, name: str) -> bytes:
+        return self._storage.read(self._manifests.path_of(name))
+
+    def _decoded(self, name: str, content: bytes) -> tuple[HistoryEntry, ...]:
+        with naming(self._manifests.path_of(name)):
+            return self._codec.decode(content)
 
     def _write_file(self, entries: Sequence[HistoryEntry], level: int) -> HistoryFile:
         """A run that died may have left a file of this name; no manifest names it, or it holds the same."""

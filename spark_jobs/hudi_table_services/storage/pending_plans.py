@@ -9,8 +9,9 @@ from hudi_table_services.hudi_format.workload_profile import replaced_by_profile
 from hudi_table_services.model.concurrent_change import ChangeKind, ConcurrentChange
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant, InstantState
-from hudi_table_services.model.table_service_plans import ClusteringPlan
+from hudi_table_services.model.table_service_plans import ClusteringPlan, CompactionOperation
 from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.timeline_store import TimelineStore
 
 
@@ -25,7 +26,8 @@ def clustering_plan_of(store: TimelineStore, instant: Instant) -> ClusteringPlan
     if instant.is_completed or instant.action.comparable is not Action.REPLACE_COMMIT:
         return None
     content = store.read_requested(instant)
-    return decode_requested_replace(content).clustering_plan if content else None
+    with naming(store.requested_path_of(instant)):
+        return decode_requested_replace(content).clustering_plan if content else None
 
 
 def is_dead_write_candidate(store: TimelineStore, instant: Instant) -> bool:
@@ -42,19 +44,23 @@ def is_dead_write_candidate(store: TimelineStore, instant: Instant) -> bool:
 def planned_file_groups(store: TimelineStore, instant: Instant) -> frozenset[FileGroupId]:
     """File groups that a pending clustering or (log) compaction is going to rewrite; empty for other instants."""
     if instant.action in (Action.COMPACTION, Action.LOG_COMPACTION):
-        content = store.read_requested(instant)
-        operations = decode_compaction_plan(content).operations if content else ()
+        operations = _compactions(store, instant)
         return frozenset(FileGroupId(o.partition_path, o.file_id) for o in operations)
     plan = clustering_plan_of(store, instant)
     groups = plan.groups if plan is not None else ()
     return frozenset(FileGroupId(s.partition_path, s.file_id) for group in groups for s in group.slices)
 
 
+def _compactions(store: TimelineStore, instant: Instant) -> tuple[CompactionOperation, ...]:
+    content = store.read_requested(instant)
+    with naming(store.requested_path_of(instant)):
+        return decode_compaction_plan(content).operations if content else ()
+
+
 def planned_file_names(store: TimelineStore, instant: Instant) -> frozenset[str]:
     """Names of the data files that a pending clustering or compaction is going to read; empty for other instants."""
     if instant.action in (Action.COMPACTION, Action.LOG_COMPACTION):
-        content = store.read_requested(instant)
-        operations = decode_compaction_plan(content).operations if content else ()
+        operations = _compactions(store, instant)
         paths = [p for o in operations for p in (o.data_file_path, *o.delta_file_paths)]
     else:
         plan = clustering_plan_of(store, instant)

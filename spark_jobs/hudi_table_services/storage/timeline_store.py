@@ -68,6 +68,10 @@ class TimelineStore:
         """Content of the instant's file in exactly this state. Raises ObjectNotFoundError."""
         return self._storage.read(self.path_of(instant))
 
+    def requested_path_of(self, instant: Instant) -> str:
+        """Path of the file where the plan of a pending instant is."""
+        return self.path_of(self._in_state(instant, InstantState.REQUESTED))
+
     def read_requested(self, instant: Instant) -> bytes:
         """Content of the requested file, where plans are, whatever state the instant is in now.
 

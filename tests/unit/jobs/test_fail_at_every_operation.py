@@ -14,7 +14,7 @@ import pytest
 
 from archived_tables import FEW
 from fail_points import tried
-from failing_calls import FailingCalls, Outage
+from failing_calls import FailingCalls, OutageError
 from fixed_clock import FixedClock
 from hudi_table_services.contract.archive_request import ArchiveRequest
 from hudi_table_services.contract.clean_request import CleanRequest
@@ -311,7 +311,7 @@ def check_after(
     seen = look(table)
     assert between(job, seen, *states), where
     assert raised is None or raised.retryable, where
-    assert job != "snapshot" or isinstance(raised, Outage), where
+    assert job != "snapshot" or isinstance(raised, OutageError), where
 
 
 def test_the_storage_fails_at_each_call_once() -> None:
@@ -322,11 +322,11 @@ def test_the_storage_fails_at_each_call_once() -> None:
     for after in (False, True):
         storage = FailingCalls(table.storage, 2, after)
         storage.write("one", b"")
-        with pytest.raises(Outage):
+        with pytest.raises(OutageError):
             storage.write(f"two-{after}", b"")
         storage.write("three", b"")
         done.append(table.storage.exists(f"two-{after}"))
         half = FailingCalls(table.storage, 1, after).list_files()
-        with pytest.raises(Outage):
+        with pytest.raises(OutageError):
             done.append(len(list(half)))
     assert done == [False, True]
