@@ -36,6 +36,9 @@ from hudi_table_services.jobs.table_health import table_health
 from hudi_table_services.jobs.upsert import upsert
 
 SHARED_KEYS = 40
+HISTORY = 7
+"""Commits before the first writer, so that there is something to clean and archive soon."""
+
 SCHEMA = pa.schema([("k", pa.string()), ("p", pa.string()), ("ts", pa.int64()), ("v", pa.string())])
 CLEANING = {"hoodie.airflow.clean.floor.hours": "0"}
 ARCHIVING = {"hoodie.clean.commits.retained": "3"}
@@ -153,8 +156,15 @@ def serve_again_and_again(spark: SparkSession, base_path: str, signals: Signals)
             except HudiTableServiceError as error:
                 signals.report(service=name, refused=error.kind, message=str(error))
                 if name == "execute":
-                    # Everything it planned was changed by writers: it would be so the next time, too.
-                    cancel_clustering(CancelClusteringRequest(base_path=base_path, older_than_minutes=0))
+                    _cancel(base_path, signals)
+
+
+def _cancel(base_path: str, signals: Signals) -> None:
+    """Everything that the plan was made of was changed by writers: it would be so the next time, too."""
+    try:
+        cancel_clustering(CancelClusteringRequest(base_path=base_path, older_than_minutes=0))
+    except CommitConflictError as error:  # a writer is rolling the same clustering back
+        signals.report(service="cancel", refused=error.kind, message=str(error))
 
 
 def _told(name: str, result: JobResult) -> dict[str, object]:
@@ -170,7 +180,8 @@ def main(folder: str, role: str, *numbers: str) -> None:
     spark = spark_session(role)
     if role == "seed":
         version = os.environ["LOOP_TABLE_VERSION"]
-        write(spark, base_path, "seed", seed_rows(), hoodie__write__table__version=version)
+        for number in range(HISTORY):
+            write(spark, base_path, f"seed-{number}", seed_rows(), hoodie__write__table__version=version)
     else:
         spark.createDataFrame(
             pa.Table.from_pylist(seed_rows(), schema=SCHEMA)
