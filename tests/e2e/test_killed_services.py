@@ -1,0 +1,117 @@
+"""Services without Spark killed with SIGKILL at random moments, again and again: the next run finishes.
+
+``KILLS`` says how often in each of the tests (6), ``KILL_SEED`` repeats a run; the seed is in the output.
+"""
+
+import multiprocessing
+import os
+import random
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from archived_tables import FEW
+from fixed_clock import FixedClock
+from hudi_table_services.contract.archive_request import ArchiveRequest
+from hudi_table_services.contract.clean_request import CleanRequest
+from hudi_table_services.contract.recovery_request import RestoreRequest, RollbackRequest
+from hudi_table_services.contract.savepoint_request import CreateSavepointRequest
+from hudi_table_services.jobs.archive import archive
+from hudi_table_services.jobs.archived_timeline import ArchivedTimeline
+from hudi_table_services.jobs.clean import clean
+from hudi_table_services.jobs.restore import restore
+from hudi_table_services.jobs.rollback_job import rollback
+from hudi_table_services.jobs.savepoint import create_savepoint
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.storage.clock import Clock
+from hudi_table_services.storage.local import LocalStorage
+from hudi_table_services.storage.storage import Storage
+from small_tables import SmallTable, base_file_name
+from undone_tables import state, updated
+
+KILLS = int(os.environ.get("KILLS", "6"))
+VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
+A, B = FileGroupId("a", "f1"), FileGroupId("b", "f2")
+Act = Callable[[Storage, Clock], object]
+
+
+def later(days: int) -> FixedClock:
+    return FixedClock(datetime.now(timezone.utc) + timedelta(days=days), timedelta(milliseconds=1))
+
+
+def with_history(folder: Path, version: TableVersion) -> tuple[SmallTable, str]:
+    """Six commits, of which the second is savepointed, and a dead write."""
+    start = datetime.now(timezone.utc) - timedelta(hours=3)
+    table = SmallTable(LocalStorage(str(folder)), version, FixedClock(start, timedelta(minutes=1)))
+    table.commit(A, B)
+    saved = updated(table, A).requested_time
+    create_savepoint(CreateSavepointRequest(base_path="/t"), storage=table.storage, clock=table.clock)
+    for _ in range(4):
+        updated(table, A, B)
+    dead = table.begin()
+    table.add_file("a", base_file_name("dead", dead.requested_time))
+    return table, saved
+
+
+def seen(table: SmallTable) -> tuple[set[str], set[str]]:
+    """Times of the completed writes, archived or not, and what readers see, which is all there."""
+    writes, live, present = state(table)
+    assert live <= present
+    archived = ArchivedTimeline(table.storage, table.config).writes()
+    return {i.requested_time for i in writes} | {each.instant.requested_time for each in archived}, live
+
+
+@VERSIONS
+@pytest.mark.parametrize("job", ["clean", "archive", "rollback", "restore"])
+def test_killed_at_random(job: str, version: TableVersion, tmp_path: Path) -> None:
+    seed = int(os.environ.get("KILL_SEED", time.time_ns() % 1_000_000))
+    chance, forked = random.Random(seed), multiprocessing.get_context("fork")
+    original, saved = with_history(tmp_path / "original", version)
+    cleaning = CleanRequest(base_path="/t", commits_retained=1)
+    archiving = ArchiveRequest(base_path="/t", options=FEW, min_commits=2, max_commits=3)
+    undoing = RollbackRequest(base_path="/t", all_failed=True)
+    restoring = RestoreRequest(base_path="/t", savepoint=saved)
+    act: Act = {
+        "clean": lambda s, c: clean(cleaning, storage=s, clock=c),
+        "archive": lambda s, c: archive(archiving, storage=s, clock=c),
+        "rollback": lambda s, c: rollback(undoing, storage=s, clock=c),
+        "restore": lambda s, c: restore(restoring, storage=s, clock=c),
+    }[job]
+    old = seen(original)
+    act(copied(original, tmp_path / "warm").storage, later(1))  # imports would count as time of the job
+    model = copied(original, tmp_path / "model")
+    began = time.monotonic()
+    act(model.storage, later(1))
+    longest, new, files = time.monotonic() - began, seen(model), state(model)[2]
+    hit = 0
+    for number in range(KILLS):
+        table = copied(original, tmp_path / f"t{number}")
+        process = forked.Process(target=act, args=(table.storage, later(1)))
+        process.start()
+        time.sleep(chance.uniform(0, longest))
+        process.kill()
+        process.join()
+        where = f"seed {seed}, kill {number}"
+        assert process.exitcode in (0, -signal.SIGKILL), where
+        hit += process.exitcode != 0
+        writes, live = seen(table)
+        assert new[0] <= writes <= old[0], where
+        assert job == "restore" or live == old[1] == new[1], where
+        act(table.storage, later(2))
+        assert seen(table) == new, where
+        assert state(table)[2] == files, where
+        shutil.rmtree(tmp_path / f"t{number}")
+    print(f"{job} {version.name}: seed {seed}, {KILLS} kills, {hit} of them before the end")
+
+
+def copied(table: SmallTable, folder: Path) -> SmallTable:
+    shutil.copytree(table.storage.base_path, folder)
+    copy = object.__new__(SmallTable)  # the table is there already
+    copy.storage, copy.version, copy.clock = LocalStorage(str(folder)), table.version, table.clock
+    return copy
