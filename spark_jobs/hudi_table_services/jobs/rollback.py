@@ -11,7 +11,12 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
-from hudi_table_services.errors import CommitConflictError, MalformedFileNameError, UnsupportedTableError
+from hudi_table_services.errors import (
+    CommitConflictError,
+    InstantExistsError,
+    MalformedFileNameError,
+    UnsupportedTableError,
+)
 from hudi_table_services.hudi_format.table_service_plans import (
     decode_rollback_plan,
     encode_rollback_metadata,
@@ -269,10 +274,16 @@ def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Ins
     # Hidden before the rollback counts as begun: until then nothing was deleted, and it may still be dropped.
     _hide_completed(table, plan)
     if rollback.state is InstantState.REQUESTED:
-        rollback = store.start(rollback)
+        with suppress(
+            InstantExistsError
+        ):  # another job is at it, too: a writer undoes its own attempt without a lock
+            rollback = store.start(rollback)
     _delete_undone(table, plan)
     metadata = rollback_metadata(plan, rollback.requested_time, _elapsed_ms(table, started))
-    completed = store.complete(rollback, encode_rollback_metadata(metadata))
+    try:
+        completed = store.complete(rollback, encode_rollback_metadata(metadata))
+    except InstantExistsError:
+        completed = next(i for i in table.load_timeline().completed if i.identity == rollback.identity)
     _LOG.info("Completed rollback %s of %s", completed.requested_time, metadata.commits_rolled_back)
     _remove_traces(table, plan)
     return completed

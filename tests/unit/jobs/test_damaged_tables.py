@@ -64,7 +64,7 @@ from undone_tables import a_table, clustered, planned, updated
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 A, B = FileGroupId("a", "f1"), FileGroupId("b", "f2")
-EVERY = int(os.environ.get("FAIL_EVERY", "8"))
+EVERY = int(os.environ.get("FAIL_EVERY", "24"))
 IMPATIENT = {"hoodie.write.lock.num_retries": "0", "hoodie.write.lock.client.num_retries": "0"}
 Act = Callable[[Storage, Clock], object]
 

@@ -1,10 +1,12 @@
 """Undoing a dead write on storage, step by step, and what is left alone."""
 
+from collections.abc import Callable, Sequence
+from typing import ClassVar
 from uuid import uuid4
 
 import pytest
 
-from hudi_table_services.errors import UnsupportedTableError
+from hudi_table_services.errors import StorageError, UnsupportedTableError
 from hudi_table_services.hudi_format.markers import MarkerKind
 from hudi_table_services.hudi_format.table_service_plans import (
     decode_rollback_metadata,
@@ -198,3 +200,33 @@ def test_a_metadata_table_that_never_heard_of_the_dead_write_stays(table: SmallT
     opened = TableAccess(storage=table.storage, clock=table.clock, config=listed)
     assert rollback_instant(opened, dead) is not None
     assert read_table_config(table.storage).metadata_partitions == ("files",)
+
+
+class _Beside(MemoryStorage):
+    """While it deletes data files another job carries out what is pending."""
+
+    other: ClassVar[Callable[[], object]]
+
+    def delete_files(self, paths: Sequence[str]) -> dict[str, StorageError]:
+        other, type(self).other = type(self).other, lambda: None
+        other()
+        return dict(super().delete_files(paths))
+
+
+def test_two_jobs_may_finish_the_same_rollback(table: SmallTable) -> None:
+    """A writer undoes its own attempt without the lock, so that the next job may be at it, too."""
+    dead, (written, _) = dead_write(table)
+    plan = encode_rollback_plan(plan_rollback(dead, [written], table.storage.base_path))
+    begun = table.begin(Action.ROLLBACK, plan)
+    others: list[Instant] = []
+    _Beside.other = lambda: others.extend(
+        finish_pending_rollbacks(access(table), table.timeline_store.load())
+    )
+    beside = TableAccess(
+        storage=_Beside(table.storage.uri.removeprefix("memory://")), clock=table.clock, config=table.config
+    )
+    done = rollback_instant(beside, dead)
+    assert done is not None
+    assert [done.identity] == [each.identity for each in others] == [begun.identity]
+    rollbacks = [i for i in table.timeline_store.load() if i.action is Action.ROLLBACK]
+    assert [i.is_completed for i in rollbacks] == [True]
