@@ -31,7 +31,21 @@ class Server(BaseManager):
     """Holds one real `MemoryStorage` for several processes, as a store does for its clients."""
 
 
-Server.register("storage", MemoryStorage)
+# Named one by one: looking for them trips over dataclasses with slots in early releases of Python 3.11.
+_SERVED = (
+    "create",
+    "delete",
+    "exists",
+    "list_files",
+    "list_folder",
+    "modified_ms",
+    "put_if",
+    "read",
+    "read_versioned",
+    "size",
+    "write",
+)
+Server.register("storage", MemoryStorage, exposed=_SERVED)
 
 
 class Served:
