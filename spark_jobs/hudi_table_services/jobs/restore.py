@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hudi_table_services.contract.job_result import JobResult
 from hudi_table_services.contract.recovery_request import RestoreRequest
 from hudi_table_services.contract.service_options import ServiceOptions, resolve_service_options
-from hudi_table_services.errors import CorruptTableError, InvalidRequestError
+from hudi_table_services.errors import CorruptTableError, InvalidRequestError, MalformedMetadataError
 from hudi_table_services.hudi_format.avro_container import container_notes
 from hudi_table_services.hudi_format.table_service_plans import (
     decode_restore_plan,
@@ -89,6 +89,9 @@ def pending_restores(table: TableAccess, timeline: Timeline) -> tuple[PendingRes
     """Restores that were begun, oldest first. One without a plan has done nothing: it is removed.
 
     Call it under the lock.
+
+    Raises:
+        MalformedMetadataError: a plan cannot be read, or is empty although its restore was begun.
     """
     found = []
     for instant in timeline.pending:
@@ -100,6 +103,12 @@ def pending_restores(table: TableAccess, timeline: Timeline) -> tuple[PendingRes
                 requested_by = container_notes(content).get(REQUEST_ID_KEY, "")
                 plan = decode_restore_plan(content)
             found.append(PendingRestore(instant=instant, plan=plan, request_id=requested_by))
+        elif instant.state is InstantState.INFLIGHT:
+            raise MalformedMetadataError(
+                f"{table.timeline_store.requested_path_of(instant)} is empty although the restore was begun.",
+                hint="The table may be between two states. Bring the plan back from a copy, then restore to the same "
+                "savepoint again; nothing is written to the table before that.",
+            )
         else:
             _LOG.warning("Removing restore %s, which has no plan.", instant.requested_time)
             table.timeline_store.remove(instant)

@@ -13,7 +13,12 @@ from hudi_table_services.contract.clustering_request import ScheduleClusteringRe
 from hudi_table_services.contract.job_result import JobResult, Outcome
 from hudi_table_services.contract.recovery_request import RestoreRequest, RollbackRequest
 from hudi_table_services.contract.savepoint_request import CreateSavepointRequest
-from hudi_table_services.errors import InstantHeldError, InvalidRequestError, UnsupportedTableError
+from hudi_table_services.errors import (
+    InstantHeldError,
+    InvalidRequestError,
+    MalformedMetadataError,
+    UnsupportedTableError,
+)
 from hudi_table_services.hudi_format.table_service_plans import (
     decode_restore_metadata,
     decode_restore_plan,
@@ -254,9 +259,20 @@ def test_until_it_is_finished_other_jobs_name_the_cure(number: int) -> None:
 def test_a_restore_without_a_plan_is_removed() -> None:
     table = a_table()
     saved = save(table, table.commit(A))
-    table.begin(Action.RESTORE)
+    table.timeline_store.request(Action.RESTORE)
     assert go_back(table, saved).outcome is Outcome.NOTHING_TO_DO
     assert restores(table) == []
+
+
+def test_a_restore_that_was_begun_and_lost_its_plan_is_not_forgotten() -> None:
+    table = a_table()
+    saved = save(table, table.commit(A))
+    begun = table.begin(Action.RESTORE)
+    with pytest.raises(
+        MalformedMetadataError, match=rf"{begun.requested_time}.*is empty although the restore"
+    ):
+        go_back(table, saved)
+    assert len(restores(table)) == 1
 
 
 @VERSIONS
