@@ -6,18 +6,17 @@ from typing import Any, ClassVar
 from airflow_hudi_provider.arguments import whole_number_of
 from airflow_hudi_provider.clean_results import clean_answer, clean_event
 from airflow_hudi_provider.connection import TableLocation
-from airflow_hudi_provider.exceptions import HudiTaskError
 from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.operators.service_job import WorkerOrSparkOperator
+from airflow_hudi_provider.operators.upkeep import UpkeepOperator
 from hudi_table_services.contract.clean_options import resolve_clean_options
 from hudi_table_services.contract.clean_request import CleanRequest
 from hudi_table_services.contract.job_request import JobRequest
-from hudi_table_services.contract.job_result import JobResult, Outcome
+from hudi_table_services.contract.job_result import JobResult
 
 _NUMBERS = ("commits_retained", "hours_retained", "file_versions_retained", "max_commits_per_run")
 
 
-class CleanOperator(WorkerOrSparkOperator):
+class CleanOperator(UpkeepOperator):
     """Delete versions of files that the retention does not keep, as a Hudi clean that Hudi's own tools understand.
 
     Cleans that others left pending are finished first, and dead writes are rolled back, since they hold cleaning back.
@@ -44,7 +43,7 @@ class CleanOperator(WorkerOrSparkOperator):
 
     script: ClassVar[str] = "clean.py"
     left_behind = "What was deleted until then is gone for good; the next clean goes on."
-    template_fields: Sequence[str] = (*WorkerOrSparkOperator.template_fields, "policy", *_NUMBERS)
+    template_fields: Sequence[str] = (*UpkeepOperator.template_fields, "policy", *_NUMBERS)
 
     def __init__(
         self,
@@ -54,7 +53,6 @@ class CleanOperator(WorkerOrSparkOperator):
         hours_retained: int | str = 0,
         file_versions_retained: int | str = 0,
         max_commits_per_run: int | str = 0,
-        preview: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -63,7 +61,6 @@ class CleanOperator(WorkerOrSparkOperator):
         self.hours_retained = hours_retained
         self.file_versions_retained = file_versions_retained
         self.max_commits_per_run = max_commits_per_run
-        self.preview = preview
         self.check_arguments()
 
     def build_request(self, location: TableLocation, request_id: str, result_uri: str) -> CleanRequest:
@@ -79,23 +76,6 @@ class CleanOperator(WorkerOrSparkOperator):
 
     def refuse_unknown_key(self, key: str) -> None:
         resolve_clean_options(CleanRequest(base_path="/", options={key: ""}))
-
-    def look_after(self, table: HudiHook, request: JobRequest, result: JobResult | None) -> JobResult | None:
-        """The job's own result, where the timeline bears it out.
-
-        Raises:
-            HudiTaskError: the timeline contradicts it.
-        """
-        if result is None or result.outcome is not Outcome.COMPLETED:
-            return None
-        if result.instant_time and not any(
-            i.requested_time == result.instant_time for i in table.timeline().completed
-        ):
-            raise HudiTaskError(
-                f"The job says that it completed, but the timeline has no completed clean {result.instant_time}. Look "
-                "at .hoodie before running again."
-            )
-        return result
 
     def run_here(self, request: JobRequest) -> JobResult:
         from hudi_table_services.jobs.clean import clean

@@ -38,8 +38,8 @@ class UpkeepOperator(WorkerOrSparkOperator):
             return None
         if result.instant_time and not self.is_borne_out(table, result):
             raise HudiTaskError(
-                f"The job says that it completed, but the timeline has no completed {result.action} "
-                f"{result.instant_time}. Look at .hoodie before running again."
+                f"The job says that it completed, but the timeline has no completed "
+                f"{result.action or result.operation} {result.instant_time}. Look at .hoodie before running again."
             )
         return result
 
