@@ -17,8 +17,8 @@ from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
 LANES = (
-    ("test-unit", "test-spark", "test-airflow", "test-e2e", "test-airflow-stack"),
-    ("test-conformance", "test-s3", "test-airflow31", "test-spark35"),
+    ("test-unit", "test-spark", "test-airflow", "test-airflow31", "test-e2e", "test-airflow-stack"),
+    ("test-conformance", "test-s3", "test-spark35"),
 )
 
 
