@@ -127,7 +127,9 @@ def _with_all(
     timeline = snapshot.timeline
     partitions = partition_health(snapshot, report.small_file_limit_bytes)
     pending = look_at_pending(table, timeline)
-    retention = _retention(table, request, timeline)
+    cleaned = last_clean(table, timeline)
+    retained_before = cleaned.earliest_commit_to_retain if cleaned else ""
+    retention = _retention(table, request, timeline, retained_before)
     leftovers, file_measures = _not_live(table, snapshot)
     history = ClusteringHistory.load(table.timeline_store, timeline)
     counted = count_commits_of(table.timeline_store, timeline, history=history)
@@ -139,7 +141,7 @@ def _with_all(
         "commits_since_clustering": float(counted.count),
         "commits_since_clean": float(_since(timeline, last)),
         "commits_to_archive": float(len(archival.writes)),
-        "commits_to_clean": float(_cleanable(table, timeline, retention)),
+        "commits_to_clean": float(_cleanable(timeline, retention, retained_before)),
         **_commit_age(table, timeline),
         **_pending_measures(pending),
         **small_file_measures(partitions),
@@ -168,18 +170,19 @@ def _clean_request(request: HealthRequest) -> CleanRequest:
     return CleanRequest(base_path=request.base_path, options=request.options)
 
 
-def _retention(table: TableAccess, request: HealthRequest, timeline: Timeline) -> Retention:
+def _retention(
+    table: TableAccess, request: HealthRequest, timeline: Timeline, retained_before: str
+) -> Retention:
     """What a clean with these options would keep; the floor for running queries aside, since it passes by itself."""
     options = resolve_clean_options(_clean_request(request)).clean
     visible_at = visible_times(table.storage, table.timeline_store, table.config, timeline)
-    before = last_clean(table, timeline)
     return retain_from(
         timeline,
         options,
         hours_cutoff=_hours_ago(table, options.hours_retained),
         floor_cutoff=_hours_ago(table, 0),
         visible_at=visible_at,
-        retained_before=before.earliest_commit_to_retain or None if before else None,
+        retained_before=retained_before or None,
     )
 
 
@@ -187,13 +190,13 @@ def _hours_ago(table: TableAccess, hours: float) -> str:
     return instant_text(table.clock.now() - timedelta(hours=hours), table.config)
 
 
-def _cleanable(table: TableAccess, timeline: Timeline, retention: Retention) -> int:
+def _cleanable(timeline: Timeline, retention: Retention, retained_before: str) -> int:
     if retention.earliest is None:
         return 0
-    before = last_clean(table, timeline)
-    start = before.earliest_commit_to_retain if before else ""
     return sum(
-        1 for i in timeline.completed_writes if start <= i.requested_time < retention.earliest.requested_time
+        1
+        for i in timeline.completed_writes
+        if retained_before <= i.requested_time < retention.earliest.requested_time
     )
 
 

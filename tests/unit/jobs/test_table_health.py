@@ -8,11 +8,13 @@ from uuid import uuid4
 import pytest
 
 from fixed_clock import FixedClock
+from hudi_table_services.contract.clean_request import CleanRequest
 from hudi_table_services.contract.health_report import MEASURES, HealthReport, PendingInstant
 from hudi_table_services.contract.health_request import HealthRequest
 from hudi_table_services.contract.job_result import JobResult, Outcome
 from hudi_table_services.errors import InvalidRequestError, UnhealthyTableError
 from hudi_table_services.hudi_format.table_service_plans import encode_clean_plan, encode_requested_replace
+from hudi_table_services.jobs.clean import clean
 from hudi_table_services.jobs.table_health import table_health
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action
@@ -91,6 +93,23 @@ def test_a_table_that_is_well(version: TableVersion) -> None:
     # One small file in each partition is as good as it gets.
     assert (report.measures["small_files"], report.measures["small_file_ratio"]) == (0, 0)
     assert JobResult.from_json(result.to_json()) == result
+
+
+@VERSIONS
+def test_what_the_next_clean_and_archival_have_to_do(version: TableVersion) -> None:
+    looked = Looked(version)
+    for _ in range(33):
+        looked.table.commit(A)
+    report = looked.report()
+    assert report.measures["commits_to_clean"] == 33 - 10
+    assert report.measures["commits_to_archive"] == 33 - 20
+    assert report.retention == "10 of 33 commits are kept"
+    cleaned = CleanRequest(base_path=looked.storage.uri)
+    clean(cleaned, storage=looked.storage, clock=FixedClock(datetime.now(timezone.utc) + timedelta(days=1)))
+    after = looked.report(later=timedelta(days=1))
+    assert (after.measures["commits_to_clean"], after.measures["commits_since_clean"]) == (0, 0)
+    # A file version from before stays, with which the earliest retained commit is read.
+    assert (report.measures["outdated_files"], after.measures["outdated_files"]) == (32, 10)
 
 
 @VERSIONS
