@@ -1,12 +1,13 @@
 """A storage that fails once, at its n-th call of any kind: looks and listings as well as changes."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
+from faulty_storage import FaultyStorage
 from hudi_table_services.errors import StorageError
-from hudi_table_services.storage.storage import FolderListing, Storage, StoredObject
+from hudi_table_services.storage.storage import StoredObject
 
 T = TypeVar("T")
 
@@ -16,7 +17,7 @@ class OutageError(StorageError):
 
 
 @dataclass
-class FailingCalls:
+class FailingCalls(FaultyStorage):
     """Passes every call on and fails at one of them; before and after it storage works.
 
     Attributes:
@@ -26,32 +27,9 @@ class FailingCalls:
         failed: what the failing call was asked to do; empty until then.
     """
 
-    inner: Storage
-    fail_at: int = 0
-    after: bool = False
     calls: int = 0
     failed: str = ""
     _guard: Lock = field(default_factory=Lock, repr=False)
-
-    @property
-    def uri(self) -> str:
-        return self.inner.uri
-
-    @property
-    def base_path(self) -> str:
-        return self.inner.base_path
-
-    def read(self, path: str) -> bytes:
-        return self._call(self.inner.read, path)
-
-    def size(self, path: str) -> int:
-        return self._call(self.inner.size, path)
-
-    def modified_ms(self, path: str) -> int:
-        return self._call(self.inner.modified_ms, path)
-
-    def exists(self, path: str) -> bool:
-        return self._call(self.inner.exists, path)
 
     def list_files(self, folder: str = "") -> Iterator[StoredObject]:
         if not self._is_the_one("list_files", folder):
@@ -61,41 +39,11 @@ class FailingCalls:
         yield from found[: len(found) // 2]
         raise self._outage()
 
-    def list_folder(self, folder: str = "") -> FolderListing:
-        return self._call(self.inner.list_folder, folder)
+    def _look(self, operation: Callable[..., T], *arguments: Any) -> T:
+        return self._call(operation, *arguments)
 
-    def open_reader(self, path: str) -> BinaryIO:
-        return self._call(self.inner.open_reader, path)
-
-    def create(self, path: str, data: bytes) -> None:
-        self._call(self.inner.create, path, data)
-
-    def write(self, path: str, data: bytes) -> None:
-        self._call(self.inner.write, path, data)
-
-    def delete(self, path: str) -> bool:
-        return self._call(self.inner.delete, path)
-
-    def delete_files(self, paths: Sequence[str]) -> Mapping[str, StorageError]:
-        failures: dict[str, StorageError] = {}
-        for path in paths:
-            try:
-                self.delete(path)
-            except StorageError as error:
-                failures[path] = error
-        return failures
-
-    def delete_folder(self, folder: str) -> None:
-        self._call(self.inner.delete_folder, folder)
-
-    def delete_empty_folders(self, folder: str) -> None:
-        self._call(self.inner.delete_empty_folders, folder)
-
-    def make_folder(self, folder: str) -> None:
-        self._call(self.inner.make_folder, folder)
-
-    def open_writer(self, path: str) -> BinaryIO:
-        return self._call(self.inner.open_writer, path)
+    def _change(self, operation: Callable[..., T], *arguments: Any) -> T:
+        return self._call(operation, *arguments)
 
     def _call(self, operation: Callable[..., T], *arguments: Any) -> T:
         if not self._is_the_one(operation.__name__, str(arguments[0])):

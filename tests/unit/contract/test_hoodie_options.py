@@ -391,11 +391,3 @@ def test_a_key_is_known_misspelt_or_of_a_prefix(key: str) -> None:
     if option is None and not key.startswith("_"):
         with pytest.raises(InvalidRequestError, match="Unknown option"):
             resolve({key: "1"})
-
-
-@pytest.mark.parametrize(
-    "path", ["tmp/x", ".hoodie", ".hoodie/.aux", ".hoodie/.aux/../x", "/tmp/x", ".hoodie/.aux/.bootstrap/x"]
-)
-def test_rows_are_staged_where_nobody_else_keeps_anything(path: str) -> None:
-    with pytest.raises(InvalidRequestError, match=r"below \.hoodie/\.aux"):
-        resolve({"hoodie.airflow.staging.path": path})
