@@ -1,12 +1,15 @@
 """Hudi tables as assets: ``hudi://`` and the table's base path, written in one way only."""
 
-from typing import TYPE_CHECKING, Any
-from urllib.parse import SplitResult, quote, unquote, urlsplit
+import re
+from typing import Any
+from urllib.parse import SplitResult, parse_qs, quote, unquote, urlsplit
 
-if TYPE_CHECKING:
-    from airflow.providers.common.compat.sdk import Asset
+from airflow.providers.common.compat.sdk import Asset
 
 _ALIASES = {"s3a": "s3", "s3n": "s3"}
+_VIEW = re.compile(r"[A-Za-z0-9._-]+", re.ASCII)
+HUDI_CONN_ID = "hudi_conn_id"
+STORAGE_CONN_ID = "storage_conn_id"
 
 
 def asset_uri(base_path: str) -> str:
@@ -26,11 +29,45 @@ def asset_uri(base_path: str) -> str:
     return f"hudi://{_ALIASES.get(parts.scheme, parts.scheme)}/{quote(path)}"
 
 
-def hudi_asset(base_path: str, **arguments: Any) -> "Asset":
-    """The asset of the table at a base path; further arguments go to Airflow's ``Asset``."""
-    from airflow.providers.common.compat.sdk import Asset
+def base_path_of(uri: str) -> str:
+    """``hudi://s3/lake/flights`` → ``s3://lake/flights``; ``hudi://file/data/flights`` → ``/data/flights``."""
+    scheme, _, path = uri.removeprefix("hudi://").partition("?")[0].partition("/")
+    return f"/{unquote(path)}" if scheme == "file" else f"{scheme}://{unquote(path)}"
 
-    return Asset(uri=asset_uri(base_path), **arguments)
+
+class HudiAsset(Asset):
+    """The asset of a Hudi table.
+
+    A DAG that has it as an outlet puts the table on the UI's page "Hudi tables".
+
+    :param base_path: URI or absolute path of the table, without a template.
+    :param view: makes a further asset of the same table, with events of its own: Airflow knows one asset for each URI.
+        Letters, digits, ``-``, ``_`` and ``.``; empty: the table's own asset.
+    :param hudi_conn_id: connection of type ``hudi`` by which the pages read the table.
+    :param storage_conn_id: connection with credentials of the object store, for the pages too.
+    :param extra: further values that Airflow keeps with the asset.
+    :param arguments: Airflow's own, such as ``name`` or ``watchers``.
+
+    Raises:
+        ValueError: the path is relative or holds a template, or the view has other characters.
+    """
+
+    def __init__(
+        self,
+        base_path: str,
+        *,
+        view: str = "",
+        hudi_conn_id: str | None = None,
+        storage_conn_id: str | None = None,
+        extra: dict[str, Any] | None = None,
+        **arguments: Any,
+    ) -> None:
+        connections = {HUDI_CONN_ID: hudi_conn_id, STORAGE_CONN_ID: storage_conn_id}
+        told = {**(extra or {}), **{key: name for key, name in connections.items() if name}}
+        if view and not _VIEW.fullmatch(view):
+            raise ValueError(f"view={view!r} may have letters, digits, '-', '_' and '.' only.")
+        uri = asset_uri(base_path) + (f"?view={view}" if view else "")
+        super().__init__(uri=uri, extra=told, **arguments)
 
 
 def sanitize_uri(uri: SplitResult) -> SplitResult:
@@ -38,11 +75,22 @@ def sanitize_uri(uri: SplitResult) -> SplitResult:
     if not uri.netloc or not uri.path.strip("/"):
         raise ValueError(
             "The URI of a Hudi asset is hudi://<scheme>/<path>, such as hudi://s3/lake/flights; "
-            "airflow_hudi_provider.assets.hudi_asset(base_path) makes it."
+            "airflow_hudi_provider.assets.HudiAsset(base_path) makes it."
         )
-    return uri._replace(path=uri.path.rstrip("/"), query="", fragment="")
+    view = parse_qs(uri.query).get("view", [""])[0]
+    return uri._replace(path=uri.path.rstrip("/"), query=f"view={view}" if view else "", fragment="")
 
 
 def create_asset(*, base_path: str, extra: dict[str, Any] | None = None) -> "Asset":
     """Called by Airflow where a hook reports lineage."""
-    return hudi_asset(base_path, extra=extra)
+    return HudiAsset(base_path, extra=extra)
+
+
+def to_openlineage_dataset(asset: "Asset", lineage_context: Any) -> Any:
+    """Called by Airflow's OpenLineage provider: the asset as the dataset that tasks on this table tell of."""
+    from airflow.providers.common.compat.openlineage.facet import Dataset
+
+    from airflow_hudi_provider.lineage import dataset_name
+
+    names = dataset_name(base_path_of(asset.uri))
+    return Dataset(*names) if names is not None else None

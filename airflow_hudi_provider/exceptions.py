@@ -4,8 +4,19 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 
 
 class HudiTaskError(AirflowException):
-    """The task failed; another try may succeed."""
+    """The task failed; another try may succeed.
+
+    Attributes:
+        kind: what went wrong, as the engine names it; empty: the task found it itself.
+        hint: what to do next; may be empty.
+    """
+
+    kind: str = ""
+    hint: str = ""
 
 
 class HudiTaskRefusedError(AirflowFailException):
-    """The task cannot succeed as it stands; Airflow does not try again."""
+    """The task cannot succeed as it stands; Airflow does not try again. Attributes as `HudiTaskError`."""
+
+    kind: str = ""
+    hint: str = ""

@@ -24,6 +24,7 @@ def get_provider_info() -> dict[str, Any]:
                     "airflow_hudi_provider.operators.archive",
                     "airflow_hudi_provider.operators.clean",
                     "airflow_hudi_provider.operators.clustering",
+                    "airflow_hudi_provider.operators.config_check",
                     "airflow_hudi_provider.operators.health",
                     "airflow_hudi_provider.operators.recovery",
                 ],
@@ -43,12 +44,21 @@ def get_provider_info() -> dict[str, Any]:
             {
                 "integration-name": hudi,
                 "python-modules": [
+                    "airflow_hudi_provider.triggers.application",
                     "airflow_hudi_provider.triggers.instant",
                     "airflow_hudi_provider.triggers.commit_count",
                     "airflow_hudi_provider.triggers.pending_service",
+                    "airflow_hudi_provider.triggers.spark_run",
+                    "airflow_hudi_provider.triggers.turn",
+                    "airflow_hudi_provider.triggers.watcher",
                 ],
             }
         ],
+        "extra-links": [
+            "airflow_hudi_provider.links.HudiTableLink",
+            "airflow_hudi_provider.links.HudiSparkUiLink",
+        ],
+        "notifications": ["airflow_hudi_provider.notifications.health.HudiHealthNotifier"],
         "connection-types": [
             {
                 "connection-type": "hudi",
@@ -78,11 +88,49 @@ def get_provider_info() -> dict[str, Any]:
                 },
             }
         ],
+        "config": {
+            "hudi": {
+                "description": "Settings of the Hudi provider.",
+                "options": {
+                    "tables": {
+                        "description": (
+                            "Tables that the UI's pages show besides those that DAGs name as assets: a JSON object, "
+                            "name to base_path, hudi_conn_id, storage_conn_id."
+                        ),
+                        "version_added": "0.1.0",
+                        "type": "string",
+                        "example": '{"flights": {"base_path": "s3://lake/flights", "storage_conn_id": "lake"}}',
+                        "default": "",
+                    },
+                    "run_folder": {
+                        "description": (
+                            "Folder for Spark runs of deferred tasks: what they were asked, what they print, how they "
+                            "end. Workers and triggerers should see the same one. Empty: in the temporary folder."
+                        ),
+                        "version_added": "0.1.0",
+                        "type": "string",
+                        "example": "/var/lib/airflow/hudi-runs",
+                        "default": "",
+                    },
+                    "triggerer_looks": {
+                        "description": (
+                            "How many tables one triggerer looks at at once, for all waiting sensors, writers and "
+                            "watchers together; the others wait for their turn."
+                        ),
+                        "version_added": "0.1.0",
+                        "type": "integer",
+                        "example": None,
+                        "default": "8",
+                    },
+                },
+            }
+        },
         "asset-uris": [
             {
                 "schemes": ["hudi"],
                 "handler": "airflow_hudi_provider.assets.sanitize_uri",
                 "factory": "airflow_hudi_provider.assets.create_asset",
+                "to_openlineage_converter": "airflow_hudi_provider.assets.to_openlineage_dataset",
             }
         ],
     }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hudi_table_services.errors import InvalidRequestError, ObjectNotFoundError
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
+from hudi_table_services.storage.file_slices import first_write_time
 
 if TYPE_CHECKING:
     from hudi_table_services.model.archival import ArchivedWrite
@@ -151,8 +152,13 @@ def _older(
     timeline: "Timeline", query: InstantQuery, archived: "Callable[[], Sequence[ArchivedWrite]]"
 ) -> "Sequence[ArchivedWrite]":
     """Archived writes, where the query asks for a time before the active timeline begins."""
-    first = min((i.visible_from for i in timeline.completed_writes), default="")
-    return archived() if query.after and query.after < first else ()
+    return archived() if query.after and query.after < oldest_visible(timeline) else ()
+
+
+def oldest_visible(timeline: "Timeline") -> str:
+    """From when on no completed write has left the active timeline, where savepoints may hold single older ones."""
+    first = first_write_time(timeline) or ""
+    return min((i.visible_from for i in timeline.completed_writes if i.requested_time >= first), default="")
 
 
 def _metadata(store: "TimelineStore", instant: Instant) -> CommitMetadata | None:
@@ -163,6 +169,11 @@ def _metadata(store: "TimelineStore", instant: Instant) -> CommitMetadata | None
         return store.commit_metadata(instant)
     except ObjectNotFoundError:
         return None
+
+
+def describe(store: "TimelineStore", instant: Instant) -> SeenInstant:
+    """A completed instant of the active timeline; without details where it was archived this moment."""
+    return _seen(instant, _metadata(store, instant))
 
 
 def _seen(instant: Instant, metadata: CommitMetadata | None) -> SeenInstant:

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from urllib.parse import quote
 
+from hudi_table_services.contract.job_progress import progress_path
 from hudi_table_services.contract.job_request import JobRequest
 from hudi_table_services.contract.job_result import JobResult
 from hudi_table_services.errors import HudiTableServiceError, ObjectNotFoundError
@@ -32,11 +33,23 @@ class JobExchange:
         if not folder_uri:
             _sweep_abandoned()
         self._temporary = None if folder_uri else Path(tempfile.mkdtemp(prefix=_PREFIX))
-        names = "/".join(quote(name, safe="") for name in place)
-        self._root = str(self._temporary) if self._temporary else f"{folder_uri.rstrip('/')}/{names}"
+        names = [quote(name, safe="") for name in place]
+        self._root = str(self._temporary) if self._temporary else "/".join([folder_uri.rstrip("/"), *names])
         self._storage_options = storage_options if folder_uri else {}
+        self._is_kept = False
         self.problem = ""
         """Why there is no result, once `read_result` gave none."""
+
+    @classmethod
+    def in_folder(cls, folder: Path) -> "JobExchange":
+        """In a folder of this machine that somebody else makes and removes."""
+        exchange = cls(str(folder), (), {})
+        exchange.keep()
+        return exchange
+
+    def keep(self) -> None:
+        """The run goes on when this is left, and may yet read the request."""
+        self._is_kept = True
 
     def __enter__(self) -> "JobExchange":
         return self
@@ -49,7 +62,7 @@ class JobExchange:
     ) -> None:
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
-        else:
+        elif not self._is_kept:
             self._storage().delete("request.json")
 
     @property
@@ -73,7 +86,9 @@ class JobExchange:
 
     def forget_result(self) -> None:
         """Remove what an earlier try left, before a driver of our own is submitted."""
-        self._storage().delete("result.json")
+        storage = self._storage()
+        for path in (self.result_uri, progress_path(self.result_uri)):
+            storage.delete(path.rpartition("/")[2])
 
     def read_result(self, request_id: str) -> JobResult | None:
         """The result of this request; None, with `problem` set, if there is none that can be trusted."""

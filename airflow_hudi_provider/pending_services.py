@@ -8,6 +8,7 @@ from hudi_table_services.errors import InvalidRequestError, TableNotFoundError
 
 if TYPE_CHECKING:
     from hudi_table_services.model.instant import Instant
+    from hudi_table_services.storage.timeline_store import TimelineStore
 
 SERVICES = ("clustering", "compaction", "clean", "rollback", "restore", "indexing", "savepoint")
 PLANS = ("clustering", "compaction")
@@ -43,18 +44,21 @@ def pending_services(
         groups = planned_file_groups(store, instant)
         paths = sorted({group.partition_path for group in groups})
         if not partitions or not groups or set(paths) & set(partitions):
-            found.append(_told(instant, service, paths, len(groups)))
+            found.append(_told(store, instant, service, paths, len(groups)))
     return found
 
 
 _SERVICE_OF = {"logcompaction": "compaction"} | {name: name for name in SERVICES}
 
 
-def _told(instant: "Instant", service: str, paths: list[str], groups: int) -> dict[str, Any]:
+def _told(
+    store: "TimelineStore", instant: "Instant", service: str, paths: list[str], groups: int
+) -> dict[str, Any]:
     return {
         "instant": instant.requested_time,
         "service": service,
         "state": instant.state.value,
+        "age_s": store.age_s(instant),
         "partitions": paths[:50],
         "file_groups": groups,
     }

@@ -94,6 +94,10 @@ def _orphan_sections(report: OrphanReport) -> list[tuple[str, list[str]]]:
         ("Folders of jobs that are over", [*report.folders, *report.heartbeats]),
         ("Spared at the last look", list(report.spared)),
         ("Not deleted", list(report.failed_files)),
+        (
+            "Foreign files in partitions, never touched",
+            [str(report.foreign_files)] if report.foreign_files else [],
+        ),
     ]
 
 

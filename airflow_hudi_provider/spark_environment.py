@@ -12,6 +12,8 @@ from airflow.providers.common.compat.sdk import Connection
 
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 
+_PROGRAMS_OF_CONNECTIONS = ("spark-submit", "spark2-submit", "spark3-submit")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkEnvironment:
@@ -40,6 +42,15 @@ def refuse_standalone_cluster_mode(master: str, deploy_mode: str) -> None:
         raise HudiTaskRefusedError(
             f"deploy_mode=cluster with the standalone master {master}: Spark runs no Python application there. "
             "Use deploy_mode=client, or YARN or Kubernetes."
+        )
+
+
+def refuse_other_programs(binary_of_connection: str | None, conn_id: str) -> None:
+    """Raises HudiTaskRefusedError: who may edit a connection must not run any program on the worker; Airflow's rule."""
+    if binary_of_connection and binary_of_connection not in _PROGRAMS_OF_CONNECTIONS:
+        raise HudiTaskRefusedError(
+            f"The connection {conn_id!r} names {binary_of_connection!r} as spark-binary; it may be one of "
+            f"{', '.join(_PROGRAMS_OF_CONNECTIONS)}. Any other program is given by the task: spark_binary=..."
         )
 
 

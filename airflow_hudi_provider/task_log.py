@@ -1,10 +1,12 @@
 """What people read in a task's log: the job's own lines, Spark's folded away, and tables of the result."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from airflow_hudi_provider.clean_results import clean_sections, clean_summary
 from airflow_hudi_provider.clustering_picture import clustering_sections, clustering_summary
+from airflow_hudi_provider.config_results import config_sections, config_summary
 from airflow_hudi_provider.health_results import health_sections, health_summary
 from airflow_hudi_provider.recovery_results import recovery_sections, recovery_summary
 from airflow_hudi_provider.table_picture import bar, human_bytes
@@ -13,6 +15,7 @@ from hudi_table_services.contract.job_result import JobResult, Outcome, Partitio
 _JOB_LINE = re.compile(
     r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (?P<level>DEBUG|INFO|WARNING|ERROR) (?P<text>.*)$"
 )
+_SPARK_UI = re.compile(r"Spark UI: (?P<address>https?://\S+)")
 _SHOWN_PARTITIONS = 30
 _UPKEEP = (
     "create_savepoint",
@@ -23,28 +26,42 @@ _UPKEEP = (
     "archive",
 )
 _GROUP, _END = "::group::%s", "::endgroup::"
+_SHOWN_OUTPUT_LINES = 3_000
+
+
+def job_line(line: str) -> tuple[str, str] | None:
+    """Level (lower case) and text of a line of the job; None: a line of Spark's."""
+    match = _JOB_LINE.match(line)
+    return None if match is None else (match["level"].lower(), match["text"])
 
 
 class SparkLogSorter:
     """Stands in for the logger of Airflow's Spark hook, which logs every line of spark-submit.
 
     Lines of the job are shown as they come. All others are Spark's and lie in folded groups.
+
+    Args:
+        on_spark_ui: called with the address of Spark's UI where the job tells it.
     """
 
-    def __init__(self, log: Any) -> None:
+    def __init__(self, log: Any, on_spark_ui: Callable[[str], None] | None = None) -> None:
         self._log = log
+        self._on_spark_ui = on_spark_ui
         self._is_folded = False
 
     def info(self, message: object, *arguments: object) -> None:
         text = str(message) % arguments if arguments else str(message)
-        match = _JOB_LINE.match(text)
-        if match is None:
+        found = job_line(text)
+        if found is None:
             self._fold()
             self._log.info("%s", text)
             return
         self.close()
-        level = match["level"].lower()
-        getattr(self._log, level)("%s", match["text"])
+        level, text = found
+        getattr(self._log, level)("%s", text)
+        told = _SPARK_UI.fullmatch(text.strip())
+        if told is not None and self._on_spark_ui is not None:
+            self._on_spark_ui(told["address"])
 
     def close(self) -> None:
         """End the folded group, if one is open."""
@@ -59,6 +76,16 @@ class SparkLogSorter:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._log, name)
+
+
+def log_output(log: Any, lines: list[str]) -> None:
+    """The output of a run that was followed elsewhere, in a folded group; of a long one its end."""
+    log.info(_GROUP, "Output of spark-submit")
+    if len(lines) > _SHOWN_OUTPUT_LINES:
+        log.info("… %d lines before these", len(lines) - _SHOWN_OUTPUT_LINES)
+    for line in lines[-_SHOWN_OUTPUT_LINES:]:
+        log.info("%s", line)
+    log.info(_END)
 
 
 def log_result(log: Any, result: JobResult) -> None:
@@ -81,6 +108,8 @@ def _sections(result: JobResult) -> list[tuple[str, list[str]]]:
         return clean_sections(result)
     if result.health is not None:
         return health_sections(result)
+    if result.config is not None:
+        return config_sections(result)
     if result.operation in _UPKEEP:
         return recovery_sections(result)
     return [("Plan by partition", _plan_lines(result)), ("Files before and after", _file_lines(result))]
@@ -94,10 +123,11 @@ def summary(result: JobResult) -> str:
         return clean_summary(result)
     if result.health is not None:
         return health_summary(result)
+    if result.config is not None:
+        return config_summary(result)
     if result.operation in _UPKEEP and result.outcome is not Outcome.FAILED:
         return recovery_summary(result)
-    rows = result.rows
-    counts = f"{rows.inserted} inserted, {rows.updated} updated, {rows.deleted} deleted"
+    rows, counts = result.rows, _counts(result)
     match result.outcome:
         case Outcome.COMPLETED if result.reused:
             return f"{result.instant_time}: {result.reason} ({counts} then)."
@@ -113,6 +143,13 @@ def summary(result: JobResult) -> str:
             return f"Nothing to do: {result.reason}"
         case _:
             return f"Failed: {result.error.message if result.error else 'no reason was given'}"
+
+
+def _counts(result: JobResult) -> str:
+    rows = result.rows
+    counts = f"{rows.inserted} inserted, {rows.updated} updated, {rows.deleted} deleted"
+    lost = f", {rows.older_than_stored} older than what is stored" if rows.older_than_stored else ""
+    return counts + lost
 
 
 def _plan_lines(result: JobResult) -> list[str]:

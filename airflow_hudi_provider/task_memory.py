@@ -26,6 +26,14 @@ class TaskMemory:
         """Whether Airflow would take up the driver of an earlier try instead of submitting."""
         return self._store is not None and any(self._store.get(key) is not None for key in self._driver_keys)
 
+    @property
+    def driver(self) -> str | None:
+        """As Airflow's operator named the driver on a cluster; None: none is known."""
+        found = (
+            self._store.get(self._driver_keys[0]) if self._store is not None and self._driver_keys else None
+        )
+        return None if found is None else str(found)
+
     def forget_driver(self) -> None:
         """Call it when the job has ended: a cleared task would take the old driver's success for its own."""
         for key in self._driver_keys if self._store is not None else ():

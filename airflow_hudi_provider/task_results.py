@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
-from hudi_table_services.contract.job_result import JobResult, Outcome
+from hudi_table_services.contract.job_result import JobError, JobResult, Outcome
+from hudi_table_services.errors import HudiTableServiceError
 
 _TOLD_PARTITIONS = 50
 
@@ -56,8 +57,7 @@ def judge(end: JobEnd, log: Any) -> JobResult:
         log.warning("%s, so the task does not fail, although %s", what, why)
         return result if result is not None and result.outcome is Outcome.COMPLETED else committed
     if result is not None and result.error is not None:
-        error = result.error
-        raise task_error(error.kind, f"{error.message} {error.hint}".strip(), error.retryable)
+        raise task_error(result.error)
     if end.failure is not None:
         raise HudiTaskError(f"{end.failure} {end.problem} {end.left_behind}") from end.failure
     raise HudiTaskError(
@@ -66,10 +66,12 @@ def judge(end: JobEnd, log: Any) -> JobResult:
     )
 
 
-def task_error(kind: str, text: str, retryable: bool) -> Exception:
+def task_error(error: HudiTableServiceError | JobError) -> HudiTaskError | HudiTaskRefusedError:
     """The exception by which Airflow tries again, or does not."""
-    message = f"{kind}: {text}"
-    return HudiTaskError(message) if retryable else HudiTaskRefusedError(message)
+    message = f"{error.kind}: {error.message} {error.hint}".strip()
+    raised = HudiTaskError(message) if error.retryable else HudiTaskRefusedError(message)
+    raised.kind, raised.hint = error.kind, error.hint
+    return raised
 
 
 def xcom_of(result: JobResult) -> dict[str, Any]:

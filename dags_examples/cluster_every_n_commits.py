@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from airflow.sdk import DAG, Param
 
-from airflow_hudi_provider.assets import hudi_asset
+from airflow_hudi_provider.assets import HudiAsset
 from airflow_hudi_provider.operators.clustering import ExecuteClusteringOperator, ScheduleClusteringOperator
 from airflow_hudi_provider.sensors.commit_count import HudiCommitCountSensor
 
@@ -53,8 +53,8 @@ def cluster() -> tuple[ScheduleClusteringOperator, ExecuteClusteringOperator]:
 with DAG(
     "cluster_every_n_commits",
     description=__doc__,
-    # Any load with outlets=[hudi_asset(TABLE)].
-    schedule=[hudi_asset(TABLE)],
+    # Any load with outlets=[HudiAsset(TABLE)].
+    schedule=[HudiAsset(TABLE)],
     max_active_runs=1,
     default_args={"retries": 3, "retry_delay": timedelta(minutes=1)},
     params={"commits": COMMITS},

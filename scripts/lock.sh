@@ -14,8 +14,9 @@ lock() {
     --no-emit-index-url --custom-compile-command "make lock" --output-file "locks/$name.txt" "$@"
 }
 
-lock spark --extra engine --group dev --extra airflow --group spark "$@"
+lock spark --extra engine --group dev --extra airflow --group spark --group witnesses "$@"
 lock s3 --group s3 "$@"
+lock docs --group docs "$@"
 lock judges --extra engine --group dev --group judges --group bench "$@"
 
 # What was there when the oldest supported Airflow came out, and of our own requirements the oldest: Airflow names no

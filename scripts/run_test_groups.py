@@ -17,8 +17,8 @@ from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
 LANES = (
-    ("test-unit", "test-spark", "test-airflow", "test-airflow31", "test-e2e", "test-airflow-stack"),
-    ("test-conformance", "test-s3", "test-spark35"),
+    ("test-unit", "test-docs", "test-s3", "test-e2e", "test-spark35", "test-conformance"),
+    ("test-airflow-stack", "test-airflow31", "test-airflow", "test-spark"),
 )
 
 

@@ -14,17 +14,21 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import NEW_FILE_GROUP, CommitMetadata, WriteOperation, WriteStat
 from hudi_table_services.storage.memory import MemoryStorage
 from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.storage.storage import Storage
 from small_tables import SmallTable, base_file_name
 
 
-def a_table(version: TableVersion = TableVersion.V9, start: datetime | None = None) -> SmallTable:
+def a_table(
+    version: TableVersion = TableVersion.V9, start: datetime | None = None, storage: Storage | None = None
+) -> SmallTable:
     """Its commits lie a minute apart.
 
     Args:
         start: tables of the same start get the same instant times; None: two hours ago.
+        storage: an empty one; None: one in memory.
     """
     clock = FixedClock(start or datetime.now(timezone.utc) - timedelta(hours=2), step=timedelta(minutes=1))
-    return SmallTable(MemoryStorage(uuid4().hex), version, clock)
+    return SmallTable(storage or MemoryStorage(uuid4().hex), version, clock)
 
 
 def updated(table: SmallTable, *groups: FileGroupId, rows: int = 3) -> Instant:

@@ -12,12 +12,19 @@ from airflow_hudi_provider.instant_query import InstantQuery, QueryAnswer, look,
 from hudi_table_services.errors import TableNotFoundError, UnsupportedTableError
 
 if TYPE_CHECKING:
+    from pyarrow import Table
+
+    from airflow_hudi_provider.incremental import IncrementalWindow
+    from hudi_table_services.contract.config_report import ConfigReport
     from hudi_table_services.contract.health_report import HealthReport
+    from hudi_table_services.contract.job_result import JobResult
     from hudi_table_services.jobs.clustering_history import Clustering, ClusteringHistory
     from hudi_table_services.jobs.clustering_lookup import ClusteringLookup
+    from hudi_table_services.model.archival import ArchivedWrite
     from hudi_table_services.model.clustering import CommitCount
     from hudi_table_services.model.instant import Instant
     from hudi_table_services.model.table_config import TableConfig
+    from hudi_table_services.model.table_history import TableHistory
     from hudi_table_services.model.table_snapshot import TableSnapshot
     from hudi_table_services.model.timeline import Timeline
     from hudi_table_services.model.write_stat import CommitMetadata
@@ -93,10 +100,13 @@ class HudiHook(BaseHook):
 
     def instants(self, query: InstantQuery) -> QueryAnswer:
         """Completed instants that fit. Raises TableNotFoundError."""
+        return look(self.timeline_store(), query, self.archived_writes)
+
+    def archived_writes(self) -> "Sequence[ArchivedWrite]":
+        """Writes that left the active timeline, oldest first; none where that needs pyarrow and there is none."""
         from hudi_table_services.jobs.archived_timeline import ArchivedTimeline
 
-        archived = ArchivedTimeline(self.storage, self.table_config())
-        return look(self.timeline_store(), query, archived.readable_writes)
+        return ArchivedTimeline(self.storage, self.table_config()).readable_writes()
 
     def commit_count(self, operations: Sequence[str] = ()) -> "CommitCount":
         """Completed writes since the newest clustering, completed or pending: ``.count``, ``.since``, ``.instants``.
@@ -108,13 +118,11 @@ class HudiHook(BaseHook):
             TableNotFoundError: there is no table.
             InvalidRequestError: Hudi has no such operation.
         """
-        from hudi_table_services.jobs.archived_timeline import ArchivedTimeline
         from hudi_table_services.jobs.commit_counter import count_commits_of
 
         wanted = write_operations(operations)
         store = self.timeline_store()
-        archived = ArchivedTimeline(self.storage, self.table_config())
-        return count_commits_of(store, store.load(), wanted, archived=archived.readable_writes)
+        return count_commits_of(store, store.load(), wanted, archived=self.archived_writes)
 
     def clusterings(self) -> "ClusteringHistory":
         """Clusterings on the active timeline: ``.pending``, ``.find(instant)``; empty where there is no table."""
@@ -212,6 +220,102 @@ class HudiHook(BaseHook):
         )
         report = table_health(request, storage=self.storage).health
         assert report is not None  # noqa: S101 - the job makes one or raises
+        return report
+
+    def incremental_window(self, after: str = "") -> "IncrementalWindow":
+        """The commits since a place that can be read now without losing one that is still running.
+
+        Args:
+            after: ``until`` of the window before; empty: all of the active timeline.
+
+        Raises:
+            TableNotFoundError: there is no table.
+            InvalidRequestError: commits after that place were archived, so that their rows cannot be told any more.
+        """
+        from airflow_hudi_provider.incremental import incremental_window
+
+        layout = self.table_config().table_version.layout
+        return incremental_window(
+            self.timeline_store(),
+            after,
+            self.archived_writes,
+            has_completion_times=layout.has_completion_time_in_names,
+        )
+
+    def read_incremental(self, window: "IncrementalWindow", columns: Sequence[str] | None = None) -> "Table":
+        """The newest version of the rows that the commits of a window wrote, read by hudi-rs.
+
+        Deleted rows leave no trace in it. A window without rows gives a table without columns.
+
+        Args:
+            columns: only these; None: all, with Hudi's meta columns.
+
+        Raises:
+            HudiTaskRefusedError: the package ``hudi`` is not installed.
+        """
+        from airflow_hudi_provider.incremental import read_incremental
+
+        return read_incremental(self.location, window, columns)
+
+    def recent_writes(self, latest: int = 100) -> "TableHistory":
+        """What the latest writes did, archived or not, and how large the files were after each of them.
+
+        ``.end`` says why there are no older ones; an archive that cannot be read is no error.
+
+        Args:
+            latest: how many writes at most.
+
+        Raises:
+            TableNotFoundError: there is no table.
+        """
+        from hudi_table_services.jobs.recent_writes import recent_writes
+
+        return recent_writes(self.storage, self.timeline_store(), self.snapshot(), latest=latest)
+
+    def preview_clustering(self, hudi_options: Mapping[str, str] | None = None) -> "JobResult":
+        """What a clustering would be planned now, or in ``.reason`` why none; nothing is written.
+
+        Args:
+            hudi_options: ``hoodie.clustering.*`` keys as for a task.
+        """
+        from hudi_table_services.contract.clustering_request import ScheduleClusteringRequest
+        from hudi_table_services.jobs.schedule_clustering import schedule_clustering
+
+        request = ScheduleClusteringRequest(
+            base_path=self.location.base_path, preview=True, options=dict(hudi_options or {})
+        )
+        return schedule_clustering(request, storage=self.storage)
+
+    def check_config(
+        self,
+        hudi_options: Mapping[str, Any] | None = None,
+        *,
+        facts: Mapping[str, Any] | None = None,
+        accepted_rules: Sequence[str] = (),
+    ) -> "ConfigReport":
+        """What in these settings would harm this table; where there is none yet, the settings alone are looked at.
+
+        Args:
+            hudi_options: ``hoodie.*`` keys of writes and of all services.
+            facts: what the surroundings are, see docs/config-check.md.
+            accepted_rules: ids of rules whose findings are meant.
+
+        Raises:
+            InvalidRequestError: there is no such fact or rule.
+        """
+        from airflow_hudi_provider.arguments import options_of, text_of
+        from hudi_table_services.contract.config_request import NEVER, CheckConfigRequest
+        from hudi_table_services.jobs.check_config import check_table_config
+
+        request = CheckConfigRequest(
+            base_path=self.location.base_path,
+            options=options_of(hudi_options, {}),
+            facts={name: text_of(value) for name, value in (facts or {}).items()},
+            accepted_rules=tuple(accepted_rules),
+            fail_on=NEVER,
+        )
+        report = check_table_config(request, storage=self.storage).config
+        assert report is not None  # noqa: S101 - the job makes one
         return report
 
     def table_picture(self) -> str:

@@ -37,6 +37,7 @@ class HudiTableHealthOperator(WorkerOrSparkOperator):
 
     script: ClassVar[str] = "table_health.py"
     left_behind = "The table was only looked at."
+    changes_table = False
     template_fields: Sequence[str] = (*WorkerOrSparkOperator.template_fields, "warn_above", "fail_above")
 
     def __init__(

@@ -1,27 +1,23 @@
 """Submit a job to Spark and let the table's timeline judge it: what all table services have in common."""
 
-import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
-from airflow.providers.common.compat.sdk import AirflowSkipException
+from airflow.providers.common.compat.sdk import AirflowSkipException, TaskDeferred
 
-from airflow_hudi_provider.connection import TableLocation, find_connection
+from airflow_hudi_provider.connection import TableLocation
 from airflow_hudi_provider.engine_files import engine_archive, script_path
-from airflow_hudi_provider.exceptions import HudiTaskRefusedError
+from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.job_exchange import JobExchange
-from airflow_hudi_provider.processes import end_processes
-from airflow_hudi_provider.spark_environment import (
-    prepare_environment,
-    refuse_missing_kubernetes_provider,
-    refuse_standalone_cluster_mode,
-    spark_master,
-)
-from airflow_hudi_provider.task_log import SparkLogSorter, log_result
+from airflow_hudi_provider.lineage import LineageMixin
+from airflow_hudi_provider.metrics import measured
+from airflow_hudi_provider.operators.deferred_run import DeferredRunOperator
+from airflow_hudi_provider.supervision.supervised_run import RunState
+from airflow_hudi_provider.task_identity import OnRerun, identity_of, owner_of, place_of
+from airflow_hudi_provider.task_log import log_result
 from airflow_hudi_provider.task_memory import TaskMemory
 from airflow_hudi_provider.task_results import JobEnd, event_of, judge, task_error, xcom_of
 from airflow_hudi_provider.templates import is_filled_in_later, refuse_emptied
@@ -33,15 +29,12 @@ from hudi_table_services.errors import HudiTableServiceError
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
-OnRerun = Literal["reuse", "write_again"]
 OnEmpty = Literal["succeed", "skip", "fail"]
 
-_DEFAULT_SPARK_CONN_ID = "spark_default"
-_KILL_GRACE_SECONDS = 3.0
-_OF_THE_JOB = {"application", "application_args", "java_class"}
+_LATE_RUN_PATIENCE_S = 25.0
 
 
-class HudiJobOperator(SparkSubmitOperator):
+class HudiJobOperator(LineageMixin, DeferredRunOperator):
     """Base of the operators; see `UpsertWithSizingOperator` for the parameters.
 
     What a job is about is told by its kind: `HudiWriteOperator` for writes, `HudiClusteringOperator` for clusterings.
@@ -50,16 +43,17 @@ class HudiJobOperator(SparkSubmitOperator):
     script: ClassVar[str]
     """Name of the job script."""
 
+    last_result: JobResult | None = None
+    """What this try came to, once it is known; after a failure what the job said of it."""
+
     left_behind: ClassVar[str] = "Nothing was committed."
     """What there is where a job of this kind did not complete its request, in a sentence."""
 
     template_fields: Sequence[str] = (
-        *SparkSubmitOperator.template_fields,
+        *DeferredRunOperator.template_fields,
         "base_path",
         "hudi_conn_id",
         "storage_conn_id",
-        "spark_conn_id",
-        "result_base_path",
         "hudi_options",
     )
     template_fields_renderers: ClassVar[dict[str, str]] = {"conf": "json", "hudi_options": "json"}
@@ -71,23 +65,11 @@ class HudiJobOperator(SparkSubmitOperator):
         base_path: str | None = None,
         hudi_conn_id: str | None = None,
         storage_conn_id: str | None = None,
-        spark_conn_id: str | None = None,
-        result_base_path: str | None = None,
         hudi_options: Mapping[str, Any] | None = None,
         on_rerun: OnRerun = "reuse",
-        conn_id: str | None = None,
         **kwargs: Any,
     ) -> None:
-        kwargs.setdefault("name", f"hudi {kwargs.get('task_id', '')}")
         super().__init__(**kwargs)
-        if taken := _OF_THE_JOB & kwargs.keys():
-            raise ValueError(
-                f"{self.task_id}: {', '.join(sorted(taken))} cannot be given: this task has its own job."
-            )
-        if conn_id and spark_conn_id and conn_id != spark_conn_id:
-            raise ValueError(
-                f"{self.task_id}: conn_id={conn_id!r} and spark_conn_id={spark_conn_id!r} differ."
-            )
         if base_path is None and hudi_conn_id is None:
             raise ValueError(f"{self.task_id}: give base_path or hudi_conn_id.")
         if on_rerun not in ("reuse", "write_again"):
@@ -95,13 +77,10 @@ class HudiJobOperator(SparkSubmitOperator):
         self.base_path = base_path
         self.hudi_conn_id = hudi_conn_id
         self.storage_conn_id = storage_conn_id
-        self.spark_conn_id = spark_conn_id or conn_id
-        self.result_base_path = result_base_path
         self.hudi_options = hudi_options
         self.on_rerun = on_rerun
         self._table: HudiHook | None = None
         self._request_id = ""
-        self._is_on_cluster = False
         self._filled_in_later: tuple[str, ...] = ()
 
     @abstractmethod
@@ -134,6 +113,7 @@ class HudiJobOperator(SparkSubmitOperator):
 
     def tell_failure(self, context: "Context", result: JobResult) -> None:
         """Log what a failed job did before it failed, or what it saw."""
+        self.last_result = result
         if result.clustering is not None or result.health is not None:
             log_result(self.log, result)
 
@@ -147,6 +127,9 @@ class HudiJobOperator(SparkSubmitOperator):
     def event_of(self, result: JobResult) -> dict[str, Any]:
         """What asset events of the task tell: small, plain JSON values."""
         return event_of(result)
+
+    def tell_partitions(self, event: Any, result: JobResult) -> None:
+        """Say which partitions an asset event is about; by default nothing."""
 
     def check_when_the_dag_is_read(self) -> None:
         """Refuse what no rendering can mend: unknown keys, and values and contradictions without a template.
@@ -167,25 +150,57 @@ class HudiJobOperator(SparkSubmitOperator):
 
     def execute(self, context: "Context") -> dict[str, Any]:
         """Look whether the request is done, submit it if not, and judge by the timeline."""
+        with measured(self):
+            return self._carry_out(context, None)
+
+    def execute_when_over(self, context: "Context", event: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Called when the run that this task was deferred for has ended, with the trigger's event."""
+        event = event or {}
+        with measured(self, earlier_s=float(event.get("seconds") or 0)):
+            return self._carry_out(context, event)
+
+    def _carry_out(self, context: "Context", event: dict[str, Any] | None) -> dict[str, Any]:
         self._refuse_empty_interval(context)
         refuse_emptied(self, self._filled_in_later)
-        self._table = HudiHook(
-            self.base_path, hudi_conn_id=self.hudi_conn_id, storage_conn_id=self.storage_conn_id
-        )
+        self.push_table_link(context)
+        self._table = self.find_table()
         location = self._table.location
-        self._request_id = self._identity(context)
+        self._request_id = identity_of(context, self.retries, self.on_rerun)
         self.log.info("Request %s on %s", self._request_id, location.base_path)
         memory = TaskMemory(context, self)
         try:
-            request = self.build_request(location, self._request_id, "")
-            result = self.look_before(self._table, request, memory)
-            if result is None:
-                result = self._run_job(context, location, memory)
+            result = self._result(context, location, memory, event)
         except HudiTableServiceError as error:
-            raise task_error(error.kind, str(error), error.retryable) from error
+            raise task_error(error) from error
+        self.last_result = result
         self.remember(memory, result)
         log_result(self.log, result)
         return self._finish(context, result)
+
+    def _result(
+        self, context: "Context", location: TableLocation, memory: TaskMemory, event: dict[str, Any] | None
+    ) -> JobResult:
+        if event is not None:
+            return self._conclude_run(context, location, memory, event)
+        assert self._table is not None  # noqa: S101 - `_carry_out` has made it
+        request = self.build_request(location, self._request_id, "")
+        result = self.look_before(self._table, request, memory)
+        if result is not None:
+            if self.deferrable:
+                self.forget_run(place_of(context))
+            return result
+        self.take_up_run(context, location)
+        return self._run_job(context, location, memory)
+
+    def find_table(self) -> HudiHook:
+        """The table by the rendered arguments."""
+        return HudiHook(self.base_path, hudi_conn_id=self.hudi_conn_id, storage_conn_id=self.storage_conn_id)
+
+    def table_label(self) -> str:
+        """The table's name where it is known, else that of its folder."""
+        told = self.last_result.table_name if self.last_result is not None else ""
+        path = self._table.location.base_path if self._table is not None else self.base_path
+        return str(told or getattr(self, "table_name", "") or (path or "").rstrip("/").rpartition("/")[2])
 
     def _run_job(self, context: "Context", location: TableLocation, memory: TaskMemory) -> JobResult:
         return self._submit(context, location, memory)
@@ -194,22 +209,6 @@ class HudiJobOperator(SparkSubmitOperator):
     def _own_fields(cls) -> tuple[str, ...]:
         """Template fields that `SparkSubmitOperator` does not have."""
         return tuple(name for name in cls.template_fields if name not in SparkSubmitOperator.template_fields)
-
-    def _identity(self, context: "Context") -> str:
-        """The same for every try of this task in this run, so that no try writes what another one wrote.
-
-        ``write_again``: each clearing of the task begins a new identity; retries by Airflow itself do not.
-        """
-        ti = context["ti"]
-        place = "/".join(self._place(context))
-        generation = max(0, (ti.max_tries or 0) - (self.retries or 0))
-        return f"{place}#{generation}" if self.on_rerun == "write_again" and generation else place
-
-    @staticmethod
-    def _place(context: "Context") -> tuple[str, ...]:
-        ti = context["ti"]
-        map_index = getattr(ti, "map_index", -1)
-        return (ti.dag_id, ti.run_id, ti.task_id, *(() if map_index in (None, -1) else (str(map_index),)))
 
     def _refuse_empty_interval(self, context: "Context") -> None:
         start, end = context.get("data_interval_start"), context.get("data_interval_end")
@@ -225,104 +224,132 @@ class HudiJobOperator(SparkSubmitOperator):
         return False
 
     def _submit(self, context: "Context", location: TableLocation, memory: TaskMemory) -> JobResult:
-        folder = self._prepare_spark(location)
-        with JobExchange(folder, self._place(context), location.storage_options) as exchange:
+        folder = self.prepare_spark(location)
+        if not self._is_on_cluster and self.goes_on_by_itself:
+            return self._begin_supervised(context, location, memory)
+        with JobExchange(folder, place_of(context), location.storage_options) as exchange:
             request = self.build_request(location, self._request_id, exchange.result_uri)
-            exchange.put_request(request)
             if self._is_on_cluster and not memory.follows_driver:
                 exchange.forget_result()
-            self.application = str(script_path(self.script))
-            self.application_args = ["--request", exchange.request_uri]
-            self.py_files = ",".join(filter(None, [self.py_files, str(engine_archive())]))
-            failure = self._run_spark(context)
-            result = exchange.read_result(request.request_id)
-            if self._is_on_cluster and (failure is None or result is not None):
-                memory.forget_driver()
-            if result is None:
-                self.log.warning("%s", exchange.problem)
-            assert self._table is not None  # noqa: S101 - set by execute
-            end = JobEnd(
-                request_id=request.request_id,
-                committed=self.look_after(self._table, request, result),
-                result=result,
-                failure=failure,
-                problem=exchange.problem,
-                left_behind=self.left_behind,
-            )
-            if result is not None and result.outcome is Outcome.FAILED:
-                self.tell_failure(context, result)
-            return judge(end, self.log)
+            self._prepare_job(exchange, request)
+            if self._is_on_cluster and self.deferrable:
+                self.follow_on_cluster(result_path=exchange.result_uri, **self._followed_as())
+            try:
+                failure = self.run_spark(context)
+            except TaskDeferred:
+                exchange.keep()
+                raise
+            return self._judge(context, exchange, request, memory, failure)
 
-    def _prepare_spark(self, location: TableLocation) -> str:
-        """Check what can be checked before submitting; returns the folder for documents, empty in client mode."""
-        conn_id = self.spark_conn_id or location.spark_conn_id or _DEFAULT_SPARK_CONN_ID
-        connection = find_connection(conn_id, "spark_conn_id")
-        self._conn_id = conn_id
-        master = spark_master(connection)
-        deploy_mode = self._deploy_mode or connection.extra_dejson.get("deploy-mode") or "client"
-        refuse_standalone_cluster_mode(master, deploy_mode)
-        refuse_missing_kubernetes_provider(master)
-        self._wait_for_submit_on_yarn(master, deploy_mode)
-        variables = {key: str(value) for key, value in (self.env_vars or {}).items()}
-        self._is_on_cluster = deploy_mode == "cluster"
-        found = prepare_environment(
-            master,
-            self._spark_binary,
-            connection.extra_dejson.get("spark-binary"),
-            variables,
-            self.conf or {},
-        )
-        if found.binary is not None:
-            self._spark_binary = found.binary
-        if found.variables:
-            self.env_vars = {**found.variables, **variables}
-        if deploy_mode != "cluster":
-            return ""
-        folder = self.result_base_path or location.result_base_path
-        if not folder:
-            raise HudiTaskRefusedError(
-                "deploy_mode=cluster needs result_base_path, a folder that worker and cluster both reach: give the "
-                "argument, or set it in the connection of type hudi."
-            )
-        return folder
+    def _prepare_job(self, exchange: JobExchange, request: JobRequest) -> None:
+        exchange.put_request(request)
+        self.application = str(script_path(self.script))
+        self.application_args = ["--request", exchange.request_uri]
+        self.py_files = ",".join(filter(None, [self.py_files, str(engine_archive())]))
 
-    def _wait_for_submit_on_yarn(self, master: str, deploy_mode: str) -> None:
-        """Airflow's default would raise there: taking a driver up again needs the REST API of the resource manager.
+    def take_up_run(self, context: "Context", location: TableLocation) -> None:
+        """Go on waiting for the run of an earlier try, if there is one; one that must not go on is ended first.
 
-        The timeline tells a retry what the driver before it did, so it is safe to wait for spark-submit instead.
+        Called before anything else is waited for: what that run does is decided already. Raises TaskDeferred.
         """
-        cannot_ask = not getattr(self, "_yarn_track_via_rm_api", False)
-        if "yarn" in master and deploy_mode == "cluster" and getattr(self, "durable", False) and cannot_ask:
-            self.log.info("Waiting for spark-submit; yarn_track_via_rm_api=True would ask YARN instead.")
-            self.durable = False
+        if not self.deferrable:
+            return
+        run = self.run_of(place_of(context))
+        if run.look().state is RunState.ABSENT:
+            return
+        if self.is_under_way(run, self._owner(context, location)):
+            self.defer_until_over(run, **self._followed_as())
+        run.clear_away()
 
-    def _run_spark(self, context: "Context") -> Exception | None:
-        """Run spark-submit to its end; its failure is returned, since the timeline decides."""
+    def _owner(self, context: "Context", location: TableLocation) -> str:
+        result_uri = JobExchange.in_folder(self.run_of(place_of(context)).folder).result_uri
+        return owner_of(context, self.build_request(location, self._request_id, result_uri))
+
+    def _begin_supervised(self, context: "Context", location: TableLocation, memory: TaskMemory) -> JobResult:
+        """Begin the run and be deferred; returns only where it cannot begin."""
+        run = self.run_of(place_of(context))
+        run.begin(self._owner(context, location))
+        exchange = JobExchange.in_folder(run.folder)
+        request = self.build_request(location, self._request_id, exchange.result_uri)
+        self._prepare_job(exchange, request)
+        failure = self.launch(context, run)
+        if failure is None:
+            self.defer_until_over(run, **self._followed_as())
+        run.clear_away()
+        return self._judge(context, exchange, request, memory, failure)
+
+    def _followed_as(self) -> dict[str, Any]:
+        """What every trigger that follows this task's job is told."""
+        return {
+            "request_id": self._request_id,
+            "base_path": self.base_path,
+            "hudi_conn_id": self.hudi_conn_id,
+            "storage_conn_id": self.storage_conn_id,
+            "takes_turns": self.holds_turn(),
+        }
+
+    def holds_turn(self) -> bool:
+        """Whether this task has a turn in the table's queue of writers."""
+        return False
+
+    def _conclude_run(
+        self, context: "Context", location: TableLocation, memory: TaskMemory, event: dict[str, Any]
+    ) -> JobResult:
+        if "application" in event:
+            return self._conclude_on_cluster(context, location, memory, event)
+        run = self.run_of(place_of(context))
+        exchange = JobExchange.in_folder(run.folder)
+        request = self.build_request(location, self._request_id, exchange.result_uri)
+        failure = self.end_of(run, event)
         try:
-            super().execute(context)
-        except Exception as error:
-            return error
+            return self._judge(context, exchange, request, memory, failure)
         finally:
-            if self._sorter is not None:
-                self._sorter.close()
-            pipe = getattr(self._submit_process(), "stdout", None)
-            if pipe is not None:
-                pipe.close()
-        return None
+            if run.look().is_here:
+                run.clear_away()
 
-    _sorter: SparkLogSorter | None = None
+    def _conclude_on_cluster(
+        self, context: "Context", location: TableLocation, memory: TaskMemory, event: dict[str, Any]
+    ) -> JobResult:
+        folder = self.prepare_spark(location)
+        with JobExchange(folder, place_of(context), location.storage_options) as exchange:
+            request = self.build_request(location, self._request_id, exchange.result_uri)
+            failure = None
+            if not event.get("succeeded"):
+                failure = HudiTaskError(f"{event['application']} ended as {event.get('status')}.")
+            return self._judge(context, exchange, request, memory, failure)
 
-    def _get_hook(self) -> SparkSubmitHook:
-        hook = super()._get_hook()
-        self._sorter = SparkLogSorter(hook.log)
-        hook._log = self._sorter
-        return hook
+    def _judge(
+        self,
+        context: "Context",
+        exchange: JobExchange,
+        request: JobRequest,
+        memory: TaskMemory,
+        failure: Exception | None,
+    ) -> JobResult:
+        result = exchange.read_result(request.request_id)
+        if self._is_on_cluster and (failure is None or result is not None):
+            memory.forget_driver()
+        if result is None:
+            self.log.warning("%s", exchange.problem)
+        assert self._table is not None  # noqa: S101 - set by execute
+        end = JobEnd(
+            request_id=request.request_id,
+            committed=self.look_after(self._table, request, result),
+            result=result,
+            failure=failure,
+            problem=exchange.problem,
+            left_behind=self.left_behind,
+        )
+        if result is not None and result.outcome is Outcome.FAILED:
+            self.tell_failure(context, result)
+        return judge(end, self.log)
 
     def _finish(self, context: "Context", result: JobResult) -> dict[str, Any]:
         document = self.answer_of(result)
         events = context.get("outlet_events")
         for outlet in self.outlets if events is not None else ():
             events[outlet].extra = {"hudi": self.event_of(result)}
+            self.tell_partitions(events[outlet], result)
         if result.outcome is Outcome.NOTHING_TO_DO and self.when_empty() != "succeed":
             reason = f"Nothing to do: {result.reason}"
             raise (
@@ -330,26 +357,22 @@ class HudiJobOperator(SparkSubmitOperator):
             )
         return document
 
-    def on_kill(self) -> None:
-        """End the driver and spark-submit with all its children, and say what the timeline holds.
-
-        Airflow allows five seconds, and ends a driver on a cluster only while spark-submit is alive.
-        """
-        deadline = time.monotonic() + _KILL_GRACE_SECONDS
-        process = self._submit_process()
-        if self._is_on_cluster and self._hook is not None:
-            self.log.info("Ending the driver on the cluster")
-            try:
-                self._hook.on_kill()
-            except Exception as error:
-                self.log.warning("The driver on the cluster was not told to end: %s", error)
-        if process is not None:
-            end_processes(process, deadline)
+    def end_late_run(self, context: "Context") -> None:
+        self._table, self._request_id = self.find_table(), identity_of(context, self.retries, self.on_rerun)
+        self.log.warning("Its time is over: ending the Spark run.")
+        self.prepare_spark(self._table.location)
+        if self._is_on_cluster:
+            self.end_on_cluster(TaskMemory(context, self).driver)
+        else:
+            run = self.run_of(place_of(context))
+            run.ask_to_end()
+            run.wait_for_end(_LATE_RUN_PATIENCE_S)
         self._tell_what_is_left()
 
-    def _submit_process(self) -> Any:
-        """The Popen of spark-submit, which Airflow's hook keeps to itself; None: there is none."""
-        return getattr(self._hook, "_submit_sp", None)
+    def on_kill(self) -> None:
+        """End the run, and say what the timeline holds."""
+        self.end_spark()
+        self._tell_what_is_left()
 
     def _tell_what_is_left(self) -> None:
         if self._table is None:

@@ -98,6 +98,5 @@ class WorkerOrSparkOperator(HudiServiceOperator):
             ) from error
         if result.outcome is Outcome.FAILED and result.error is not None:
             self.tell_failure(context, result)
-            error = result.error
-            raise task_error(error.kind, f"{error.message} {error.hint}".strip(), error.retryable)
+            raise task_error(result.error)
         return result

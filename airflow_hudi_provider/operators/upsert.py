@@ -8,11 +8,14 @@ from airflow_hudi_provider.arguments import names_of, options_of, text_of
 from airflow_hudi_provider.connection import TableLocation
 from airflow_hudi_provider.operators.job import HudiJobOperator, OnEmpty
 from airflow_hudi_provider.operators.write import HudiWriteOperator
+from airflow_hudi_provider.plan_policy import STRATEGY_KEY, FilesAtStake, strategy_of
 from airflow_hudi_provider.templates import names_filled_in_later
 from hudi_table_services.contract.hoodie_options import resolve_options
 from hudi_table_services.contract.job_request import SourceSpec, UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.model.write_stat import WriteOperation
 
+_ADDS_FILES = (WriteOperation.INSERT, WriteOperation.BULK_INSERT)
 _INTERVAL_TEMPLATE = re.compile(r"\{[{%][^}]*\bdata_interval_(start|end)\b")
 
 
@@ -35,6 +38,8 @@ class UpsertWithSizingOperator(HudiWriteOperator):
     :param source_sql: one query, no other statement, over the source, whose view is called ``source``. (templated)
     :param record_key: columns that identify a record. (templated)
     :param partition_by: partition columns; none: not partitioned. (templated)
+    :param partitions: partition paths of the rows, where they are known beforehand; ``on_pending_plan`` looks there
+        before Spark is started. (templated)
     :param ordering_field: of two versions of a record the one with the larger value wins. (templated)
     :param max_file_size: bytes that a base file should reach; ``hoodie.parquet.max.file.size``. (templated)
     :param small_file_limit: bytes; files below it are filled, 0 = none; ``hoodie.parquet.small.file.limit``.
@@ -42,6 +47,9 @@ class UpsertWithSizingOperator(HudiWriteOperator):
     :param hudi_options: any other ``hoodie.*`` key, with Hudi's meaning; unknown ones are refused when the DAG is
         read. (templated)
     :param on_empty: what a source without rows to write means: ``succeed``, ``skip`` or ``fail``.
+    :param on_pending_plan: what a clustering or compaction that is pending on files of this write means: ``refuse``
+        fails the task, ``wait`` defers it until there is none, ``give_way`` makes the plan give these files up. Left
+        out: ``hoodie.clustering.updates.strategy`` decides, by default as ``give_way``. (templated)
     :param on_rerun: what clearing the task means: ``reuse`` the commit it made, or ``write_again``.
     :param dry_run: plan, report and write nothing.
     :param spark_conn_id: Spark connection, as ``SparkSubmitOperator`` takes it; left out: the hudi connection's, or
@@ -63,7 +71,9 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         "source_sql",
         "record_key",
         "partition_by",
+        "partitions",
         "ordering_field",
+        "on_pending_plan",
         "max_file_size",
         "small_file_limit",
     )
@@ -84,6 +94,7 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         source_sql: str | None = None,
         record_key: str | Sequence[str] = (),
         partition_by: str | Sequence[str] = (),
+        partitions: str | Sequence[str] = (),
         ordering_field: str = "",
         max_file_size: int | str | None = None,
         small_file_limit: int | str | None = None,
@@ -101,6 +112,7 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         self.source_sql = source_sql
         self.record_key = record_key
         self.partition_by = partition_by
+        self.partitions = partitions
         self.ordering_field = ordering_field
         self.max_file_size = max_file_size
         self.small_file_limit = small_file_limit
@@ -114,6 +126,25 @@ class UpsertWithSizingOperator(HudiWriteOperator):
     @property
     def _uses_interval(self) -> bool:
         return self._has_interval_template
+
+    def lineage_inputs(self) -> list[str]:
+        return [self.source_path] if self.source_path else []
+
+    def files_at_stake(self, location: TableLocation) -> FilesAtStake | None:
+        options = resolve_options(self.build_request(location, self._request_id, ""))
+        if options.operation in _ADDS_FILES:
+            return None  # nothing is added to files that a plan holds
+        if options.operation is WriteOperation.INSERT_OVERWRITE_TABLE:
+            return FilesAtStake(is_certain=True)
+        if options.index_type.is_global:
+            return FilesAtStake()  # a row may be found, and changed, in any partition
+        if options.operation is WriteOperation.DELETE_PARTITION:
+            named = options.partitions_to_delete
+            return (
+                FilesAtStake() if "*" in "".join(named) else FilesAtStake(partitions=named, is_certain=True)
+            )
+        named = names_of(self.partitions)
+        return FilesAtStake(partitions=named, is_certain=bool(named))
 
     def when_empty(self) -> OnEmpty:
         return self.on_empty
@@ -153,7 +184,7 @@ class UpsertWithSizingOperator(HudiWriteOperator):
             "hoodie.parquet.max.file.size": self.max_file_size,
             "hoodie.parquet.small.file.limit": self.small_file_limit,
         }
-        return options_of(self.hudi_options, sizes)
+        return options_of(self.hudi_options, {**sizes, STRATEGY_KEY: strategy_of(self.on_pending_plan)})
 
     def refuse_unknown_key(self, key: str) -> None:
         # Keys with this prefix are notes for the commit, whatever their name.

@@ -15,6 +15,7 @@ from airflow.providers.common.compat.sdk import (
 
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
+from airflow_hudi_provider.links import LinkedTask
 from airflow_hudi_provider.triggers.table import HudiTableTrigger
 from hudi_table_services.errors import (
     CorruptTableError,
@@ -32,7 +33,7 @@ _SHORTEST_RESCHEDULE_S = 30
 _PERMANENT = (CorruptTableError, InvalidRequestError, TableNotFoundError, UnsupportedTableError)
 
 
-class HudiTableSensor(BaseSensorOperator):
+class HudiTableSensor(LinkedTask, BaseSensorOperator):
     """Base of the sensors; see `HudiInstantSensor` for the parameters."""
 
     template_fields: Sequence[str] = ("base_path", "hudi_conn_id", "storage_conn_id")
@@ -91,6 +92,7 @@ class HudiTableSensor(BaseSensorOperator):
         }
 
     def execute(self, context: "Context") -> Any:
+        self.push_table_link(context)
         if self.mode == "reschedule" and self.poke_interval < _SHORTEST_RESCHEDULE_S:
             self.log.warning(
                 "poke_interval=%g in mode reschedule: Airflow may take a task that comes back so soon for failed. "

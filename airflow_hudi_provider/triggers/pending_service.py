@@ -6,6 +6,7 @@ from typing import Any
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.pending_services import look_once
 from airflow_hudi_provider.triggers.table import HudiTableTrigger
+from hudi_table_services.storage.clock import SystemClock
 
 
 class HudiPendingServiceTrigger(HudiTableTrigger):
@@ -13,16 +14,26 @@ class HudiPendingServiceTrigger(HudiTableTrigger):
 
     :param services: names of `pending_services.SERVICES`.
     :param partitions: partition paths that matter; empty: all.
+    :param give_up_at: seconds since 1970 when it fires all the same, with what is pending then; None: never.
     """
 
-    def __init__(self, *, services: Sequence[str], partitions: Sequence[str] = (), **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *,
+        services: Sequence[str],
+        partitions: Sequence[str] = (),
+        give_up_at: float | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         self.services = list(services)
         self.partitions = list(partitions)
+        self.give_up_at = give_up_at
 
     def asked(self) -> dict[str, Any]:
-        return {"services": self.services, "partitions": self.partitions}
+        return {"services": self.services, "partitions": self.partitions, "give_up_at": self.give_up_at}
 
     def look(self, hook: HudiHook) -> dict[str, Any] | None:
         pending = look_once(hook, self.services, self.partitions, fails_if_missing=self.fails_if_missing)
-        return None if pending else {"pending": []}
+        is_late = self.give_up_at is not None and SystemClock().now().timestamp() >= self.give_up_at
+        return {"pending": pending} if is_late or not pending else None

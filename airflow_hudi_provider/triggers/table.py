@@ -1,6 +1,5 @@
 """Look at a table from the triggerer again and again, until it is as somebody waits for."""
 
-import asyncio
 from abc import abstractmethod
 from collections.abc import AsyncIterator
 from typing import Any
@@ -9,6 +8,7 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
+from airflow_hudi_provider.triggers.looks import pause, take_a_look
 from hudi_table_services.errors import HudiTableServiceError, StorageError
 
 
@@ -61,7 +61,7 @@ class HudiTableTrigger(BaseTrigger):
     async def run(self) -> AsyncIterator[TriggerEvent]:
         while True:
             try:
-                answer = await asyncio.to_thread(self._look)
+                answer = await take_a_look(self._look)
             except StorageError as error:
                 if not error.retryable:
                     yield TriggerEvent({"error": f"{error.kind}: {error}"})
@@ -74,7 +74,7 @@ class HudiTableTrigger(BaseTrigger):
                 if answer is not None:
                     yield TriggerEvent({"answer": answer})
                     return
-            await asyncio.sleep(self.poke_interval)
+            await pause(self.poke_interval)
 
     def _look(self) -> dict[str, Any] | None:
         hook = HudiHook(self.base_path, hudi_conn_id=self.hudi_conn_id, storage_conn_id=self.storage_conn_id)

@@ -86,8 +86,10 @@ class AirflowApi:
             try:
                 return int(self.post("/api/v2/backfills", body)["id"])
             except ApiError as error:
-                # 503: SQLite is locked. 409: the DAG's last backfill is done, which Airflow notes every 30 s only.
-                if error.status not in (409, 503):
+                # 503, or 500 from Airflow's log of events: SQLite is locked.
+                # 409: the DAG's last backfill is done, which Airflow notes every 30 s only.
+                is_locked = error.status == 503 or (error.status == 500 and "Database error" in str(error))
+                if not is_locked and error.status != 409:
                     raise
                 reason = str(error)
             time.sleep(1.0)

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -16,8 +16,14 @@ from airflow_stack.api import AirflowApi, ApiError
 
 COMPONENTS = ("api-server", "scheduler", "dag-processor", "triggerer")
 USER = "admin"
+USERS = {"vera": "viewer", "uma": "user", "olga": "op", USER: "admin"}
+"""Name → role; all have the password of the stack."""
+
 _HEALTHY_WITHIN_S = 120.0
 _STOP_WITHIN_S = 10.0
+
+
+_CLAIMS: list[socket.socket] = []
 
 
 class StackError(Exception):
@@ -32,12 +38,19 @@ class AirflowStack:
         dags_folder: read by the DAG processor.
         variables: further environment variables of all processes, such as connections.
         parallelism: tasks that run at once.
+        components: those of `COMPONENTS` to start; what a page shows needs the first only.
     """
 
     def __init__(
-        self, home: Path, dags_folder: Path, variables: Mapping[str, str] | None = None, parallelism: int = 4
+        self,
+        home: Path,
+        dags_folder: Path,
+        variables: Mapping[str, str] | None = None,
+        parallelism: int = 4,
+        components: Sequence[str] = COMPONENTS,
     ) -> None:
         self.home = home.resolve()
+        self._components = tuple(components)
         self.password = secrets.token_urlsafe(9)
         self.port, *log_ports = free_ports(8080, 8793, 8794)
         self.variables = {
@@ -55,11 +68,11 @@ class AirflowStack:
     def __enter__(self) -> "AirflowStack":
         self.home.mkdir(parents=True, exist_ok=True)
         (self.home / "simple_auth_manager_passwords.json.generated").write_text(
-            json.dumps({USER: self.password})
+            json.dumps(dict.fromkeys(USERS, self.password))
         )
         try:
             self._migrate()
-            for component in COMPONENTS:
+            for component in self._components:
                 self.start(component)
             self._wait_until_healthy()
             self.api.log_in(USER, self.password)
@@ -133,9 +146,8 @@ class AirflowStack:
             except (ApiError, OSError):
                 time.sleep(0.5)
                 continue
-            if all(
-                health[part]["status"] == "healthy" for part in ("scheduler", "triggerer", "dag_processor")
-            ):
+            others = [name.replace("-", "_") for name in self._components if name != "api-server"]
+            if all(health[part]["status"] == "healthy" for part in others):
                 return
             time.sleep(0.5)
         raise StackError(f"Airflow was not healthy after {_HEALTHY_WITHIN_S:.0f} s; see {self.home}/*.log")
@@ -155,13 +167,28 @@ def interrupt_when_terminated() -> None:
 
 
 def free_ports(*wanted: int) -> list[int]:
-    """These ports, or the next ones above that nobody listens on."""
+    """These ports, or the next ones above that nobody listens on and no other stack was given.
+
+    They are this program's until it ends: a stack takes half a minute to listen, and another one may start meanwhile.
+    """
     found: list[int] = []
     for port in wanted:
-        while port in found or not _is_free(port):
+        while not (_is_free(port) and _claim(port)):
             port += 1
         found.append(port)
     return found
+
+
+def _claim(port: int) -> bool:
+    """By a name of Linux's abstract sockets, which is gone with the process that has it."""
+    claim = socket.socket(socket.AF_UNIX)
+    try:
+        claim.bind(f"\0airflow-stack-port-{port}")
+    except OSError:
+        claim.close()
+        return False
+    _CLAIMS.append(claim)
+    return True
 
 
 def _is_free(port: int) -> bool:
@@ -188,12 +215,15 @@ def _settings(home: Path, dags: Path, port: int, log_ports: list[int], paralleli
         "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{url}/execution/",
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
         "AIRFLOW__CORE__PARALLELISM": str(parallelism),
-        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{USER}:admin",
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": ",".join(
+            f"{name}:{role}" for name, role in USERS.items()
+        ),
         "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "60",
         "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "60",
         "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home}/airflow.db",
         "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(log_ports[1]),
         "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(log_ports[0]),
+        "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "15",
         "AIRFLOW__SCHEDULER__SCHEDULER_HEARTBEAT_SEC": "1",
         "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "20",
         "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",

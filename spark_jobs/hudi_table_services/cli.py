@@ -6,13 +6,15 @@ The only module that reads the environment and ends the process.
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from hudi_table_services.contract.flags import CommandLine
+from hudi_table_services.contract.job_progress import PROGRESS_FIELD, JobProgress, progress_path
 from hudi_table_services.contract.job_request import JobRequest
 from hudi_table_services.contract.job_result import JobResult, Outcome
 from hudi_table_services.errors import (
@@ -99,10 +101,53 @@ def _run(request: JobRequest, script: JobScript) -> JobResult:
     if not script.needs_spark and "PYSPARK_GATEWAY_PORT" not in os.environ:
         return script.run(None, request)
     spark = spark_session(f"{request.work} {request.table_name or request.base_path}")
+    _tell_address(spark)
     try:
-        return script.run(spark, request)
+        with _progress_document(request):
+            return script.run(spark, request)
     finally:
         _stop(spark)
+
+
+@contextmanager
+def _progress_document(request: JobRequest) -> Iterator[None]:
+    """Whoever cannot see this log, since the driver runs on a cluster, sees how far the job is by a document."""
+    if not request.result_path:
+        yield
+        return
+    handler = _ProgressWriter(_document(progress_path(request.result_path), dict(request.storage_options)))
+    logging.getLogger().addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(handler)
+        handler.remove()
+
+
+class _ProgressWriter(logging.Handler):
+    """Keeps a document up to date with what the log tells of progress."""
+
+    def __init__(self, document: "_Document") -> None:
+        super().__init__()
+        self._document = document
+        # As a filter, so that other lines never wait while one is on its way to the store.
+        self.addFilter(lambda record: isinstance(getattr(record, PROGRESS_FIELD, None), JobProgress))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = getattr(record, PROGRESS_FIELD).to_json()
+        with suppress(HudiTableServiceError):  # the next one may arrive
+            self._document.storage.write(self._document.name, text.encode())
+
+    def remove(self) -> None:
+        with suppress(HudiTableServiceError):
+            self._document.storage.delete(self._document.name)
+
+
+def _tell_address(spark: "SparkSession") -> None:
+    """The address of Spark's UI, while the job runs; sessions of Spark Connect know none."""
+    address = getattr(getattr(spark, "sparkContext", None), "uiWebUrl", None)
+    if address:
+        _LOG.info("Spark UI: %s", address)
 
 
 def _stop(spark: "SparkSession") -> None:
@@ -189,6 +234,8 @@ def _report(document: _Document | None, result: JobResult, exit_code: int) -> in
     """Write the result document, whole or not at all, and print it where the job did not fail."""
     text = result.to_json()
     if result.outcome is not Outcome.FAILED:
+        outcome = result.outcome.value.replace("_", " ").capitalize()
+        _LOG.info("%s%s", outcome, f": {result.reason}" if result.reason else "")
         print(text)
     if document is None:
         return exit_code

@@ -25,13 +25,15 @@
     │  ├─ ObjectExistsError
     │  └─ StoragePermissionError                 77    no
     ├─ ExecutionFailedError                      70    yes   Spark failed before the commit
-    └─ UnhealthyTableError                       76    no    a measure of the health report is beyond its limit
+    ├─ UnhealthyTableError                       76    no    a measure of the health report is beyond its limit
+    └─ UnsafeConfigError                         78    no    settings that were checked would harm a table
 """
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hudi_table_services.contract.clustering_report import ClusteringReport
+    from hudi_table_services.contract.config_report import ConfigReport
     from hudi_table_services.contract.health_report import HealthReport
 
 
@@ -194,3 +196,14 @@ class UnhealthyTableError(HudiTableServiceError):
 
     exit_code = 76
     health: "HealthReport | None" = None
+
+
+class UnsafeConfigError(HudiTableServiceError):
+    """Settings that were checked have a finding as bad as the request says.
+
+    Attributes:
+        config: all findings.
+    """
+
+    exit_code = 78
+    config: "ConfigReport | None" = None

@@ -7,7 +7,21 @@ try:
 except ModuleNotFoundError:
     from airflow.models.dagbag import DagBag, sync_bag_to_db  # type: ignore[no-redef]
 
-__all__ = ["LOOKS_UP_CONNECTIONS_ANYWHERE", "DagBag", "sync_bag_to_db"]
+try:
+    from airflow.sdk.exceptions import TaskDeferralTimeout
+except ImportError:
+    from airflow.exceptions import TaskDeferralTimeout  # type: ignore[no-redef]
+
+__all__ = ["LOOKS_UP_CONNECTIONS_ANYWHERE", "DagBag", "TaskDeferralTimeout", "sync_bag_to_db"]
 
 LOOKS_UP_CONNECTIONS_ANYWHERE = tuple(map(int, __version__.split(".")[:2])) >= (3, 2)
 """Airflow 3.1 finds out that a connection is missing only inside of a task that its supervisor started."""
+
+
+def serialized(dag: object) -> dict:
+    """The DAG as Airflow keeps it in its database."""
+    try:
+        from airflow.serialization.serialized_objects import DagSerialization as Serialization
+    except ImportError:
+        from airflow.serialization.serialized_objects import SerializedDAG as Serialization
+    return Serialization.to_dict(dag)

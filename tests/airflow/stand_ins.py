@@ -13,14 +13,15 @@ request = json.load(open(uri))
 result_path = request["result_path"]
 base_path = request["base_path"]
 
-def commit():
+def commit(**more):
     from hudi_table_services.storage.local import LocalStorage
     from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
     from hudi_table_services.model.file_group import FileGroupId
     from small_tables import SmallTable
     table = SmallTable.__new__(SmallTable)
-    table.__init__(LocalStorage(base_path)) if not os.path.exists(base_path + "/.hoodie") else opened(table)
-    return table.commit(FileGroupId("city=a", "a-0"), extra={{REQUEST_ID_KEY: request["request_id"]}})
+    exists = os.path.exists(base_path + "/.hoodie/hoodie.properties")
+    opened(table) if exists else table.__init__(LocalStorage(base_path))
+    return table.commit(FileGroupId("city=a", "a-0"), extra={{REQUEST_ID_KEY: request["request_id"]}}, **more)
 
 def begin():
     from datetime import datetime, timezone
@@ -34,10 +35,11 @@ def begin():
 
 def opened(table):
     from fixed_clock import FixedClock
-    from hudi_table_services.model.table_version import TableVersion
     from hudi_table_services.storage.local import LocalStorage
+    from hudi_table_services.storage.table_store import read_table_config
     from datetime import datetime, timezone
-    table.storage, table.version = LocalStorage(base_path), TableVersion.V6
+    table.storage = LocalStorage(base_path)
+    table.version = read_table_config(table.storage).table_version
     table.clock = FixedClock(datetime.now(timezone.utc))
 
 def result(**fields):

@@ -1,5 +1,6 @@
 """As much of a task instance and its context as the operators read."""
 
+import json
 from typing import Any
 
 
@@ -9,7 +10,18 @@ class TaskInstance:
     def __init__(self, max_tries: int = 0, map_index: int = -1, run_id: str = "run 1") -> None:
         self.dag_id, self.run_id, self.task_id = "d", run_id, "load"
         self.max_tries, self.map_index = max_tries, map_index
+        self.stats_tags: dict[str, str] = {}
 
 
 def context(**fields: Any) -> Any:
     return {"ti": TaskInstance(), "data_interval_start": None, "data_interval_end": None, **fields}
+
+
+class StateStore(dict[str, Any]):
+    """Airflow's store of a task's state."""
+
+    def set(self, key: str, value: Any) -> None:
+        self[key] = json.loads(json.dumps(value))
+
+    def delete(self, key: str) -> None:
+        self.pop(key, None)

@@ -8,7 +8,7 @@ import pytest
 from airflow.sdk import DAG
 from stand_ins import stand_in
 
-from airflow_hudi_provider.assets import hudi_asset
+from airflow_hudi_provider.assets import HudiAsset
 from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
 
 RunDag = Callable[..., Any]
@@ -29,7 +29,7 @@ def events_of(base_path: Path) -> list[dict[str, Any]]:
     from airflow.utils.session import create_session
     from sqlalchemy import select
 
-    wanted = hudi_asset(str(base_path)).uri
+    wanted = HudiAsset(str(base_path)).uri
     with create_session() as session:
         query = select(AssetEvent.extra).join(AssetModel, AssetModel.id == AssetEvent.asset_id)
         return [extra["hudi"] for extra in session.scalars(query.where(AssetModel.uri == wanted))]
@@ -69,7 +69,7 @@ def test_an_asset_event_tells_what_was_written(run_dag: RunDag, tmp_path: Path) 
         "result(outcome='completed', instant_time=i.requested_time, operation='upsert', rows=RowCounts(inserted=7))"
     )
     with DAG("with_event", schedule=None) as dag:
-        load(tmp_path, body, outlets=[hudi_asset(str(table))])
+        load(tmp_path, body, outlets=[HudiAsset(str(table))])
     assert run_dag(dag).state == "success"
     (event,) = events_of(table)
     assert event["instant_time"] == next(table.glob(".hoodie/*.commit")).stem
@@ -80,7 +80,7 @@ def test_a_skipped_task_makes_no_asset_event(run_dag: RunDag, tmp_path: Path) ->
     table = tmp_path / "table"
     with DAG("skipped", schedule=None) as dag:
         empty = "result(outcome='nothing_to_do', reason='the source has no rows')"
-        load(tmp_path, empty, on_empty="skip", outlets=[hudi_asset(str(table))])
+        load(tmp_path, empty, on_empty="skip", outlets=[HudiAsset(str(table))])
     assert states(run_dag(dag)) == {"load": "skipped"}
     assert events_of(table) == []
 

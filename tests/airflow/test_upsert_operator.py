@@ -1,6 +1,5 @@
 """The operator: what it refuses, what it asks of Spark, and what it makes of how the job ended."""
 
-import json
 from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
@@ -9,10 +8,11 @@ from typing import Any
 import pytest
 from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.sdk import DAG, task
-from task_context import TaskInstance, context
+from task_context import StateStore, TaskInstance, context
 
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
+from airflow_hudi_provider.task_identity import identity_of
 from hudi_table_services.storage.local import LocalStorage
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 
@@ -121,7 +121,8 @@ def test_the_request_id_is_that_of_the_task_in_its_run(
     operator: Callable[..., UpsertWithSizingOperator],
 ) -> None:
     def identity(ti: TaskInstance, **arguments: Any) -> str:
-        return operator(**arguments)._identity(context(ti=ti))
+        made = operator(**arguments)
+        return identity_of(context(ti=ti), made.retries, made.on_rerun)
 
     assert identity(TaskInstance()) == "d/run 1/load"
     assert identity(TaskInstance(max_tries=7)) == "d/run 1/load"
@@ -223,16 +224,6 @@ def test_clearing_writes_again_where_that_is_wanted(
     assert commits(tmp_path) == 1, "a retry by Airflow itself"
     operator(**wanted).execute(context(ti=TaskInstance(max_tries=1)))
     assert commits(tmp_path) == 2
-
-
-class StateStore(dict[str, Any]):
-    """Airflow's store of a task's state."""
-
-    def set(self, key: str, value: Any) -> None:
-        self[key] = json.loads(json.dumps(value))
-
-    def delete(self, key: str) -> None:
-        self.pop(key, None)
 
 
 def test_a_commit_that_was_archived_is_not_made_again(

@@ -4,11 +4,13 @@ import json
 import re
 import shutil
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from airflow.sdk import DAG
@@ -20,9 +22,14 @@ from airflow_hudi_provider.operators.clustering import (
     ScheduleClusteringOperator,
 )
 from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
+from hudi_table_services.contract.clustering_request import CancelClusteringRequest, ScheduleClusteringRequest
+from hudi_table_services.jobs.cancel_clustering import cancel_clustering
+from hudi_table_services.jobs.schedule_clustering import schedule_clustering
+from hudi_table_services.model.instant import Action
 from hudi_table_services.storage.local import LocalStorage
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from judges.hudi_rs import read_snapshot
+from judges.table_files import files_below
 
 QUICK = {
     "spark.driver.bindAddress": "127.0.0.1",
@@ -122,6 +129,56 @@ def test_small_files_are_planned_in_the_worker_and_rewritten_by_spark(
     for partition in ("a", "b"):
         cities = [row["city"] for row in rows if row["p"] == partition]
         assert cities == sorted(cities)
+
+
+@pytest.fixture
+def planned(loaded: tuple[Any, Path], tmp_path: Path) -> tuple[Path, str]:
+    """A copy of the table, with a plan for its partition a; and the plan's instant."""
+    base_path = tmp_path / "planned"
+    shutil.copytree(loaded[1].with_name("twin"), base_path)
+    request = ScheduleClusteringRequest(base_path=str(base_path), request_id="plan", partitions=("a",))
+    return base_path, schedule_clustering(request).instant_time
+
+
+def test_a_load_whose_partitions_are_not_known_is_refused_by_the_job_or_waits(
+    planned: tuple[Path, str], run_dag: Callable[..., Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    base_path, plan = planned
+    pq.write_table(ROWS.filter(pc.field("p") == "a").slice(0, 10), tmp_path / "changed.parquet")
+    before = files_below(base_path)
+
+    def run(choice: str) -> str:
+        with DAG(f"pending_plan_{choice}", schedule=None, default_args={"retries": 0}) as dag:
+            UpsertWithSizingOperator(
+                task_id="load",
+                base_path=str(base_path),
+                source_path=f"{tmp_path}/changed.parquet",
+                source_sql="SELECT id, p, 99L AS city FROM source",
+                on_pending_plan=choice,
+                conf=QUICK,
+            )
+        return str(run_dag(dag).state)
+
+    assert run("refuse") == "failed"
+    said = "".join(capfd.readouterr())
+    assert re.search(
+        f"This write changes file groups under the pending clustering {plan}, [0-9] min old", said
+    )
+    assert files_below(base_path) == before
+
+    cancellation = CancelClusteringRequest(base_path=str(base_path), request_id="away", instants=(plan,))
+    meanwhile = threading.Timer(5, cancel_clustering, (cancellation,))
+    meanwhile.start()
+    assert run("wait") == "success"
+    meanwhile.join()
+    assert "Waiting in the triggerer for clustering" in "".join(capfd.readouterr())
+    timeline = load_snapshot(LocalStorage(str(base_path))).timeline
+    assert timeline.pending == ()
+    (undone,) = (instant for instant in timeline.completed if instant.action is Action.ROLLBACK)
+    assert timeline.completed_writes[-1].requested_time > undone.requested_time, (
+        "it waited for the cancellation"
+    )
+    assert sum(row["city"] == 99 for row in read_snapshot(base_path).to_pylist()) == 10
 
 
 def noting_submit(folder: Path) -> str:

@@ -159,3 +159,24 @@ def _session_members(session: int) -> list[int]:
         if fields[3] == str(session) and fields[0] not in "ZX":
             members.append(int(status.parent.name))
     return members
+
+
+def busy_workers(jvm: int) -> list[int]:
+    """Python workers of the Spark in this JVM that compute at this moment."""
+    daemons = [pid for pid in _children(jvm) if b"pyspark.daemon" in _of_process(pid, "cmdline")]
+    workers = [worker for daemon in daemons for worker in _children(daemon)]
+    return [pid for pid in workers if _of_process(pid, "stat").rpartition(b")")[2].split()[:1] == [b"R"]]
+
+
+def _children(pid: int) -> list[int]:
+    """Children of a process, whichever of its threads started them."""
+    threads = [path.name for path in Path(f"/proc/{pid}/task").glob("*")]
+    return [int(child) for name in threads for child in _of_process(pid, f"task/{name}/children").split()]
+
+
+def _of_process(pid: int, name: str) -> bytes:
+    """A file of the kernel about a process; nothing if the process is gone."""
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""

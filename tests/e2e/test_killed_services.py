@@ -1,6 +1,6 @@
 """Services without Spark killed with SIGKILL at random moments, again and again: the next run finishes.
 
-``KILLS`` says how often in each of the tests (6), ``KILL_SEED`` repeats a run; the seed is in the output.
+``KILLS`` says how often in each of the tests (4), ``KILL_SEED`` repeats a run; the seed is in the output.
 """
 
 import multiprocessing
@@ -35,7 +35,7 @@ from hudi_table_services.storage.storage import Storage
 from small_tables import SmallTable, base_file_name
 from undone_tables import state, updated
 
-KILLS = int(os.environ.get("KILLS", "6"))
+KILLS = int(os.environ.get("KILLS", "4"))
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 A, B = FileGroupId("a", "f1"), FileGroupId("b", "f2")
 Act = Callable[[Storage, Clock], object]

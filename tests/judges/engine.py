@@ -18,6 +18,7 @@ from hudi_table_services.jobs.cancel_clustering import cancel_clustering
 from hudi_table_services.jobs.execute_clustering import execute_clustering
 from hudi_table_services.jobs.schedule_clustering import schedule_clustering
 from hudi_table_services.jobs.upsert import upsert
+from hudi_table_services.storage.storage import Storage
 from judges.oracle import partition_options
 from judges.rows import KEY, ORDERING, PARTITION
 
@@ -45,6 +46,8 @@ class Engine:
         operation: str = "upsert",
         is_partitioned: bool = True,
         options: Mapping[str, str] | None = None,
+        request_id: str | None = None,
+        storage: Storage | None = None,
     ) -> JobResult:
         """Write ``rows`` by one job.
 
@@ -53,9 +56,11 @@ class Engine:
             operation: ``upsert``, ``insert``, ``delete``, …
             is_partitioned: whether the table has the partition column.
             options: further ``hoodie.*`` options.
+            request_id: None: a new one.
+            storage: None: that of the base path.
         """
         request = UpsertRequest(
-            request_id=_new_request_id(),
+            request_id=request_id or _new_request_id(),
             base_path=str(base_path),
             table_name="t",
             operation=operation,
@@ -68,7 +73,7 @@ class Engine:
                 **(options or {}),
             },
         )
-        return upsert(self._spark, request, source=self._frame(rows))
+        return upsert(self._spark, request, source=self._frame(rows), storage=storage)
 
     def schedule_clustering(
         self,
@@ -89,14 +94,16 @@ class Engine:
             )
         )
 
-    def execute_clustering(self, base_path: Path, *, options: Mapping[str, str] | None = None) -> JobResult:
+    def execute_clustering(
+        self, base_path: Path, *, options: Mapping[str, str] | None = None, storage: Storage | None = None
+    ) -> JobResult:
         """Carry out every pending plan, whoever made it."""
         request = ExecuteClusteringRequest(
             request_id=_new_request_id(),
             base_path=str(base_path),
             options={**DEAD_AT_ONCE, **(options or {})},
         )
-        return execute_clustering(self._spark, request)
+        return execute_clustering(self._spark, request, storage=storage)
 
     def cancel_clustering(self, base_path: Path) -> JobResult:
         """Take every pending plan that nobody executes off the timeline."""

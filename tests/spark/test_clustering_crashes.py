@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from test_job_crashes import later, settled_leftovers
 from writing import Row, TableUnderTest
 
+from fail_points import tried
 from faulty_storage import Crash, FaultyStorage
 from hudi_table_services.contract.job_result import JobResult, Outcome
 from hudi_table_services.errors import StorageError
@@ -41,7 +42,7 @@ def small_files(
 
 
 def stopped_runs(
-    start: TableUnderTest, folder: Path, act: Act, failure: str, step: int = 1
+    job: str, start: TableUnderTest, folder: Path, act: Act, failure: str, step: int = 1
 ) -> Iterator[TableUnderTest]:
     """The table as each failed run left it: one run per change of storage that the job makes, or each `step`-th."""
     after, error = FAILURES[failure]
@@ -56,6 +57,7 @@ def stopped_runs(
             if storage.changes < fail_at:
                 return
             yield table  # the job could do without this change
+        tried(job)
     raise AssertionError("the job makes more changes than anybody would expect")
 
 
@@ -75,7 +77,9 @@ def test_execution(
     planned = small_files(version).copied_to(tmp_path / "planned")
     plan = planned.schedule().instant_time or ""
     rows, runs = planned.rows(), 0
-    for table in stopped_runs(planned, tmp_path, lambda t, s: t.execute(plan, storage=s), failure):
+    for table in stopped_runs(
+        "execute clustering", planned, tmp_path, lambda t, s: t.execute(plan, storage=s), failure
+    ):
         runs += 1
         assert table.rows() == rows
         assert table.execute(plan, clock=later()).outcome is Outcome.COMPLETED
@@ -87,7 +91,11 @@ def test_scheduling(small_files: Callable[[str], TableUnderTest], tmp_path: Path
     start = small_files("9")
     rows = start.rows()
     for table in stopped_runs(
-        start, tmp_path, lambda t, s: t.schedule(request_id="same", storage=s), "failed after"
+        "schedule clustering",
+        start,
+        tmp_path,
+        lambda t, s: t.schedule(request_id="same", storage=s),
+        "failed after",
     ):
         again = table.schedule(request_id="same", clock=later())
         assert again.clustering is not None
@@ -99,7 +107,9 @@ def test_cancelling(small_files: Callable[[str], TableUnderTest], tmp_path: Path
     planned = small_files("6").copied_to(tmp_path / "planned")
     plan = planned.schedule().instant_time or ""
     rows = planned.rows()
-    for table in stopped_runs(planned, tmp_path, lambda t, s: t.cancel(plan, storage=s), "killed before"):
+    for table in stopped_runs(
+        "cancel clustering", planned, tmp_path, lambda t, s: t.cancel(plan, storage=s), "killed before"
+    ):
         table.cancel(plan, clock=later())
         check_ends_well(table, rows, 4)
 
@@ -113,6 +123,7 @@ def test_a_write_that_a_plan_gives_way_to(
     rows = planned.rows()
     expected = sorted({**{r[0]: r for r in rows}, "a1": change}.values())
     for table in stopped_runs(
+        "upsert",
         planned,
         tmp_path,
         lambda t, s: t.write([change], request_id="same", storage=s),

@@ -15,6 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 from writing import Row, TableUnderTest
 
+from fail_points import tried
 from faulty_storage import Crash, FaultyStorage
 from fixed_clock import FixedClock
 from hudi_table_services.errors import (
@@ -79,6 +80,7 @@ def check_repaired(table: TableUnderTest, old: list[Row], new: list[Row]) -> Non
     assert result.reused == (found == new)
     assert table.rows() == new
     assert settled_leftovers(table) == set()
+    tried("upsert" if old else "first write")
 
 
 @pytest.fixture(params=["6", "9"])

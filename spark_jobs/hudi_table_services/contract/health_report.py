@@ -12,9 +12,12 @@ MEASURES = {
     "commits_to_clean": "completed writes that the retention would let a clean look at now",
     "damaged": "1 if the timeline cannot be trusted, such as by a completed instant of zero bytes",
     "dead_instants": "pending instants whose writer has stopped and which the next run has to finish or undo",
+    "foreign_files": "files in partitions that are no files of Hudi's, hidden ones aside",
+    "hours_ahead": "hours by which the newest instant is ahead of the clock; 0: it is not",
     "hours_since_commit": "hours since the newest completed write was requested",
     "leftover_bytes": "bytes of the leftover files",
-    "leftover_files": "data files of writes that are neither completed nor pending",
+    "leftover_files": "data files of writes neither completed nor pending, and copies where no write put them",
+    "missing_files": "files that the latest state needs and that are lost, empty, or of another size than written",
     "oldest_pending_hours": "hours since the oldest pending instant was requested",
     "outdated_bytes": "bytes of the outdated files",
     "outdated_files": "data files that the latest state does not need; retention may still want them",
@@ -32,7 +35,7 @@ class PendingInstant:
     Attributes:
         operation: what it does, in Hudi's words; empty: it does not say.
         age_s: seconds since it was requested.
-        heartbeat: ``alive``, ``expired``, or ``none``.
+        heartbeat: ``alive``, ``expired``, ``ahead`` (of the clock), or ``none``.
         is_dead: nobody works on it any more, and it cannot be completed without help.
         file_groups: file groups under its plan; 0 for writes.
         meaning: what it is, in a sentence.
@@ -101,6 +104,8 @@ class HealthReport:
         partitions: those with the most small files first, at most ten.
         savepoints: requested times of their commits.
         leftover_examples: paths of some leftover files.
+        foreign_examples: paths of some foreign files.
+        missing_examples: paths of some missing files, each with what is wrong.
         metadata_table: its active partitions.
     """
 
@@ -121,6 +126,8 @@ class HealthReport:
     partitions: tuple[PartitionHealth, ...] = ()
     savepoints: tuple[str, ...] = ()
     leftover_examples: tuple[str, ...] = ()
+    missing_examples: tuple[str, ...] = ()
+    foreign_examples: tuple[str, ...] = ()
     metadata_table: tuple[str, ...] = ()
 
 
@@ -134,4 +141,6 @@ def health_report_from_document(values: Mapping[str, Any]) -> HealthReport:
     )
     for name in ("savepoints", "leftover_examples", "metadata_table"):
         fields[name] = tuple(fields[name])
+    for name in ("missing_examples", "foreign_examples"):
+        fields[name] = tuple(fields.get(name, ()))  # documents of earlier releases have none
     return HealthReport(**fields)

@@ -11,7 +11,9 @@ from hudi_table_services.errors import InvalidRequestError
 
 DEFAULT_WARNINGS = {
     "dead_instants": 0.0,
+    "foreign_files": 0.0,
     "leftover_files": 0.0,
+    "hours_ahead": 1.0,
     "oldest_pending_hours": 24.0,
     "small_file_ratio": 0.5,
 }
@@ -54,8 +56,8 @@ class HealthRequest(JobRequest):
 
     @property
     def failure_limits(self) -> dict[str, float]:
-        """Measure → limit. A timeline that cannot be trusted fails always."""
-        return {"damaged": 0.0} | _numbers("fail_above", self.fail_above)
+        """Measure → limit. A timeline that cannot be trusted fails always, and so do lost files."""
+        return {"damaged": 0.0, "missing_files": 0.0} | _numbers("fail_above", self.fail_above)
 
 
 def _numbers(name: str, limits: Mapping[str, str]) -> dict[str, float]:

@@ -53,6 +53,10 @@ def _files(report: HealthReport, files: FileStats) -> Iterator[str]:
     for each in report.partitions:
         path = each.partition_path or "(not partitioned)"
         yield f"  {path}: {each.small_file_count} of {each.file_count} files are small"
+    for told in report.missing_examples:
+        yield f"  missing: {told}"
+    for path in report.foreign_examples:
+        yield f"  foreign: {path}"
     for path in report.leftover_examples:
         yield f"  leftover: {path}"
 
@@ -68,6 +72,8 @@ def _measures(report: HealthReport) -> Iterator[str]:
         ("clustering", report.last_clustering),
     ):
         yield f"Last {label}: {time or 'none on the active timeline'}"
+    if report.savepoints:
+        yield f"Savepoints: {', '.join(report.savepoints)}"
     yield "Measures:"
     for name, value in report.measures.items():
         yield f"  {name} = {value:g}: {MEASURES[name]}"

@@ -4,7 +4,7 @@ import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from hudi_table_services.contract.json_document import (
     CONTRACT_VERSION,
@@ -76,6 +76,9 @@ class JobRequest:
         InvalidRequestError: a field has no possible value.
     """
 
+    needs_base_path: ClassVar[bool] = True
+    """Whether there is nothing to do without a table."""
+
     base_path: str
     request_id: str = field(default_factory=_one_time_id)
     table_name: str = ""
@@ -84,7 +87,7 @@ class JobRequest:
     result_path: str = ""
 
     def __post_init__(self) -> None:
-        if not self.base_path:
+        if not self.base_path and self.needs_base_path:
             raise InvalidRequestError("The request has no base path.", hint="Give --base-path.")
         if not self.request_id:
             raise InvalidRequestError(

@@ -9,6 +9,7 @@ from typing import Any
 from hudi_table_services.contract.archive_report import ArchiveReport, archive_report_from_document
 from hudi_table_services.contract.clean_report import CleanReport, clean_report_from_document
 from hudi_table_services.contract.clustering_report import ClusteringReport, report_from_document
+from hudi_table_services.contract.config_report import ConfigReport, config_report_from_document
 from hudi_table_services.contract.health_report import HealthReport, health_report_from_document
 from hudi_table_services.contract.job_request import JobRequest
 from hudi_table_services.contract.json_document import CONTRACT_VERSION, parse_document
@@ -18,7 +19,12 @@ from hudi_table_services.contract.recovery_report import (
     orphan_report_from_document,
     recovery_report_from_document,
 )
-from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError, UnhealthyTableError
+from hudi_table_services.errors import (
+    HudiTableServiceError,
+    InvalidRequestError,
+    UnhealthyTableError,
+    UnsafeConfigError,
+)
 
 
 class Outcome(str, Enum):
@@ -161,7 +167,8 @@ class JobResult:
         recovery: what a rollback or restore undid; None for other jobs.
         orphans: what a search for orphans found; None for other jobs.
         archive: what an archive job moved and kept; None for other jobs.
-        timings_s: seconds by phase.
+        config: findings of a check of settings; None for other jobs.
+        timings_s: seconds by phase; `lock_wait`, waiting for the table's lock, is part of the phases in which it was.
     """
 
     request_id: str
@@ -185,6 +192,7 @@ class JobResult:
     recovery: RecoveryReport | None = None
     orphans: OrphanReport | None = None
     archive: ArchiveReport | None = None
+    config: ConfigReport | None = None
     timings_s: Mapping[str, float] = field(default_factory=dict)
     spark_application_id: str | None = None
     warnings: tuple[str, ...] = ()
@@ -201,6 +209,7 @@ class JobResult:
             base_path=request.base_path,
             clustering=error.report if isinstance(error, HudiTableServiceError) else None,
             health=error.health if isinstance(error, UnhealthyTableError) else None,
+            config=error.config if isinstance(error, UnsafeConfigError) else None,
             error=JobError.of(error),
         )
 
@@ -234,6 +243,8 @@ def _result(values: dict[str, Any]) -> JobResult:
     values["orphans"] = None if orphans is None else orphan_report_from_document(orphans)
     archived = values["archive"]
     values["archive"] = None if archived is None else archive_report_from_document(archived)
+    checked = values["config"]
+    values["config"] = None if checked is None else config_report_from_document(checked)
     values["warnings"] = tuple(values["warnings"])
     values["error"] = None if values["error"] is None else JobError(**values["error"])
     return JobResult(**values)

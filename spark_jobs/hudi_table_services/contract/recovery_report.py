@@ -78,6 +78,7 @@ class OrphanReport:
         deleted_count: data files deleted.
         backup_path: where they were copied first; empty: nowhere.
         folders_listed: folders that were looked at.
+        foreign_files: files in partitions that are no files of Hudi's, hidden ones aside. They are never touched.
     """
 
     file_count: int = 0
@@ -92,6 +93,7 @@ class OrphanReport:
     deleted_count: int = 0
     backup_path: str = ""
     folders_listed: int = 0
+    foreign_files: int = 0
 
 
 def recovery_report_from_document(values: Mapping[str, Any]) -> RecoveryReport:

@@ -70,6 +70,7 @@ def rewrite_groups(
         lambda group: rewrite_group(job, group),
         description=f"Rewrite {len(alone)} groups of {what}",
         weights=[_weight(group.inputs) for group in alone],
+        measure=_written,
     )
     outcomes = {r.index: r for r in results if isinstance(r, GroupOutcome)}
     for result in results:
@@ -83,6 +84,11 @@ def rewrite_groups(
     for group in groups:
         _check(group, outcomes[group.index])
     return [outcomes[group.index] for group in groups]
+
+
+def _written(outcome: GroupOutcome | TooLarge) -> tuple[int, int]:
+    files = outcome.written if isinstance(outcome, GroupOutcome) else ()
+    return sum(file.stat.num_writes for file in files), sum(file.stat.file_size_bytes for file in files)
 
 
 def _fits_a_task(job: RewriteJob, group: GroupTask, groups: int, parallelism: int) -> bool:
@@ -107,7 +113,11 @@ def _exchange(
         task for group in groups for task in output_tasks(group, buckets[group.index], dealt[group.index])
     ]
     outcomes = run_tasks(
-        spark, tasks, lambda task: write_share(job, task), description=f"Write {len(tasks)} files of {what}"
+        spark,
+        tasks,
+        lambda task: write_share(job, task),
+        description=f"Write {len(tasks)} files of {what}",
+        measure=_written,
     )
     return {
         group.index: _joined(group, [o for o in outcomes if o.index == group.index], dealt[group.index])
@@ -211,6 +221,7 @@ def _stitch_in_shares(
         shares,
         lambda share: _stitch_share(job, share),
         description=f"Write {len(shares)} files of {what}",
+        measure=_written,
     )
     return {
         group.index: outcome_of(

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from hudi_table_services.errors import ExecutionFailedError, HudiTableServiceError
 from hudi_table_services.execution.task_groups import group_tasks
+from hudi_table_services.execution.task_progress import Measure, Phase, TaskCounts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,6 +26,11 @@ _RESULT_SCHEMA = pa.schema([pa.field("result", pa.binary())])
 _SPARK_RESULT_SCHEMA = "result binary"
 
 
+def nothing_written(_result: object) -> tuple[int, int]:
+    """The measure of tasks that write no data files."""
+    return 0, 0
+
+
 def run_tasks(
     spark: "SparkSession",
     tasks: Sequence[TaskT],
@@ -32,15 +38,17 @@ def run_tasks(
     *,
     description: str,
     weights: Sequence[int] | None = None,
+    measure: Measure = nothing_written,
 ) -> list[ResultT]:
     """Apply `work` to every task on the executors and return the results in task order.
 
     Args:
         tasks: picklable descriptions. None at all starts no Spark job.
         work: picklable, runs on an executor with one Arrow thread.
-        description: shown as job description in the Spark UI.
+        description: shown as job description in the Spark UI, and as phase of the job's progress.
         weights: cost of each task in bytes (see `task_groups`), to put small ones together; None: each is a Spark
             task.
+        measure: picklable; what a result means for the job's progress.
 
     Raises:
         HudiTableServiceError: what `work` raised, when a retry cannot help.
@@ -52,16 +60,27 @@ def run_tasks(
     if weights is not None:
         groups = group_tasks(weights, default_parallelism(spark))
     grouped = [[(index, tasks[index]) for index in group] for group in groups]
+    sizes = list(weights) if weights is not None else [1] * len(tasks)
+    counts = TaskCounts.of(spark)
+
+    def run_one(index: int, task: TaskT) -> tuple[int, ResultT]:
+        result = work(task)
+        if counts is not None:
+            counts.add(sizes[index], measure(result))
+        return index, result
 
     def run_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield _guarded(lambda number=number: [(index, work(task)) for index, task in grouped[number]])
+                yield _guarded(
+                    lambda number=number: [run_one(index, task) for index, task in grouped[number]]
+                )
 
     frame = spark.range(0, len(grouped), 1, len(grouped)).mapInArrow(run_partition, _SPARK_RESULT_SCHEMA)
     by_index: dict[int, ResultT] = {}
-    for results in collect_results(spark, frame, description):
-        by_index.update(results)
+    with Phase(description, sizes, counts).told():
+        for results in collect_results(spark, frame, description):
+            by_index.update(results)
     return [by_index[index] for index in range(len(tasks))]
 
 
@@ -76,9 +95,10 @@ def map_batches(
     def run_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield _guarded(lambda: work(iter(batches)))
 
-    return collect_results(
-        frame.sparkSession, frame.mapInArrow(run_partition, _SPARK_RESULT_SCHEMA), description
-    )
+    with Phase(description, (), None).told():
+        return collect_results(
+            frame.sparkSession, frame.mapInArrow(run_partition, _SPARK_RESULT_SCHEMA), description
+        )
 
 
 def collect_results(spark: "SparkSession", frame: "DataFrame", description: str) -> list[Any]:

@@ -12,6 +12,7 @@ from hudi_table_services.contract.archive_request import ArchiveRequest
 from hudi_table_services.contract.job_result import JobResult, Outcome
 from hudi_table_services.jobs.archive_checks import archival_facts, barriers
 from hudi_table_services.jobs.archive_writing import ArchiveWriter, archive_writer
+from hudi_table_services.jobs.measured_lock import MeasuredLock
 from hudi_table_services.jobs.stopwatch import Stopwatch
 from hudi_table_services.jobs.table_access import TableAccess, check_writable
 from hudi_table_services.model.archival import ArchivalBound, ArchivalPlan
@@ -65,7 +66,9 @@ class _ArchiveJob:
             return self._result(timeline, plan, Outcome.PLANNED, reason="preview: nothing was written")
         if not plan.instants:
             return self._result(timeline, plan, Outcome.NOTHING_TO_DO, reason=plan.reason)
-        lock = table_lock(self._table.storage, self._options.lock, self._table.clock)
+        lock = MeasuredLock(
+            table_lock(self._table.storage, self._options.lock, self._table.clock), self._watch
+        )
         with lock:
             return self._archive(lock, _first_staying(timeline, plan))
 
@@ -120,7 +123,7 @@ class _ArchiveJob:
             commits_before=plan.commits,
             archived_commits=len(plan.writes),
             archived_services=len(plan.instants) - len(plan.writes),
-            oldest_active=_first_staying(timeline, plan),
+            oldest_active=_oldest_staying(timeline, plan),
             retention=plan.reason,
             held_back_by=plan.held_back_by.time if plan.held_back_by is not None else "",
             instants=tuple(f"{i.requested_time}.{i.action.value}" for i in plan.instants),
@@ -139,7 +142,13 @@ class _ArchiveJob:
         )
 
 
+def _oldest_staying(timeline: Timeline, plan: ArchivalPlan) -> str:
+    """Requested time of the first write that the plan leaves on the active timeline, savepointed or not."""
+    leaving = set(plan.instants)
+    return next((i.requested_time for i in timeline.completed_writes if i not in leaving), "")
+
+
 def _first_staying(timeline: Timeline, plan: ArchivalPlan) -> str:
-    """Requested time of the first write that the plan leaves on the active timeline."""
+    """The same without savepointed writes that lie apart: from there on the active timeline has no gaps."""
     leaving = set(plan.instants)
     return first_write_time(Timeline(tuple(i for i in timeline if i not in leaving))) or ""

@@ -2,13 +2,13 @@
 
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from hudi_table_services.errors import UnsupportedTableError
 from hudi_table_services.jobs.table_access import TableAccess
 from hudi_table_services.jobs.undo_history import undone_by
-from hudi_table_services.model.archival import ArchivedWrite
+from hudi_table_services.model.archival import ArchivedWrite, ArchiveTail
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TimelineLayout
@@ -27,6 +27,8 @@ class _Archive(Protocol):
     def find(self, text: str) -> Iterable[ArchivedWrite]: ...
 
     def writes(self) -> tuple[ArchivedWrite, ...]: ...
+
+    def tail(self, count: int, limit_bytes: int) -> ArchiveTail: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,21 @@ class ArchivedTimeline:
         except UnsupportedTableError as error:
             _LOG.warning("Only the active timeline is looked at: %s", error)
             return ()
+
+    def tail(self, *, count: int, limit_bytes: int) -> ArchiveTail:
+        """The newest ones.
+
+        Args:
+            count: enough of them; there may be more.
+            limit_bytes: of archive files that are read.
+
+        Raises:
+            CorruptTableError: the archive cannot be read.
+            UnsupportedTableError: see `history_store`.
+        """
+        archive = self._archive()
+        tail = archive.tail(count, limit_bytes) if archive is not None else ArchiveTail()
+        return replace(tail, writes=self._standing(tail.writes))
 
     def find_request(self, request_id: str) -> tuple[Instant, CommitMetadata] | None:
         """The completed write of a request; None: the archive has none. Raises as `writes` does."""

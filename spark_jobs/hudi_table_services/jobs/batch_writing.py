@@ -55,4 +55,5 @@ def write_batch(
         lambda task: write_file_group(job, task),
         description=f"Write {len(tasks)} file groups of {table_name} at {job.instant_time}",
         weights=[task.expected_bytes + BYTES_OF_A_FILE for task in tasks],
+        measure=lambda written: (written.stat.num_writes, written.stat.file_size_bytes),
     )

@@ -23,6 +23,7 @@ from hudi_table_services.jobs.clean_history import (
     savepointed_names,
 )
 from hudi_table_services.jobs.clean_reporting import CleanReporter
+from hudi_table_services.jobs.measured_lock import MeasuredLock
 from hudi_table_services.jobs.pending_writes import clear_pending_writes
 from hudi_table_services.jobs.stopwatch import Stopwatch
 from hudi_table_services.jobs.table_access import TableAccess, check_writable
@@ -298,4 +299,4 @@ class _CleanJob:
             )
 
     def _lock(self) -> TableLock:
-        return table_lock(self._storage, self._options.lock, self._table.clock)
+        return MeasuredLock(table_lock(self._storage, self._options.lock, self._table.clock), self._watch)

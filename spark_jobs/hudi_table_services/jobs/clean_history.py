@@ -12,9 +12,10 @@ from hudi_table_services.hudi_format.table_service_plans import (
 )
 from hudi_table_services.jobs.table_access import TableAccess
 from hudi_table_services.model.instant import Action, Instant
-from hudi_table_services.model.table_service_plans import CleanMetadata, CleanPlan
+from hudi_table_services.model.table_service_plans import CleanMetadata, CleanPlan, SavepointMetadata
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.storage.damage import naming
+from hudi_table_services.storage.paths import join_path
 from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 
 _LOG = logging.getLogger(__name__)
@@ -103,7 +104,22 @@ def savepointed_names(table: TableAccess, timeline: Timeline) -> dict[str, froze
     }
 
 
+def savepointed_paths(table: TableAccess, timeline: Timeline) -> frozenset[str]:
+    """Files that savepoints keep, below the base path. Raises as `savepointed_names` does."""
+    return frozenset(
+        join_path(folder, name)
+        for instant in timeline.completed
+        if instant.action is Action.SAVEPOINT
+        for folder, partition in _kept(table, instant).partitions.items()
+        for name in partition.file_names
+    )
+
+
 def _kept_names(table: TableAccess, savepoint: Instant) -> frozenset[str]:
-    with naming(table.timeline_store.path_of(savepoint)):
-        kept = decode_savepoint_metadata(table.timeline_store.read(savepoint))
+    kept = _kept(table, savepoint)
     return frozenset(name for partition in kept.partitions.values() for name in partition.file_names)
+
+
+def _kept(table: TableAccess, savepoint: Instant) -> SavepointMetadata:
+    with naming(table.timeline_store.path_of(savepoint)):
+        return decode_savepoint_metadata(table.timeline_store.read(savepoint))

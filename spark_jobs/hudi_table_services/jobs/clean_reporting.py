@@ -57,6 +57,7 @@ class CleanReporter:
             sum(1 for each in doomed if each.sizes),
             partitions_listed,
         )
+        _LOG.info("Retention: %s", retention.reason)
 
     def _retain(self, retention: Retention) -> None:
         self._report = replace(

@@ -1,8 +1,8 @@
 """One attempt to commit: requested, inflight, data, leftovers removed, conflict check, completed.
 
-The table lock is held only to choose the instant and to check and complete the commit. Until the completed file
-exists readers see the old table. An attempt that fails is rolled back at once; one that is killed is rolled back by
-the next job.
+The table lock is held only to choose the instant, to check and complete the commit, and to undo it. Until the
+completed file exists readers see the old table. An attempt that fails is rolled back at once; one that is killed, or
+does not get the lock then, is rolled back by the next job.
 """
 
 import logging
@@ -14,6 +14,7 @@ from hudi_table_services.errors import (
     CommitStateUnknownError,
     FileGroupConflictError,
     HudiTableServiceError,
+    LockNotAcquiredError,
     StorageError,
     UnsupportedTableError,
 )
@@ -99,7 +100,8 @@ class CommitAttempt:
         traceback: TracebackType | None,
     ) -> None:
         try:
-            if not self._completed and not isinstance(error, CommitStateUnknownError):
+            # Nobody waits for the same lock a second time: the next job undoes an attempt that did not get it.
+            if not self._completed and not isinstance(error, CommitStateUnknownError | LockNotAcquiredError):
                 self._roll_back()
         finally:
             self._stop_heartbeat()
@@ -192,7 +194,9 @@ class CommitAttempt:
         if self._pending is None:
             return
         try:
-            rollback_instant(self._table, self._pending)
+            # Another attempt of the request takes this one for dead, and rolls it back under the lock as well.
+            with self._lock:
+                rollback_instant(self._table, self._pending)
             if not any(i.is_completed for i in self._store.load().find(self.instant_time)):
                 # Another writer may have rolled this attempt back while its tasks went on writing.
                 self._stop_heartbeat()

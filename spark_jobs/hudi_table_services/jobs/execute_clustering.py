@@ -27,6 +27,7 @@ from hudi_table_services.jobs.clustering_lookup import ClusteringLookup
 from hudi_table_services.jobs.clustering_reporting import ClusteringReporter
 from hudi_table_services.jobs.executed_clustering import DroppedPlan, ExecutedPlan, FailedPlan
 from hudi_table_services.jobs.file_settings import bloom_settings, parquet_format
+from hudi_table_services.jobs.measured_lock import MeasuredLock
 from hudi_table_services.jobs.pending_writes import remove_traces_of_finished_writes
 from hudi_table_services.jobs.schedule_clustering import schedule_clustering
 from hudi_table_services.jobs.staging_area import StagingArea
@@ -313,7 +314,7 @@ class _ExecuteJob:
         return commit_metadata(stats, WriteOperation.CLUSTER, extra, ordered)
 
     def _lock(self) -> TableLock:
-        return table_lock(self._storage, self._options.lock, self._clock)
+        return MeasuredLock(table_lock(self._storage, self._options.lock, self._clock), self._watch)
 
 
 def _dropped(clustering: Clustering) -> DroppedPlan:

@@ -27,6 +27,7 @@ from hudi_table_services.model.table_service_plans import ClusteringGroup
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.write_options import PendingClusteringOptions
 from hudi_table_services.planning.outdated_plans import file_groups_of
+from hudi_table_services.storage.clock import age_text
 from hudi_table_services.storage.lock import TableLock
 
 _LOG = logging.getLogger(__name__)
@@ -58,7 +59,7 @@ def make_room(
             hit = _hit(table, file_groups)
             running = [p for p in hit if is_executed(table, p.instant, options.expires_after_minutes)]
             if hit and (options.strategy is UpdatesStrategy.REJECT or _is_rejected(options)):
-                raise _rejected(hit[0], options)
+                raise _rejected(table, hit[0], options)
             for plan in hit:
                 if options.strategy is UpdatesStrategy.ALLOW:
                     _LOG.warning("Rolling clustering %s back, whose files this write changes.", _time(plan))
@@ -99,7 +100,7 @@ def foresee_room(
         return snapshot, ()
     hit = _hit(table, file_groups)
     if hit and (options.strategy is UpdatesStrategy.REJECT or _is_rejected(options)):
-        raise _rejected(hit[0], options)
+        raise _rejected(table, hit[0], options)
     is_whole = options.strategy is UpdatesStrategy.ALLOW
     freed: set[FileGroupId] = set()
     told = []
@@ -139,9 +140,10 @@ def _is_rejected(options: PendingClusteringOptions) -> bool:
     return options.strategy is UpdatesStrategy.ALLOW and not options.rolls_back
 
 
-def _rejected(plan: Clustering, options: PendingClusteringOptions) -> PendingPlanError:
+def _rejected(table: TableAccess, plan: Clustering, options: PendingClusteringOptions) -> PendingPlanError:
+    age = age_text(table.timeline_store.age_s(plan.instant))
     return PendingPlanError(
-        f"This write changes file groups under the pending clustering {_time(plan)}, and "
+        f"This write changes file groups under the pending clustering {_time(plan)}, {age} old, and "
         f"hoodie.clustering.updates.strategy={options.strategy.value} rejects it.",
         hint="Execute or cancel that clustering first, or leave the option out.",
     )

@@ -9,16 +9,25 @@ from dataclasses import dataclass
 
 from hudi_table_services.hudi_format.markers import TEMP_FOLDER
 from hudi_table_services.jobs.archived_timeline import ArchivedTimeline
-from hudi_table_services.jobs.clean_history import savepointed_names
+from hudi_table_services.jobs.clean_history import savepointed_paths
 from hudi_table_services.jobs.table_access import TableAccess
 from hudi_table_services.jobs.undo_history import undone_by, undone_for_good
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.planning.orphans import NO_INSTANT, KnownInstants, orphan_reason
+from hudi_table_services.planning.orphans import (
+    DISPLACED,
+    NO_INSTANT,
+    KnownInstants,
+    doubled_times,
+    is_copy,
+    named_elsewhere,
+    named_paths,
+    orphan_reason,
+)
 from hudi_table_services.planning.undo_rules import refuse_unfinished_restore
-from hudi_table_services.storage.file_listing import list_folders
+from hudi_table_services.storage.file_listing import foreign_files, list_folders
 from hudi_table_services.storage.file_slices import first_write_time
 from hudi_table_services.storage.heartbeat import HEARTBEATS, is_heartbeat_alive
-from hudi_table_services.storage.pending_plans import planned_file_names
+from hudi_table_services.storage.pending_plans import planned_file_paths
 from hudi_table_services.storage.storage import Storage, StoredObject
 
 _LOG = logging.getLogger(__name__)
@@ -38,6 +47,7 @@ class Orphans:
         folders: markers and staged rows of jobs that are over.
         heartbeats: requested times.
         folders_listed: folders that were looked at.
+        foreign_files: how many files in partitions are no files of Hudi's, hidden ones aside.
     """
 
     files: Mapping[StoredObject, str]
@@ -45,6 +55,7 @@ class Orphans:
     folders: tuple[str, ...]
     heartbeats: tuple[str, ...]
     folders_listed: int
+    foreign_files: int
 
 
 class OrphanSearch:
@@ -54,7 +65,7 @@ class OrphanSearch:
         self._table = table
         self._hours = older_than_hours
         self._names: dict[str, frozenset[str]] = {}
-        self._reads_archive = False
+        self._archived_of: frozenset[str] | None = None
 
     def find(self) -> Orphans:
         """Everything there is."""
@@ -64,12 +75,14 @@ class OrphanSearch:
         staged = self._old_folders(STAGING, max(self._hours, _STAGED_HOURS))
         known = self.look()
         files = [stored for _, each in sorted(listed.items()) for stored in each]
-        found = _orphans(files, known)
-        if NO_INSTANT in found.values():
+        sizes = {stored.path: stored.size_bytes for stored in files}
+        found = _orphans(files, known, sizes)
+        doubled = doubled_times(sizes) - known.named.keys()
+        if doubled or NO_INSTANT in found.values():
             # Only these can be archived ones; the archive is not read for nothing.
-            self._reads_archive = True
+            self._archived_of = doubled
             known = self.look()
-            found = _orphans(list(found), known)
+            found = _orphans(files, known, sizes)
         old = {stored: reason for stored, reason in found.items() if self._is_old(stored, self._hours)}
         return Orphans(
             files=old,
@@ -79,6 +92,7 @@ class OrphanSearch:
                 s.name for s in beating if self._is_over(s.name, known) and self._is_old(s, self._hours)
             ),
             folders_listed=len(listed),
+            foreign_files=len(foreign_files(listed)),
         )
 
     def look(self) -> KnownInstants:
@@ -86,8 +100,9 @@ class OrphanSearch:
         table, timeline = self._table, self._table.load_timeline()
         refuse_unfinished_restore(timeline)
         store = table.timeline_store
-        planned = (name for i in timeline.pending for name in planned_file_names(store, i))
-        saved = (name for names in savepointed_names(table, timeline).values() for name in names)
+        planned = (path for i in timeline.pending for path in planned_file_paths(store, i))
+        needed = frozenset([*planned, *savepointed_paths(table, timeline)])
+        archived = self._archived()
         alive = {
             stored.name
             for stored in table.storage.list_folder(HEARTBEATS).files
@@ -99,21 +114,28 @@ class OrphanSearch:
             named=self._named(timeline),
             undone=frozenset(undone_by(table, timeline)),
             undone_for_good=undone_for_good(table, timeline),
-            needed=frozenset([*planned, *saved]),
-            archived=self._archived(),
+            needed=frozenset(_name(path) for path in needed),
+            needed_paths=needed,
+            archived=frozenset(archived),
+            archived_named=archived,
         )
 
-    def _archived(self) -> frozenset[str]:
-        if not self._reads_archive:
-            return frozenset()
+    def _archived(self) -> dict[str, frozenset[str]]:
+        """Requested time of archived writes → paths that they name, where copies make that matter."""
+        if self._archived_of is None:
+            return {}
         archived = ArchivedTimeline(self._table.storage, self._table.config).writes()
-        return frozenset(each.instant.requested_time for each in archived)
+        times = ((each.instant.requested_time, each) for each in archived)
+        return {
+            time: named_paths(each.metadata.write_stats) if time in self._archived_of else frozenset()
+            for time, each in times
+        }
 
     def _named(self, timeline: Timeline) -> dict[str, frozenset[str]]:
         for instant in timeline.completed_writes:
             if instant.requested_time not in self._names:
                 stats = self._table.timeline_store.commit_metadata(instant).write_stats
-                self._names[instant.requested_time] = frozenset(_name(s.path) for s in stats)
+                self._names[instant.requested_time] = named_paths(stats)
         return {i.requested_time: self._names[i.requested_time] for i in timeline.completed_writes}
 
     @staticmethod
@@ -130,8 +152,18 @@ class OrphanSearch:
         return now_ms - stored.modified_ms >= hours * _HOUR_MS
 
 
-def _orphans(files: Sequence[StoredObject], known: KnownInstants) -> dict[StoredObject, str]:
-    return {stored: reason for stored in files if (reason := orphan_reason(stored.name, known))}
+def _orphans(
+    files: Sequence[StoredObject], known: KnownInstants, sizes: Mapping[str, int]
+) -> dict[StoredObject, str]:
+    found = {stored: reason for stored in files if (reason := orphan_reason(stored.path, known))}
+    return {
+        stored: reason
+        for stored, reason in found.items()
+        if reason != DISPLACED
+        or is_copy(
+            stored.size_bytes, named_elsewhere(stored.path, known.named, known.archived_named), sizes.get
+        )
+    }
 
 
 def _name(path: str) -> str:

@@ -7,8 +7,11 @@ from hudi_table_services.model.instant import Instant, InstantState
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.planning.health import PendingFacts, read_pending
-from hudi_table_services.storage.clock import instant_moment
-from hudi_table_services.storage.heartbeat import has_heartbeat, is_heartbeat_alive
+from hudi_table_services.storage.heartbeat import (
+    DEFAULT_INTERVAL_MS,
+    DEFAULT_TOLERABLE_MISSES,
+    heartbeat_age_ms,
+)
 from hudi_table_services.storage.pending_plans import clustering_plan_of, planned_file_groups
 
 
@@ -33,10 +36,9 @@ def _facts(table: TableAccess, instant: Instant) -> PendingFacts | None:
         if instant.action.writes_data:
             return None
         plan, groups, content = None, frozenset(), b"?"
-    moment = instant_moment(instant.requested_time, table.config)
     return PendingFacts(
         instant=instant,
-        age_s=max(0.0, (table.clock.now() - moment).total_seconds()) if moment else 0.0,
+        age_s=store.age_s(instant),
         heartbeat=_heartbeat(table, instant),
         is_clustering=plan is not None,
         has_content=bool(content),
@@ -47,9 +49,13 @@ def _facts(table: TableAccess, instant: Instant) -> PendingFacts | None:
 
 def _heartbeat(table: TableAccess, instant: Instant) -> str:
     time = instant.requested_time
-    if is_heartbeat_alive(table.storage, time, table.clock):
-        return "alive"
-    return "expired" if has_heartbeat(table.storage, time) else "none"
+    age_ms = heartbeat_age_ms(table.storage, time, table.clock)
+    if age_ms is None:
+        return "none"
+    expires_after_ms = DEFAULT_INTERVAL_MS * DEFAULT_TOLERABLE_MISSES
+    if age_ms < -expires_after_ms:
+        return "ahead"
+    return "alive" if age_ms <= expires_after_ms else "expired"
 
 
 def _operation(table: TableAccess, instant: Instant, *, is_clustering: bool) -> str:

@@ -14,7 +14,13 @@ from hudi_table_services.errors import InvalidRequestError, ObjectNotFoundError,
 from hudi_table_services.jobs.metadata_table import switch_off_metadata_table
 from hudi_table_services.jobs.orphan_search import Orphans, OrphanSearch
 from hudi_table_services.jobs.table_access import TableAccess, check_writable
-from hudi_table_services.planning.orphans import KnownInstants, orphan_reason
+from hudi_table_services.planning.orphans import (
+    DISPLACED,
+    KnownInstants,
+    is_copy,
+    named_elsewhere,
+    orphan_reason,
+)
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.factory import open_storage
 from hudi_table_services.storage.heartbeat import delete_heartbeat
@@ -84,7 +90,7 @@ class _RepairJob:
             _LOG.info("%d files: %s", count, reason)
         if not (found.files or found.folders or found.heartbeats):
             return self._result(
-                Outcome.NOTHING_TO_DO, report, "every file belongs to an instant, or is young"
+                Outcome.NOTHING_TO_DO, report, _why_nothing(found, self._request.older_than_hours)
             )
         if not self._request.execute:
             return self._result(Outcome.PLANNED, report, "nothing was deleted: --execute was not given")
@@ -140,12 +146,20 @@ class _RepairJob:
         )
 
     def _is_still_orphan(self, stored: StoredObject, known: KnownInstants) -> bool:
-        if not orphan_reason(stored.name, known):
+        reason = orphan_reason(stored.path, known)
+        places = named_elsewhere(stored.path, known.named, known.archived_named)
+        if not reason or (reason == DISPLACED and not is_copy(stored.size_bytes, places, self._size)):
             return False
         try:
             return self._table.storage.modified_ms(stored.path) == stored.modified_ms
         except ObjectNotFoundError:
             return False
+
+    def _size(self, path: str) -> int | None:
+        try:
+            return self._table.storage.size(path)
+        except ObjectNotFoundError:
+            return None
 
     def _remove_traces(self, found: Orphans, known: KnownInstants) -> None:
         for folder in found.folders:
@@ -169,6 +183,19 @@ class _RepairJob:
         )
 
 
+def _why_nothing(found: Orphans, older_than_hours: float) -> str:
+    reasons = ["every data file belongs to an instant"]
+    if found.too_young:
+        reasons = [
+            f"{found.too_young} files that belong to no instant are younger than {older_than_hours:g} h "
+            "(--older-than-hours); every other data file belongs to one"
+        ]
+    if found.foreign_files:
+        files = "1 foreign file" if found.foreign_files == 1 else f"{found.foreign_files} foreign files"
+        reasons.append(f"{files} in partitions, which no job touches")
+    return "; ".join(reasons)
+
+
 def _report(found: Orphans) -> OrphanReport:
     told = [
         OrphanFile(path=s.path, size_bytes=s.size_bytes, reason=reason) for s, reason in found.files.items()
@@ -182,4 +209,5 @@ def _report(found: Orphans) -> OrphanReport:
         heartbeats=found.heartbeats,
         too_young=found.too_young,
         folders_listed=found.folders_listed,
+        foreign_files=found.foreign_files,
     )

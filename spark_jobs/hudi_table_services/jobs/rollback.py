@@ -49,7 +49,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def rollback_instant(table: TableAccess, instant: Instant) -> Instant | None:
-    """Roll a pending write back, or finish the rollback that somebody began.
+    """Roll a pending write back, or finish the rollback that somebody began. Call it under the table lock.
 
     Returns:
         The completed rollback; None if the instant is no pending write: completed, gone, or a table service's plan,
@@ -276,7 +276,7 @@ def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Ins
     if rollback.state is InstantState.REQUESTED:
         with suppress(
             InstantExistsError
-        ):  # another job is at it, too: a writer undoes its own attempt without a lock
+        ):  # another job is at it, too: one whose lock was taken over while it was at work
             rollback = store.start(rollback)
     _delete_undone(table, plan)
     metadata = rollback_metadata(plan, rollback.requested_time, _elapsed_ms(table, started))

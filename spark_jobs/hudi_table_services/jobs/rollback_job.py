@@ -126,7 +126,8 @@ class _RollbackJob:
                 )
             elif time not in undone_before:
                 raise InvalidRequestError(
-                    f"The active timeline has no instant {time}.", hint="HudiHook.table_picture shows it."
+                    f"The active timeline has no instant {time}.",
+                    hint=f"The newest completed writes: {timeline.newest_writes()}.",
                 )
         return found
 

@@ -152,7 +152,10 @@ def _commit(timeline: Timeline, requested_time: str) -> Instant:
     found = next((i for i in writes if i.requested_time == requested_time), None)
     if found is None:
         what = f"no completed write {requested_time}" if requested_time else "no completed write yet"
-        raise InvalidRequestError(f"The active timeline has {what}.", hint="HudiHook.table_picture shows it.")
+        raise InvalidRequestError(
+            f"The active timeline has {what}.",
+            hint=f"The newest completed writes: {timeline.newest_writes()}.",
+        )
     return found
 
 
@@ -161,7 +164,12 @@ def _savepoint(timeline: Timeline, requested_time: str) -> Instant | None:
 
 
 def _require_uncleaned(table: TableAccess, timeline: Timeline, commit: Instant) -> None:
-    """Cleans promise nothing about what lies before the commit that they retain."""
+    """Cleans promise nothing about what lies before the commit that they retain, the latest state excepted.
+
+    After an undo the latest state may be such a one: its files are what readers see.
+    """
+    if commit == timeline.completed_writes[-1]:
+        return
     retained = [
         pending.plan.earliest_instant_to_retain.requested_time
         if pending.plan.earliest_instant_to_retain is not None

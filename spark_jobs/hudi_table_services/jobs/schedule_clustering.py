@@ -18,6 +18,7 @@ from hudi_table_services.jobs.cancel_clustering import cancel_expired
 from hudi_table_services.jobs.clustering_history import PARENT_KEY, ClusteringHistory
 from hudi_table_services.jobs.clustering_reporting import ClusteringReporter
 from hudi_table_services.jobs.commit_counter import count_commits_of
+from hudi_table_services.jobs.measured_lock import MeasuredLock
 from hudi_table_services.jobs.stopwatch import Stopwatch
 from hudi_table_services.jobs.table_access import TableAccess, check_writable
 from hudi_table_services.model.clustering import (
@@ -179,7 +180,7 @@ class _ScheduleJob:
 
     def _put(self, snapshot: TableSnapshot, proposal: ClusteringProposal) -> tuple[Instant, ...]:
         """Request the instants; none if a planned file group has changed since the plan was made."""
-        lock = table_lock(self._storage, self._options.lock, self._clock)
+        lock = MeasuredLock(table_lock(self._storage, self._options.lock, self._clock), self._watch)
         with self._watch.phase("request"), lock:
             store = self._table.timeline_store
             now = store.load()

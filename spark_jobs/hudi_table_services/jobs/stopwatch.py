@@ -21,5 +21,9 @@ class Stopwatch:
             yield
         finally:
             elapsed = time.monotonic() - started
-            self.seconds[name] = round(self.seconds.get(name, 0.0) + elapsed, 3)
+            self.add(name, elapsed)
             _LOG.info("%s took %.1f s", name, elapsed)
+
+    def add(self, name: str, seconds: float) -> None:
+        """Count time that was measured elsewhere."""
+        self.seconds[name] = round(self.seconds.get(name, 0.0) + seconds, 3)

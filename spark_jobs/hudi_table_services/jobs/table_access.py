@@ -2,17 +2,15 @@
 
 from dataclasses import dataclass
 
-from hudi_table_services.errors import InvalidRequestError, UnsupportedTableError
+from hudi_table_services.errors import CorruptTableError, InvalidRequestError, UnsupportedTableError
+from hudi_table_services.hudi_format.table_properties import CHECKSUM
 from hudi_table_services.model.table_config import TableConfig
-from hudi_table_services.model.table_version import TableType
 from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.planning.refused_features import refused_features
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.storage import Storage
+from hudi_table_services.storage.table_store import PROPERTIES
 from hudi_table_services.storage.timeline_store import TimelineStore
-
-_PARTIAL_UPDATES = "hoodie.table.partial.update.mode"
-_MERGE_PROPERTIES = "hoodie.record.merge.property."
-_TIMELINE_PATH = "hoodie.timeline.path"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +53,7 @@ def check_writable(config: TableConfig, table_name: str, *, metadata_enable: boo
 
     Raises:
         InvalidRequestError: the table has another name.
+        CorruptTableError: its properties may be cut short.
         UnsupportedTableError: names the version or feature, and what can be done.
     """
     check_name(config, table_name)
@@ -63,9 +62,13 @@ def check_writable(config: TableConfig, table_name: str, *, metadata_enable: boo
             f"Table version {int(config.table_version)} can be read but not written.",
             hint="Any write by Hudi 0.14 or 0.15 upgrades it to version 6.",
         )
-    for feature, present in _refused_features(config).items():
-        if present:
-            raise UnsupportedTableError(f"The table {feature}, which this release does not write.")
+    if config.get(CHECKSUM) is None:
+        raise CorruptTableError(
+            f"{PROPERTIES} has no {CHECKSUM}, which every Hudi since 0.11 writes: it may be cut short.",
+            hint="Compare it with a copy and restore that. If it is whole, any write by Hudi adds the checksum.",
+        )
+    for feature in refused_features(config):
+        raise UnsupportedTableError(f"The table {feature}, which this release does not write.")
     if _lists_metadata_table(config) and metadata_enable is not False:
         listed = ", ".join(config.metadata_partitions + config.inflight_metadata_partitions)
         raise UnsupportedTableError(
@@ -74,26 +77,6 @@ def check_writable(config: TableConfig, table_name: str, *, metadata_enable: boo
             hint="Pass hoodie.metadata.enable=false to switch it off before this commit, as Hudi's own writers do "
             "with that option; indexes kept in it have to be built anew by Hudi.",
         )
-
-
-def _refused_features(config: TableConfig) -> dict[str, bool]:
-    return {
-        "is merge-on-read": config.table_type is not TableType.COPY_ON_WRITE,
-        f"has base files of format {config.base_file_format}": config.base_file_format != "PARQUET",
-        "has no meta columns (hoodie.populate.meta.fields=false)": not config.populates_meta_fields,
-        "drops partition columns from its files": config.drops_partition_columns,
-        "was bootstrapped from other files": bool(config.get("hoodie.bootstrap.base.path")),
-        "logs changes for CDC": config.get("hoodie.table.cdc.enabled") == "true",
-        f"merges partial updates ({_PARTIAL_UPDATES}={config.get(_PARTIAL_UPDATES)})": config.get(
-            _PARTIAL_UPDATES
-        )
-        not in (None, "", "NONE"),
-        f"merges by rules of its own ({_MERGE_PROPERTIES}*)": any(
-            key.startswith(_MERGE_PROPERTIES) for key in config.properties
-        ),
-        f"keeps its timeline at {config.get(_TIMELINE_PATH)}": config.get(_TIMELINE_PATH)
-        not in (None, "", "timeline"),
-    }
 
 
 def _lists_metadata_table(config: TableConfig) -> bool:

@@ -1,7 +1,6 @@
 """Look at a table as a whole: files, pending instants and what they block, lags, leftovers. Nothing is written."""
 
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -16,12 +15,12 @@ from hudi_table_services.jobs.archive_checks import archival_facts
 from hudi_table_services.jobs.clean_history import last_clean
 from hudi_table_services.jobs.clustering_history import ClusteringHistory
 from hudi_table_services.jobs.commit_counter import count_commits_of
+from hudi_table_services.jobs.health_files import look_at_files
 from hudi_table_services.jobs.pending_instants import look_at_pending
 from hudi_table_services.jobs.stopwatch import Stopwatch
 from hudi_table_services.jobs.table_access import TableAccess, check_name
 from hudi_table_services.model.archival import ArchivalOptions
 from hudi_table_services.model.clean import Retention
-from hudi_table_services.model.data_file import instant_in_file_name
 from hudi_table_services.model.file_sizing import FileSizingOptions
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_snapshot import TableSnapshot
@@ -37,10 +36,7 @@ from hudi_table_services.planning.health import (
 )
 from hudi_table_services.storage.clock import Clock, SystemClock, instant_moment, instant_text
 from hudi_table_services.storage.factory import open_storage
-from hudi_table_services.storage.file_listing import list_partitions
-from hudi_table_services.storage.file_slices import Visibility
 from hudi_table_services.storage.file_versions import visible_times
-from hudi_table_services.storage.paths import join_path
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
@@ -55,7 +51,8 @@ def table_health(
     """How the table is; see `HealthReport`. Any table can be looked at, also one that this release does not write.
 
     Raises:
-        UnhealthyTableError: a measure is beyond ``fail_above``, or the timeline cannot be trusted; it has the report.
+        UnhealthyTableError: a measure is beyond ``fail_above``, files are missing, or the timeline cannot be trusted;
+            it has the report.
         HudiTableServiceError: the table cannot be looked at.
     """
     resolve_clean_options(_clean_request(request))  # a wrong key is told before anything is read
@@ -130,7 +127,7 @@ def _with_all(
     cleaned = last_clean(table, timeline)
     retained_before = cleaned.earliest_commit_to_retain if cleaned else ""
     retention = _retention(table, request, timeline, retained_before)
-    leftovers, file_measures = _not_live(table, snapshot)
+    files = look_at_files(table, snapshot, retained_before)
     history = ClusteringHistory.load(table.timeline_store, timeline)
     counted = count_commits_of(table.timeline_store, timeline, history=history)
     last = _newest(timeline, Action.CLEAN)
@@ -143,9 +140,10 @@ def _with_all(
         "commits_to_archive": float(len(archival.writes)),
         "commits_to_clean": float(_cleanable(timeline, retention, retained_before)),
         **_commit_age(table, timeline),
+        "hours_ahead": _hours_ahead(table, timeline),
         **_pending_measures(pending),
         **small_file_measures(partitions),
-        **file_measures,
+        **files.measures,
     }
     sizes = [each.size_bytes for each in snapshot.all_slices]
     writes = timeline.completed_writes
@@ -154,14 +152,19 @@ def _with_all(
         partition_count=len(partitions),
         last_commit=writes[-1].requested_time if writes else "",
         last_clean=last.requested_time if last else "",
-        last_clustering=max(history.requested_times, default=""),
+        last_clustering=max(
+            (each.instant.requested_time for each in history.clusterings if each.instant.is_completed),
+            default="",
+        ),
         retention=retention.reason,
         archival=archival.reason,
         measures=dict(sorted(measures.items())),
         pending=pending,
         partitions=worst_partitions(partitions),
         savepoints=tuple(i.requested_time for i in timeline.completed if i.action is Action.SAVEPOINT),
-        leftover_examples=leftovers[:_EXAMPLES],
+        leftover_examples=files.leftovers[:_EXAMPLES],
+        missing_examples=files.missing[:_EXAMPLES],
+        foreign_examples=files.foreign[:_EXAMPLES],
     )
     return _Look(found, FileStats.of(sizes))
 
@@ -217,39 +220,17 @@ def _commit_age(table: TableAccess, timeline: Timeline) -> dict[str, float]:
     return {"hours_since_commit": round(max(0.0, (table.clock.now() - moment).total_seconds()) / 3600, 3)}
 
 
+def _hours_ahead(table: TableAccess, timeline: Timeline) -> float:
+    newest = max((i.completion_time or i.requested_time for i in timeline), default="")
+    moment = instant_moment(newest, table.config)
+    if moment is None:
+        return 0.0
+    return round(max(0.0, (moment - table.clock.now()).total_seconds()) / 3600, 3)
+
+
 def _pending_measures(pending: tuple[PendingInstant, ...]) -> dict[str, float]:
     return {
         "pending_instants": float(len(pending)),
         "dead_instants": float(sum(1 for each in pending if each.is_dead)),
         "oldest_pending_hours": round(max((each.age_s for each in pending), default=0.0) / 3600, 3),
     }
-
-
-def _not_live(table: TableAccess, snapshot: TableSnapshot) -> tuple[tuple[str, ...], Mapping[str, float]]:
-    """Data files beyond the latest state: versions that were replaced, and leftovers of writes that are over."""
-    live = {
-        join_path(path, file.file_name)
-        for path in snapshot.partitions
-        for each in snapshot.slices_of(path)
-        for file in (*((each.base_file,) if each.base_file else ()), *each.log_files)
-    }
-    pending = {i.requested_time for i in snapshot.timeline.pending}
-    visibility = Visibility.of(
-        snapshot.timeline, has_own_log_instants=table.config.table_version.layout.has_completion_time_in_names
-    )
-    # What began since the timeline was loaded is no leftover.
-    newest = max((i.requested_time for i in snapshot.timeline), default="")
-    leftovers, outdated = [], []
-    for files in list_partitions(table.storage).values():
-        for stored in files:
-            instant = instant_in_file_name(stored.name)
-            if instant is None or stored.path in live or instant in pending or instant > newest:
-                continue
-            (outdated if visibility.sees(instant) else leftovers).append(stored)
-    measures = {
-        "outdated_files": float(len(outdated)),
-        "outdated_bytes": float(sum(each.size_bytes for each in outdated)),
-        "leftover_files": float(len(leftovers)),
-        "leftover_bytes": float(sum(each.size_bytes for each in leftovers)),
-    }
-    return tuple(sorted(each.path for each in leftovers)), measures

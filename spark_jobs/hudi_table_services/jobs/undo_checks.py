@@ -6,7 +6,6 @@ from hudi_table_services.errors import (
     InstantHeldError,
     InvalidRequestError,
     MalformedFileNameError,
-    ObjectNotFoundError,
 )
 from hudi_table_services.jobs.rollback import plan_of
 from hudi_table_services.jobs.table_access import TableAccess
@@ -16,10 +15,11 @@ from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import NEW_FILE_GROUP, CommitMetadata
 from hudi_table_services.planning.rollback import files_to_delete
 from hudi_table_services.storage.file_listing import list_partitions
-from hudi_table_services.storage.heartbeat import heartbeat_path, is_heartbeat_alive
+from hudi_table_services.storage.heartbeat import heartbeat_age_ms, is_heartbeat_alive
 from hudi_table_services.storage.pending_plans import planned_file_names
 
 _NAMED = 3
+_CLOCKS_DIFFER_MS = 1000
 
 
 def why_alive(table: TableAccess, instant: Instant) -> str:
@@ -27,12 +27,12 @@ def why_alive(table: TableAccess, instant: Instant) -> str:
     time = instant.requested_time
     if instant.is_completed or not is_heartbeat_alive(table.storage, time, table.clock):
         return ""
-    try:
-        refreshed_ms = table.storage.modified_ms(heartbeat_path(time))
-    except ObjectNotFoundError:
+    age_ms = heartbeat_age_ms(table.storage, time, table.clock)
+    if age_ms is None:
         return ""  # it has ended this moment
-    age_seconds = max(0, int(table.clock.now().timestamp() - refreshed_ms / 1000))
-    return f"The writer of {instant.action.value} {time} is alive: its heartbeat is {age_seconds} s old."
+    age_seconds = abs(age_ms) // 1000
+    told = f"{age_seconds} s old" if age_ms >= -_CLOCKS_DIFFER_MS else f"{age_seconds} s ahead of the clock"
+    return f"The writer of {instant.action.value} {time} is alive: its heartbeat is {told}."
 
 
 def require_dead(table: TableAccess, instants: Iterable[Instant]) -> None:
@@ -40,7 +40,9 @@ def require_dead(table: TableAccess, instants: Iterable[Instant]) -> None:
     for instant in instants:
         if reason := why_alive(table, instant):
             raise InstantHeldError(
-                reason, hint="End that job first, then wait two minutes, until its heartbeat has expired."
+                reason,
+                hint="End that job first, then wait two minutes, until its heartbeat has expired. If no job runs and "
+                "a clock was wrong, delete the heartbeat below .hoodie/.heartbeat.",
             )
 
 

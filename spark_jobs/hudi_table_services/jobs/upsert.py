@@ -37,6 +37,7 @@ from hudi_table_services.jobs.batch_writing import write_batch, write_job
 from hudi_table_services.jobs.clustering_history import GAVE_WAY_KEY
 from hudi_table_services.jobs.commit_attempt import CommitAttempt
 from hudi_table_services.jobs.make_room import foresee_room, make_room
+from hudi_table_services.jobs.measured_lock import MeasuredLock
 from hudi_table_services.jobs.new_table import new_table_config
 from hudi_table_services.jobs.pending_writes import clear_pending_writes, remove_traces_of_finished_writes
 from hudi_table_services.jobs.reporting import Report
@@ -383,7 +384,7 @@ class _UpsertJob:
         }
 
     def _lock(self) -> TableLock:
-        return table_lock(self._storage, self._options.lock, self._clock)
+        return MeasuredLock(table_lock(self._storage, self._options.lock, self._clock), self._watch)
 
 
 def _parsed(schema_json: str | None) -> StructType | None:

@@ -86,3 +86,18 @@ class ArchivedWrite:
     @property
     def identity(self) -> tuple[str, Action]:
         return self.instant.identity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveTail:
+    """The newest completed writes of an archive.
+
+    Attributes:
+        writes: in order of request.
+        since: of those requested later none is missing; empty while ``is_cut``: the archive was too large to be read.
+        is_cut: the archive holds more than was read.
+    """
+
+    writes: tuple[ArchivedWrite, ...] = ()
+    since: str = ""
+    is_cut: bool = False

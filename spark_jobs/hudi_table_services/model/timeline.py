@@ -43,6 +43,11 @@ class Timeline:
         """Hudi's "commits timeline": completed commit, deltacommit and replacecommit instants."""
         return tuple(i for i in self.completed if i.action.writes_data)
 
+    def newest_writes(self, count: int = 5) -> str:
+        """Requested times of the newest completed writes, newest first, for messages."""
+        times = [i.requested_time for i in self.completed_writes[-count:]]
+        return ", ".join(reversed(times)) or "none"
+
     def since(self, before: "Timeline") -> "Timeline":
         """Instants, or states of instants, that were not there before."""
         known = set(before.instants)

@@ -38,7 +38,7 @@ def retain_from(
         return Retention(earliest=None, reason=reason)
     chosen, floored = _at_most(done, wanted, _first_from(done, floor_cutoff, visible_at))
     if floored:
-        reason = f"{reason}; what is younger than {options.floor_hours:g} hours stays"
+        reason = f"{reason}; what is younger than {options.floor_hours:g} h stays"
     if options.max_commits_per_run is not None:
         limit = _limit(done, options.max_commits_per_run, retained_before)
         chosen, limited = _at_most(done, chosen, limit)

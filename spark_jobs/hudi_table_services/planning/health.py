@@ -18,9 +18,13 @@ _ADVICE = {
     "commits_to_clean": "Clean the table.",
     "damaged": "Write nothing before the file is restored or the instant undone; the damage says which one it is.",
     "dead_instants": "Run the next write, or do for each what is said of it.",
+    "foreign_files": "Move them out of the table: some readers take them for data files. No job here touches them.",
+    "hours_ahead": "Set the clocks of all writers right. Instants go on a millisecond after the newest one until then.",
     "hours_since_commit": "Look why nothing writes to the table.",
     "leftover_bytes": "Look at them with repair_orphan_files.py, which removes nothing unless told to.",
     "leftover_files": "Look at them with repair_orphan_files.py, which removes nothing unless told to.",
+    "missing_files": "Bring the files back from a copy, or restore the table to a savepoint. Run no clustering and no "
+    "clean before that: they would settle the loss.",
     "oldest_pending_hours": "Do for the oldest pending instant what is said of it.",
     "outdated_bytes": "Clean the table, or keep fewer versions.",
     "outdated_files": "Clean the table, or keep fewer versions.",
@@ -37,7 +41,7 @@ class PendingFacts:
     Attributes:
         is_clustering: there is a clustering plan in its requested file.
         has_content: its plan was written; a writer that dies early leaves an empty file.
-        heartbeat: ``alive``, ``expired``, or ``none``.
+        heartbeat: ``alive``, ``expired``, ``ahead`` (of the clock), or ``none``.
         file_groups: file groups under its plan.
     """
 
@@ -117,11 +121,26 @@ _OTHERS = {
 }
 
 
+def _ahead(what: str, facts: PendingFacts, blocks: tuple[str, ...]) -> _Reading:
+    return _Reading(
+        f"A {what} whose heartbeat is ahead of the clock: it counts as alive until the clock gets there",
+        "Look at the clocks of all machines. If none runs it, delete its heartbeat, "
+        f".hoodie/.heartbeat/{facts.instant.requested_time}",
+        "deleting the heartbeat while its writer runs",
+        blocks,
+    )
+
+
 def _of_write(facts: PendingFacts) -> _Reading:
     blocks = (_BEYOND, "padding and clustering of the file groups that it rewrites")
+    if facts.heartbeat == "ahead":
+        return _ahead("write", facts, blocks)
     if facts.heartbeat == "alive":
         return _Reading(
-            "A write that is running", "Wait for it", "a second run of the same request", blocks=blocks
+            "A write that is running, or whose writer was killed in the last two minutes",
+            "Wait for it; if its job is dead for certain, run the same request again: it undoes this attempt first",
+            "running the same request again while its job lives: the living attempt would be undone",
+            blocks=blocks,
         )
     if facts.heartbeat == "none" and facts.age_s < _YOUNG_S:
         return _Reading(
@@ -151,6 +170,8 @@ def _of_plan(facts: PendingFacts) -> _Reading:
         return _Reading(
             f"A {what} whose plan was never written", "Cancel it", is_dead=True, blocks=(_BEYOND,)
         )
+    if facts.heartbeat == "ahead":
+        return _ahead(what, facts, blocks)
     if facts.heartbeat == "alive":
         return _Reading(f"A {what} that is being executed", "Wait for it", "a second execution of it", blocks)
     executes = "Execute it, or cancel it" if is_clustering else "Let Hudi execute it"

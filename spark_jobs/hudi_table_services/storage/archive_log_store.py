@@ -6,6 +6,7 @@ Object stores have no append, and on a local disk Hudi does without it too: each
 import logging
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from hudi_table_services.hudi_format.archive_log import (
     ArchivedRecord,
@@ -17,9 +18,10 @@ from hudi_table_services.hudi_format.archive_log import (
     encode_archive,
     written_states,
 )
-from hudi_table_services.model.archival import ArchivedWrite
+from hudi_table_services.model.archival import ArchivedWrite, ArchiveTail
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.storage.archive_tail import ArchivePart, PartContent, read_tail
 from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.paths import join_path
 from hudi_table_services.storage.storage import Storage, StoredObject
@@ -79,6 +81,22 @@ class ArchiveLogStore:
             records = [record for each in pool.map(self._records, self.files()) for record in each]
         found = archived_writes(records)
         return tuple(found[identity] for identity in sorted(found))
+
+    def tail(self, count: int, limit_bytes: int) -> ArchiveTail:
+        """The newest writes, see `read_tail`. An archival never goes on behind an older one's newest instant."""
+        parts = [
+            ArchivePart(size_bytes=each.size_bytes, last="", read=partial(self._part, each))
+            for each in reversed(self.files())
+        ]
+        return read_tail(parts, count=count, limit_bytes=limit_bytes)
+
+    def _part(self, stored: StoredObject) -> PartContent:
+        records = self._records(stored)
+        with naming(stored.path):
+            writes = tuple(archived_writes(records).values())
+        return PartContent(
+            writes=writes, last=max((each.instant.requested_time for each in records), default="")
+        )
 
     def _records(self, stored: StoredObject) -> list[ArchivedRecord]:
         with naming(stored.path):

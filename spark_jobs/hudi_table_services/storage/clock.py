@@ -39,6 +39,14 @@ def instant_moment(text: str, config: TableConfig) -> datetime | None:
     return moment.replace(tzinfo=UTC) if config.timeline_timezone_is_utc else moment.astimezone(UTC)
 
 
+def age_text(seconds: float) -> str:
+    """An age for people, in whole minutes, hours or days."""
+    minutes = int(seconds // 60)
+    if minutes < 120:
+        return f"{minutes} min"
+    return f"{minutes // 60} h" if minutes < 48 * 60 else f"{minutes // (24 * 60)} days"
+
+
 def instant_time(now: datetime, config: TableConfig, *, after: str = "") -> str:
     """Instant time of this moment, or one millisecond after the given one if the clock is not past it yet.
 

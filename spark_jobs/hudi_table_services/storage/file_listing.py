@@ -1,11 +1,12 @@
 """Partitions of a table and the files in them, each folder listed once, in parallel."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from hudi_table_services.hudi_format.partition_metadata import PARTITION_METAFILE
+from hudi_table_services.model.data_file import instant_in_file_name
 from hudi_table_services.storage.paths import join_path
-from hudi_table_services.storage.storage import FolderListing, Storage, StoredObject
+from hudi_table_services.storage.storage import BY_PATH, Storage, StoredObject
 
 _THREADS = 8
 
@@ -25,7 +26,7 @@ def list_partitions(
         while folders:
             deeper: list[str] = []
             for folder, listing in zip(folders, pool.map(storage.list_folder, folders), strict=True):
-                if _is_partition(listing):
+                if is_partition(listing.files):
                     found[folder] = listing.files
                 elif partitions is None:
                     deeper += [join_path(folder, n) for n in listing.folders if not n.startswith(".hoodie")]
@@ -47,5 +48,21 @@ def list_folders(storage: Storage) -> Mapping[str, tuple[StoredObject, ...]]:
     return found
 
 
-def _is_partition(listing: FolderListing) -> bool:
-    return any(stored.name.startswith(PARTITION_METAFILE) for stored in listing.files)
+def is_partition(files: Iterable[StoredObject]) -> bool:
+    """Whether a folder with these files is a partition, as Hudi tells them."""
+    return any(stored.name.startswith(PARTITION_METAFILE) for stored in files)
+
+
+def foreign_files(listed: Mapping[str, tuple[StoredObject, ...]]) -> tuple[StoredObject, ...]:
+    """Files in partitions that are no file of Hudi's, nor hidden as readers hide ``.`` and ``_`` names; by path.
+
+    Readers that take every Parquet file of a partition for a data file stumble over them.
+    """
+    found = [
+        stored
+        for files in listed.values()
+        if is_partition(files)
+        for stored in files
+        if not stored.name.startswith((".", "_")) and instant_in_file_name(stored.name) is None
+    ]
+    return tuple(sorted(found, key=BY_PATH))

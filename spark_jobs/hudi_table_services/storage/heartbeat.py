@@ -118,12 +118,21 @@ def is_heartbeat_alive(
     *,
     expires_after_ms: int = DEFAULT_INTERVAL_MS * DEFAULT_TOLERABLE_MISSES,
 ) -> bool:
-    """Whether the heartbeat was refreshed lately. Without a file the writer counts as dead, as in Hudi."""
+    """Whether the heartbeat was refreshed lately. Without a file the writer counts as dead, as in Hudi.
+
+    One from the time to come counts as alive until then: its writer may be well, and this machine's clock behind.
+    """
+    age_ms = heartbeat_age_ms(storage, instant_time, clock)
+    return age_ms is not None and age_ms <= expires_after_ms
+
+
+def heartbeat_age_ms(storage: Storage, instant_time: str, clock: Clock) -> int | None:
+    """Milliseconds since the last refresh, below 0 if that is ahead of the clock; None: there is no heartbeat."""
     try:
         refreshed_ms = storage.modified_ms(heartbeat_path(instant_time))
     except ObjectNotFoundError:
-        return False
-    return int(clock.now().timestamp() * 1000) - refreshed_ms <= expires_after_ms
+        return None
+    return int(clock.now().timestamp() * 1000) - refreshed_ms
 
 
 def has_heartbeat(storage: Storage, instant_time: str) -> bool:

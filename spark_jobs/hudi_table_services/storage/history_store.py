@@ -4,13 +4,16 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 from hudi_table_services.errors import ObjectNotFoundError
 from hudi_table_services.hudi_format.commit_metadata import decode_commit_metadata
 from hudi_table_services.hudi_format.history_manifest import HistoryFile
-from hudi_table_services.model.archival import ArchivedWrite, HistoryEntry
+from hudi_table_services.model.archival import ArchivedWrite, ArchiveTail, HistoryEntry
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.storage.archive_tail import ArchivePart, PartContent, read_tail
 from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.history_manifests import HistoryManifests
 from hudi_table_services.storage.storage import Storage
@@ -18,6 +21,7 @@ from hudi_table_services.storage.storage import Storage
 _LOG = logging.getLogger(__name__)
 _READ_THREADS = 8
 _ATTEMPTS = 3
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +70,29 @@ class HistoryStore:
         """All completed writes, oldest first."""
         return tuple(_write(entry) for entry in self.entries() if _is_write(entry))
 
+    def tail(self, count: int, limit_bytes: int) -> ArchiveTail:
+        """The newest writes, see `read_tail`.
+
+        Raises:
+            CorruptTableError: a manifest or a file cannot be read.
+        """
+
+        def read() -> ArchiveTail:
+            files = sorted(self._manifests.files(), key=lambda each: each.last, reverse=True)
+            parts = [
+                ArchivePart(size_bytes=each.size_bytes, last=each.last, read=partial(self._part, each.name))
+                for each in files
+            ]
+            return read_tail(parts, count=count, limit_bytes=limit_bytes)
+
+        return _while_files_are_merged(read)
+
+    def _part(self, name: str) -> PartContent:
+        entries = self._decoded(name, self._read(name))
+        with naming(self._manifests.path_of(name)):
+            writes = tuple(_write(entry) for entry in entries if _is_write(entry))
+        return PartContent(writes=writes, last=max((each.requested_time for each in entries), default=""))
+
     def find(self, text: str) -> Iterable[ArchivedWrite]:
         """Completed writes in whose metadata this text occurs, newest first."""
         wanted = text.encode()
@@ -101,18 +128,13 @@ class HistoryStore:
         return tuple(merged)
 
     def _read_all(self, wanted: Callable[[HistoryFile], bool]) -> list[tuple[HistoryEntry, ...]]:
-        for attempt in range(_ATTEMPTS):
-            try:
-                names = [each.name for each in self._manifests.files() if wanted(each)]
-                with ThreadPoolExecutor(_READ_THREADS) as pool:
-                    contents = list(pool.map(self._read, names))
-                return [self._decoded(*each) for each in zip(names, contents, strict=True)]
-            except ObjectNotFoundError as error:
-                # Merged meanwhile by another archiver, so often that this manifest is not retained any more.
-                if attempt == _ATTEMPTS - 1:
-                    raise
-                _LOG.info("Reading the timeline history again: %s", error)
-        raise AssertionError("unreachable")
+        def read() -> list[tuple[HistoryEntry, ...]]:
+            names = [each.name for each in self._manifests.files() if wanted(each)]
+            with ThreadPoolExecutor(_READ_THREADS) as pool:
+                contents = list(pool.map(self._read, names))
+            return [self._decoded(*each) for each in zip(names, contents, strict=True)]
+
+        return _while_files_are_merged(read)
 
     def _read(self, name: str) -> bytes:
         return self._storage.read(self._manifests.path_of(name))
@@ -128,6 +150,18 @@ class HistoryStore:
         written = HistoryFile(first=min(times), last=max(times), level=level, size_bytes=len(content))
         self._storage.write(self._manifests.path_of(written.name), content)
         return written
+
+
+def _while_files_are_merged(read: Callable[[], _Found]) -> _Found:
+    for attempt in range(_ATTEMPTS):
+        try:
+            return read()
+        except ObjectNotFoundError as error:
+            # Merged meanwhile by another archiver, so often that this manifest is not retained any more.
+            if attempt == _ATTEMPTS - 1:
+                raise
+            _LOG.info("Reading the timeline history again: %s", error)
+    raise AssertionError("unreachable")
 
 
 def _first_full_level(files: Sequence[HistoryFile], count: int) -> list[HistoryFile] | None:

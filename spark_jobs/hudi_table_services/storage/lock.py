@@ -2,7 +2,7 @@
 
 Hudi's writers respect our locks and we theirs. The lock is a file that only one writer can create. Its age decides
 whether its writer is taken for dead: Hudi's locks by ``hoodie.write.lock.filesystem.expire`` (never, by default), our
-own by a refresh that stopped.
+own by a refresh that stopped, and so a file that is no lock at all, as after a crash while it was written.
 """
 
 import json
@@ -17,10 +17,12 @@ from typing import Protocol
 from hudi_table_services.errors import (
     InvalidRequestError,
     LockNotAcquiredError,
+    MalformedMetadataError,
     ObjectExistsError,
     ObjectNotFoundError,
     StorageError,
 )
+from hudi_table_services.hudi_format.json_text import decode_json_object
 from hudi_table_services.model.lock_options import FILE_SYSTEM_PROVIDER, STORAGE_BASED_PROVIDER, LockOptions
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.conditional import ConditionalStorage
@@ -71,6 +73,8 @@ class FileSystemLock:
         self._content = b""
         self._released = threading.Event()
         self._refresher: threading.Thread | None = None
+        self._seen: tuple[bytes, int] = (b"", 0)
+        self._seen_since = 0.0
 
     def __enter__(self) -> "FileSystemLock":
         self._acquire()
@@ -101,7 +105,7 @@ class FileSystemLock:
     def verify(self) -> None:
         if not self._is_ours():
             raise LockNotAcquiredError(
-                f"The lock {self._path} was taken over by another writer while this one held it.",
+                f"The lock {self._path} was taken over by another writer, or removed, while this one held it.",
                 hint="Nothing was committed; run the request again.",
             )
 
@@ -147,7 +151,7 @@ class FileSystemLock:
         """Delete the lock of a dead writer. Returns whether it is worth trying again at once."""
         try:
             content = self._storage.read(self._path)
-            age_ms = int(self._clock.now().timestamp() * 1000) - self._storage.modified_ms(self._path)
+            age_ms = self._age_ms(content, self._storage.modified_ms(self._path))
             if age_ms <= self._expires_after_ms(content):
                 return False
             # Somebody else may have replaced the abandoned lock since; theirs must stay.
@@ -160,11 +164,25 @@ class FileSystemLock:
             pass
         return True
 
+    def _age_ms(self, content: bytes, modified_ms: int) -> int:
+        """At least how long nobody has touched the lock.
+
+        Clocks may say less: the file may bear a time to come, or this machine's clock may have been set back. A lock
+        that stays the same while this writer waits for it has been left alone for that long at least.
+        """
+        if self._seen != (content, modified_ms):
+            self._seen, self._seen_since = (content, modified_ms), time.monotonic()
+        watched_ms = int((time.monotonic() - self._seen_since) * 1000)
+        return max(self._told_age_ms(modified_ms), watched_ms)
+
+    def _told_age_ms(self, modified_ms: int) -> int:
+        return int(self._clock.now().timestamp() * 1000) - modified_ms
+
     def _expires_after_ms(self, content: bytes) -> float:
         limits = [float("inf")]
         if self._options.expire_minutes:
             limits.append(self._options.expire_minutes * 60_000)
-        if _THREAD_NAME.encode() in content:
+        if _THREAD_NAME.encode() in content or not _is_lock(content):
             limits.append(_OWN_LOCK_EXPIRES_MS)
         return min(limits)
 
@@ -179,9 +197,22 @@ class FileSystemLock:
 
     def _holder(self) -> str:
         try:
-            return self._storage.read(self._path).decode(errors="replace")[:200]
+            content = self._storage.read(self._path)
+            age_ms = self._told_age_ms(self._storage.modified_ms(self._path))
         except StorageError as error:
             return str(error)
+        shown = content.decode(errors="replace")[:200] or "(empty)"
+        told = f"{abs(age_ms) // 1000} s {'ago' if age_ms >= 0 else 'ahead of the clock of this machine'}"
+        what = "" if _is_lock(content) else ", which is no lock of any writer's"
+        return f"{shown}{what}, last changed {told}"
+
+
+def _is_lock(content: bytes) -> bool:
+    """Whether a writer finished writing it: Hudi's writers and ours tell who they are in a JSON object."""
+    try:
+        return bool(decode_json_object(content, "the table lock").get("lockThreadName"))
+    except MalformedMetadataError:
+        return False
 
 
 def table_lock(storage: Storage, options: LockOptions, clock: Clock | None = None) -> TableLock:

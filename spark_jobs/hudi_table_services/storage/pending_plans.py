@@ -12,6 +12,7 @@ from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import ClusteringPlan, CompactionOperation
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.storage.damage import naming
+from hudi_table_services.storage.paths import join_path
 from hudi_table_services.storage.timeline_store import TimelineStore
 
 
@@ -58,15 +59,20 @@ def _compactions(store: TimelineStore, instant: Instant) -> tuple[CompactionOper
 
 
 def planned_file_names(store: TimelineStore, instant: Instant) -> frozenset[str]:
-    """Names of the data files that a pending clustering or compaction is going to read; empty for other instants."""
+    """Names of the files of `planned_file_paths`."""
+    return frozenset(path.rpartition("/")[2] for path in planned_file_paths(store, instant))
+
+
+def planned_file_paths(store: TimelineStore, instant: Instant) -> frozenset[str]:
+    """Data files that a pending clustering or compaction is going to read, below the base path; empty for others."""
     if instant.action in (Action.COMPACTION, Action.LOG_COMPACTION):
         operations = _compactions(store, instant)
-        paths = [p for o in operations for p in (o.data_file_path, *o.delta_file_paths)]
+        files = [(o.partition_path, p) for o in operations for p in (o.data_file_path, *o.delta_file_paths)]
     else:
         plan = clustering_plan_of(store, instant)
         slices = [s for group in (plan.groups if plan is not None else ()) for s in group.slices]
-        paths = [p for s in slices for p in (s.data_file_path, *s.delta_file_paths)]
-    return frozenset(path.rpartition("/")[2] for path in paths if path)
+        files = [(s.partition_path, p) for s in slices for p in (s.data_file_path, *s.delta_file_paths)]
+    return frozenset(join_path(folder, path.rpartition("/")[2]) for folder, path in files if path)
 
 
 def groups_being_written(store: TimelineStore, timeline: Timeline) -> dict[FileGroupId, str]:

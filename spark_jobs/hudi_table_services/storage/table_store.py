@@ -62,7 +62,8 @@ def inspect_base_path(storage: Storage) -> BasePathState:
     if foreign:
         raise InvalidRequestError(
             f"{storage.uri} is not empty and not a Hudi table: it holds {foreign[0]!r} but no {PROPERTIES}.",
-            hint="Give an empty or new folder, or the base path of a Hudi table.",
+            hint="Give an empty or new folder, or the base path of a Hudi table. If one was here, restore .hoodie "
+            "from a copy.",
         )
     return BasePathState.EMPTY
 
@@ -91,15 +92,26 @@ def read_table_config(storage: Storage) -> TableConfig:
         if whole is not None:
             return whole
         if not problems and attempt:
-            raise TableNotFoundError(
-                f"There is no Hudi table at {storage.uri}: {PROPERTIES} does not exist.",
-                hint="Check the base path.",
-            )
+            raise _no_table(storage)
         if attempt and attempt < _READ_ATTEMPTS - 1:
             time.sleep(_READ_PAUSE_SECONDS)
     raise CorruptTableError(
         f"The properties of the table at {storage.uri} cannot be read: {' '.join(problems)}",
         hint=f"Restore {PROPERTIES} from a copy; nothing was written.",
+    )
+
+
+def require_table(storage: Storage) -> None:
+    """Raises TableNotFoundError if there is none, or none any more; its properties are not read."""
+    if not storage.exists(PROPERTIES) and not storage.exists(BACKUP):
+        raise _no_table(storage)
+
+
+def _no_table(storage: Storage) -> TableNotFoundError:
+    return TableNotFoundError(
+        f"There is no Hudi table at {storage.uri}: {PROPERTIES} does not exist.",
+        hint="Check the base path. If the table's data files are there, restore .hoodie from a copy before anything "
+        "else runs.",
     )
 
 

@@ -25,9 +25,10 @@ from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TimelineLayout
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata
-from hudi_table_services.storage.clock import Clock, instant_time
+from hudi_table_services.storage.clock import Clock, instant_moment, instant_time
 from hudi_table_services.storage.paths import join_path
 from hudi_table_services.storage.storage import Storage, StoredObject
+from hudi_table_services.storage.table_store import require_table
 
 _LOG = logging.getLogger(__name__)
 
@@ -56,9 +57,15 @@ class TimelineStore:
         """All instants, each in its most advanced state.
 
         Raises:
+            TableNotFoundError: there is no instant, and no table either.
             TimelineInvariantError: a completed instant has zero bytes, or a name belongs to the other layout.
         """
         return Timeline.of(self._state_files())
+
+    def age_s(self, instant: Instant) -> float:
+        """Seconds since the instant was requested, by its own time; 0: its digits are no date."""
+        moment = instant_moment(instant.requested_time, self._config)
+        return max(0.0, (self._clock.now() - moment).total_seconds()) if moment else 0.0
 
     def path_of(self, instant: Instant) -> str:
         """Path of the state file, relative to the base path."""
@@ -231,7 +238,10 @@ class TimelineStore:
 
     def _list_files(self) -> list[StoredObject]:
         listing = self._storage.list_folder(self._layout.timeline_folder)
-        return [stored for stored in listing.files if looks_like_instant(stored.name)]
+        found = [stored for stored in listing.files if looks_like_instant(stored.name)]
+        if not found:
+            require_table(self._storage)  # a table without instants is new, or somebody took its folder away
+        return found
 
     def _is_empty_completed(self, stored: StoredObject) -> bool:
         with suppress(MalformedFileNameError):

@@ -32,5 +32,6 @@ def stack(folder: Path, canary: str) -> Iterator[AirflowStack]:
     store = json.dumps({"conn_type": "aws", "login": "key", "password": canary})
     dags = shutil.copytree(Path(__file__).parent / "dags", folder / "dags")
     shutil.copy(EXAMPLES / "preview_then_approve.py", dags)
-    with demo_stack(folder, dags, {"AIRFLOW_CONN_STORE": store}) as running:
+    settings = {"AIRFLOW_CONN_STORE": store, "AIRFLOW__HUDI__RUN_FOLDER": str(folder / "runs")}
+    with demo_stack(folder, dags, settings) as running:
         yield running

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from airflow_stack.api import AirflowApi, wait_until
 from airflow_stack.stack import AirflowStack
+from submitted_jobs import command_of, spark_processes, wait_for_job
 
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.storage.local import LocalStorage
@@ -61,12 +62,12 @@ def backfill(api: AirflowApi, dag_id: str, first: int, last: int, **settings: An
 @pytest.fixture(scope="module", autouse=True)
 def started(landing: None, stack: AirflowStack) -> None:
     """The backfills of several tests, all at once: a test waits for its own."""
-    for dag_id in ("parallel", "one_of_two", "two_of_two", "forwards"):
+    for dag_id in ("parallel", "one_of_two", "two_of_two", "backwards"):
         stack.api.wait_for_dag(dag_id)
     backfill(stack.api, "parallel", 1, 3, max_active_runs=3)
     backfill(stack.api, "one_of_two", 1, 2)
     backfill(stack.api, "two_of_two", 2, 3)
-    backfill(stack.api, "forwards", 1, 2)
+    backfill(stack.api, "backwards", 1, 2, run_backwards=True)
 
 
 def run_of(api: AirflowApi, dag_id: str, day: int) -> dict[str, Any]:
@@ -89,59 +90,18 @@ def test_two_dags_write_one_table_at_once(api: AirflowApi, folder: Path) -> None
     assert set(rows(folder / "shared")) == of_days(1, 2, 3)
 
 
-def test_backfills_and_clearing_never_write_twice(api: AirflowApi, folder: Path) -> None:
-    table = folder / "forwards"
-    wait_for_runs(api, "forwards", 1, 2)
-    backfill(api, "forwards", 3, 4, run_backwards=True)
-    wait_for_runs(api, "forwards", 3, 4)
-    first = rows(table)
-    assert set(first) == of_days(1, 2, 3, 4)
-    in_order = sorted((written_at, day) for (day, number), written_at in first.items() if number == 0)
-    assert [day for _, day in in_order] == [f"2013-01-{day:02d}" for day in (1, 2, 4, 3)]
-
-    ended = {run["dag_run_id"]: run["end_date"] for run in api.runs("forwards")}
-    backfill(api, "forwards", 2, 3, reprocess_behavior="completed")
-    wait_until(
-        lambda: all(
-            run_of(api, "forwards", day)["end_date"] not in (None, *ended.values()) for day in (2, 3)
-        ),
-        LONG,
-        lambda: f"not reprocessed: {api.runs('forwards')}",
-    )
-    run = run_of(api, "forwards", 1)
-    api.clear("forwards", run["dag_run_id"], "load")
-    wait_for_runs(api, "forwards", 1, 2, 3, 4)
-    assert api.task_instances("forwards", run["dag_run_id"])["load"]["try_number"] == 2
-    assert rows(table) == first
-    assert commits(table) == 4
-    result = api.xcom("forwards", run["dag_run_id"], "load")
-    assert (result["outcome"], result["reused"]) == ("completed", True)
-
-
-def spark_processes() -> list[int]:
-    """Those of jobs that this test's tasks submitted."""
-    commands = {int(p.parent.name): _command(p) for p in Path("/proc").glob("[0-9]*/cmdline")}
-    return [pid for pid, command in commands.items() if b"upsert_with_sizing.py" in command]
-
-
-def wait_for_job() -> list[int]:
-    """Until the slow job's own Python runs, and a moment more; returns all of its processes."""
-    wait_until(lambda: len(spark_processes()) >= 2, LONG, lambda: "the slow job does not begin", 0.05)
-    time.sleep(5)
-    return spark_processes()
-
-
-def _command(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except (FileNotFoundError, ProcessLookupError):
-        return b""
+def test_a_backfill_backwards(api: AirflowApi, folder: Path) -> None:
+    wait_for_runs(api, "backwards", 1, 2)
+    found = rows(folder / "backwards")
+    assert set(found) == of_days(1, 2)
+    in_order = sorted((written_at, day) for (day, number), written_at in found.items() if number == 0)
+    assert [day for _, day in in_order] == ["2013-01-02", "2013-01-01"]
 
 
 def test_a_task_marked_failed_ends_spark_and_clearing_repairs(api: AirflowApi, folder: Path) -> None:
     api.wait_for_dag("slow")
     backfill(api, "slow", 1, 1)
-    before = wait_for_job()
+    before = wait_for_job(LONG)
     run_id = run_of(api, "slow", 1)["dag_run_id"]
     api.patch(f"/api/v2/dags/slow/dagRuns/{run_id}/taskInstances/load", {"new_state": "failed"})
     wait_until(lambda: not set(before) & set(spark_processes()), 30, lambda: "Spark goes on after the kill")
@@ -158,7 +118,7 @@ def test_a_task_marked_failed_ends_spark_and_clearing_repairs(api: AirflowApi, f
 def test_a_worker_killed_with_9_is_repaired_by_the_retry(api: AirflowApi, folder: Path) -> None:
     api.wait_for_dag("slow")
     backfill(api, "slow", 2, 2)
-    jobs = wait_for_job()
+    jobs = wait_for_job(LONG)
     workers = {pid for job in jobs for pid in _ancestors(job)} - set(jobs)
     assert workers
     for pid in workers:
@@ -176,7 +136,7 @@ def _ancestors(pid: int) -> list[int]:
     while pid > 1:
         fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
         pid = int(fields[1])
-        if b"scheduler" in _command(Path(f"/proc/{pid}/cmdline")):
+        if b"scheduler" in command_of(pid):
             return found
         found.append(pid)
     return []

@@ -34,6 +34,7 @@ EXIT_CODES = {
     "StoragePermissionError": 77,
     "ExecutionFailedError": 70,
     "UnhealthyTableError": 76,
+    "UnsafeConfigError": 78,
 }
 
 

@@ -24,6 +24,9 @@ from hudi_table_services.contract.clustering_request import (
     ExecuteClusteringRequest,
     ScheduleClusteringRequest,
 )
+from hudi_table_services.contract.config_facts import FACTS, RuntimeFacts
+from hudi_table_services.contract.config_report import ConfigFinding, ConfigReport
+from hudi_table_services.contract.config_request import CheckConfigRequest
 from hudi_table_services.contract.health_report import (
     MEASURES,
     HealthFinding,
@@ -56,6 +59,8 @@ from hudi_table_services.contract.recovery_request import (
 )
 from hudi_table_services.contract.savepoint_request import CreateSavepointRequest, DeleteSavepointRequest
 from hudi_table_services.errors import HudiTableServiceError
+from hudi_table_services.planning.config_check import CONFIG_RULES, check_config
+from hudi_table_services.planning.config_settings import ConfigRule
 
 REPOSITORY = Path(__file__).parents[3]
 CONTRACT_PAGE = (REPOSITORY / "docs" / "job-contract.md").read_text(encoding="utf-8")
@@ -96,6 +101,9 @@ DOCUMENTS = (
     UndoneInstant,
     OrphanReport,
     OrphanFile,
+    CheckConfigRequest,
+    ConfigReport,
+    ConfigFinding,
 )
 
 
@@ -130,6 +138,31 @@ def test_health_page_lists_every_measure_and_default() -> None:
     assert {name: meaning for name, meaning, _ in listed} == MEASURES
     defaults = {name: float(limit) for name, _, limit in listed if limit and name != "damaged"}
     assert defaults == DEFAULT_WARNINGS
+
+
+def whose(rule: ConfigRule) -> str:
+    if rule.for_native and rule.for_hudi:
+        return "both"
+    return "native" if rule.for_native else "hudi"
+
+
+def test_config_page_lists_every_rule_and_fact() -> None:
+    page = (REPOSITORY / "docs" / "config-check.md").read_text(encoding="utf-8")
+    facts, rules = page.split("## Facts")[1].split("## Rules")
+    assert dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", facts, flags=re.MULTILINE)) == FACTS
+    assert re.findall(r"^\| `([\w-]+)` \| (.*) \| (.*) \| (.*) \| (.*) \|$", rules, flags=re.MULTILINE) == [
+        (r.rule_id, r.severity.value, whose(r), r.finds, r.source) for r in CONFIG_RULES
+    ]
+
+
+def test_what_the_page_of_several_writers_tells_to_set_is_free_of_errors() -> None:
+    page = (REPOSITORY / "docs" / "concurrency.md").read_text(encoding="utf-8")
+    block = page.split("## What to set in Hudi's writers beside ours")[1].split("```")[1]
+    options = dict(line.split("=", 1) for line in block.split())
+    assert len(options) == 3
+    facts = RuntimeFacts(engine="both", writers=2, services_apart=True, storage_scheme="file")
+    assert [each.rule for each in check_config(options, facts).findings] == ["file-lock-never-expires"]
+    assert check_config({**options, "hoodie.write.lock.filesystem.expire": "15"}, facts).status == "clean"
 
 
 def errors(root: type[HudiTableServiceError]) -> list[type[HudiTableServiceError]]:

@@ -174,7 +174,7 @@ def test_a_savepoint_holds_it_back_until_it_is_deleted(version: TableVersion) ->
     assert history.archived() == times(done[:1])
     beyond = {**FEW, "hoodie.archive.beyond.savepoint": "true"}
     before = load_snapshot(history.storage).file_slices
-    history.archive(options=beyond)
+    assert report(history.archive(options=beyond)).oldest_active == saved.instant_time
     assert history.active() == times([done[1], *done[-2:]])
     assert load_snapshot(history.storage).file_slices == before
     request = DeleteSavepointRequest(base_path=history.storage.uri, instants=(str(saved.instant_time),))

@@ -12,6 +12,7 @@ from hudi_table_services.errors import FileGroupConflictError, LockNotAcquiredEr
 from hudi_table_services.hudi_format.markers import MarkerKind
 from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
 from hudi_table_services.jobs.commit_attempt import CommitAttempt
+from hudi_table_services.jobs.pending_writes import clear_pending_writes
 from hudi_table_services.jobs.table_access import TableAccess
 from hudi_table_services.model.concurrent_change import ConflictStrategy
 from hudi_table_services.model.file_group import FileGroupId
@@ -19,6 +20,7 @@ from hudi_table_services.model.instant import Action
 from hudi_table_services.model.lock_options import FILE_SYSTEM_PROVIDER, STORAGE_BASED_PROVIDER, LockOptions
 from hudi_table_services.model.table_service_plans import ClusteringGroup, ClusteringPlan, ClusteringSlice
 from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.write_options import FailedWritesPolicy
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
 from hudi_table_services.storage.lock import TableLock, table_lock
 from hudi_table_services.storage.markers import MarkerStore
@@ -171,3 +173,57 @@ def test_a_plan_made_meanwhile_stops_a_commit_unless_writers_are_preferred(versi
     assert len(load_snapshot(table.storage).timeline.completed_writes) == before
     commit_updates(table, lock, 2, ConflictStrategy.PREFER_WRITER, meanwhile=lambda: plan_clustering(table))
     assert len(load_snapshot(table.storage).timeline.completed_writes) == before + 1
+
+
+class Noting(MemoryStorage):
+    """Notes changes of the timeline, and whether the lock was held at each."""
+
+    changes: ClassVar[list[tuple[str, bool]]] = []
+
+    def create(self, path: str, data: bytes) -> None:
+        self._note(path)
+        super().create(path, data)
+
+    def delete(self, path: str) -> bool:
+        self._note(path)
+        return super().delete(path)
+
+    def _note(self, path: str) -> None:
+        if ".rollback" in path or path.endswith(".commit.requested"):
+            Noting.changes.append((path, self.exists(".hoodie/lock")))
+
+
+class JobFailedError(Exception):
+    """What the job was doing went wrong."""
+
+
+def fail() -> None:
+    raise JobFailedError
+
+
+@pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
+def test_an_attempt_that_failed_undoes_itself_under_the_lock(version: TableVersion) -> None:
+    table = SmallTable(Noting(uuid4().hex), version)
+    table.commit(group(0), group(1))
+    Noting.changes.clear()
+    with pytest.raises(JobFailedError):
+        commit_updates(table, table_lock(table.storage, LockOptions()), 2, meanwhile=fail)
+    assert not table.timeline_store.load().pending
+    assert len(Noting.changes) == 5  # requested twice, the rollback begun and completed, the attempt removed
+    assert [path for path, is_locked in Noting.changes if not is_locked] == []
+    assert not table.storage.exists(".hoodie/lock")
+
+
+def test_an_attempt_that_did_not_get_the_lock_is_left_to_the_next_job() -> None:
+    table = table_of(2, TableVersion.V9)
+    lock = table_lock(table.storage, LockOptions(retries=1, retry_wait_ms=1, client_retries=0))
+    hudis = b'{"lockThreadName":"main"}'
+    with pytest.raises(LockNotAcquiredError, match="main"):
+        commit_updates(table, lock, 2, meanwhile=lambda: table.storage.create(".hoodie/lock", hudis))
+    (pending,) = table.timeline_store.load().pending
+    assert pending.action is Action.COMMIT
+    table.storage.delete(".hoodie/lock")
+    access = TableAccess(storage=table.storage, clock=table.clock, config=table.config)
+    clear_pending_writes(access, lock, "another", FailedWritesPolicy.LAZY)
+    assert not table.timeline_store.load().pending
+    assert len(load_snapshot(table.storage).all_slices) == 2

@@ -19,6 +19,7 @@ from fixed_clock import FixedClock
 from hudi_table_services.contract.archive_request import ArchiveRequest
 from hudi_table_services.contract.clean_request import CleanRequest
 from hudi_table_services.contract.clustering_request import ScheduleClusteringRequest
+from hudi_table_services.contract.config_request import CheckConfigRequest
 from hudi_table_services.contract.health_request import HealthRequest
 from hudi_table_services.contract.recovery_request import (
     RepairOrphansRequest,
@@ -34,6 +35,7 @@ from hudi_table_services.hudi_format.table_service_plans import (
     encode_rollback_plan,
 )
 from hudi_table_services.jobs.archive import archive
+from hudi_table_services.jobs.check_config import check_table_config
 from hudi_table_services.jobs.clean import clean
 from hudi_table_services.jobs.repair_orphans import repair_orphan_files
 from hudi_table_services.jobs.restore import restore
@@ -168,6 +170,7 @@ def jobs(saved: str) -> dict[str, Act]:
             RepairOrphansRequest(base_path="/t", execute=True, options=IMPATIENT), storage=s, clock=c
         ),
         "health": lambda s, c: table_health(HealthRequest(base_path="/t"), storage=s, clock=c),
+        "check config": lambda s, c: check_table_config(CheckConfigRequest(base_path="/t"), storage=s),
         "snapshot": lambda s, c: load_snapshot(s),
         "schedule": lambda s, c: schedule_clustering(
             ScheduleClusteringRequest(base_path="/t", options=IMPATIENT), storage=s, clock=c
@@ -219,7 +222,7 @@ def files_of(storage: Storage) -> set[str]:
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Damage does not pass by waiting, and a lock whose owner cannot be read never expires."""
+    """Damage does not pass by waiting."""
     monkeypatch.setattr(timeline_store, "_PAUSES", (0.0,))
     monkeypatch.setattr(table_store, "_READ_PAUSE_SECONDS", 0.0)
 

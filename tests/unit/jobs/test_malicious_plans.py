@@ -16,6 +16,7 @@ from fixed_clock import FixedClock
 from hudi_table_services.contract.archive_request import ArchiveRequest
 from hudi_table_services.contract.clean_request import CleanRequest
 from hudi_table_services.contract.clustering_request import ExecuteClusteringRequest
+from hudi_table_services.contract.config_request import CheckConfigRequest
 from hudi_table_services.contract.health_request import HealthRequest
 from hudi_table_services.contract.recovery_request import (
     RepairOrphansRequest,
@@ -33,6 +34,7 @@ from hudi_table_services.hudi_format.table_service_plans import (
     encode_savepoint_metadata,
 )
 from hudi_table_services.jobs.archive import archive
+from hudi_table_services.jobs.check_config import check_table_config
 from hudi_table_services.jobs.clean import clean
 from hudi_table_services.jobs.execute_clustering import execute_clustering
 from hudi_table_services.jobs.repair_orphans import repair_orphan_files
@@ -116,6 +118,7 @@ class Attacked:
                 RepairOrphansRequest(**base, execute=True, older_than_hours=0)
             ),
             "health": lambda: table_health(HealthRequest(**base)),
+            "check config": lambda: check_table_config(CheckConfigRequest(**base)),
         }
         jobs[job]()
 
@@ -135,7 +138,17 @@ def assert_refused(attacked: Attacked, job: str) -> None:
 
 def assert_harmless(attacked: Attacked) -> None:
     """Every job ends well or in an error of ours, and what lies outside is as it was."""
-    for job in ("health", "savepoint", "no savepoint", "clean", "archive", "repair", "rollback", "restore"):
+    for job in (
+        "health",
+        "check config",
+        "savepoint",
+        "no savepoint",
+        "clean",
+        "archive",
+        "repair",
+        "rollback",
+        "restore",
+    ):
         with suppress(HudiTableServiceError):
             attacked.run(job)
         assert attacked.look_outside() == attacked.outside, job

@@ -9,6 +9,7 @@ import pytest
 
 from faulty_storage import FaultyStorage, crashes_everywhere
 from fixed_clock import FixedClock
+from hudi_table_services.contract.archive_request import ArchiveRequest
 from hudi_table_services.contract.clean_request import CleanRequest
 from hudi_table_services.contract.job_result import JobResult, Outcome
 from hudi_table_services.contract.recovery_request import (
@@ -20,6 +21,7 @@ from hudi_table_services.contract.savepoint_request import CreateSavepointReques
 from hudi_table_services.errors import InvalidRequestError, StorageError, UnsupportedTableError
 from hudi_table_services.hudi_format.markers import MarkerKind
 from hudi_table_services.hudi_format.table_service_plans import encode_rollback_metadata
+from hudi_table_services.jobs.archive import archive
 from hudi_table_services.jobs.clean import clean
 from hudi_table_services.jobs.repair_orphans import repair_orphan_files
 from hudi_table_services.jobs.restore import restore
@@ -29,7 +31,7 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_service_plans import InstantReference, RollbackMetadata
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.planning.orphans import NO_INSTANT, NOT_NAMED, ROLLED_BACK
+from hudi_table_services.planning.orphans import DISPLACED, NO_INSTANT, NOT_NAMED, ROLLED_BACK
 from hudi_table_services.storage.heartbeat import has_heartbeat, heartbeat_path
 from hudi_table_services.storage.local import LocalStorage
 from hudi_table_services.storage.markers import MarkerStore
@@ -117,6 +119,7 @@ def test_young_files_wait(version: TableVersion) -> None:
     with_orphans(table)
     result = repair(table, execute=True, hours_later=23)
     assert (result.outcome, report(result).too_young) == (Outcome.NOTHING_TO_DO, 4)
+    assert "4 files that belong to no instant are younger than 24 h" in result.reason
     assert report(repair(table, hours_later=23, older_than_hours=20)).file_count == 4
 
 
@@ -184,6 +187,77 @@ def test_what_a_restore_undid_counts_as_undone(version: TableVersion) -> None:
     restore(request, storage=table.storage, clock=later)
     path = table.add_file("a", base_file_name("f3", undone.requested_time))
     assert reasons(repair(table)) == {path: ROLLED_BACK}
+
+
+@VERSIONS
+def test_copies_in_other_folders_go_and_the_named_file_stays(version: TableVersion) -> None:
+    table = a_table(version)
+    name = base_file_name("f1", table.commit(A, B).requested_time)
+    copies = {table.add_file("b", name), f"no/partition/{name}"}
+    table.storage.write(f"no/partition/{name}", b"PAR1")
+    table.storage.write(f"b/.f2_{newest_time(table)}.log.1_0-1-0", b"log")
+    assert reasons(repair(table)) == dict.fromkeys(copies, DISPLACED)
+    assert report(repair(table, hours_later=23, execute=True)).too_young == 2
+    assert report(repair(table, execute=True)).deleted_count == 2
+    assert not any(table.storage.exists(path) for path in copies)
+    assert table.storage.exists(f"a/{name}")
+
+
+@VERSIONS
+@pytest.mark.parametrize("left", [None, b"", b"PAR1PAR1"], ids=["gone", "emptied", "longer"])
+def test_a_displaced_file_stays_where_the_named_one_is_not_its_equal(
+    version: TableVersion, left: bytes | None
+) -> None:
+    table = a_table(version)
+    name = base_file_name("f1", table.commit(A, B).requested_time)
+    moved = table.add_file("b", name)
+    table.storage.delete(f"a/{name}")
+    if left is not None:
+        table.storage.write(f"a/{name}", left)
+    assert repair(table, execute=True).outcome is Outcome.NOTHING_TO_DO
+    assert table.storage.exists(moved)
+
+
+@VERSIONS
+def test_a_copy_of_a_file_whose_write_is_archived(version: TableVersion) -> None:
+    table = a_table(version)
+    name = base_file_name("f9", table.commit(FileGroupId("a", "f9")).requested_time)
+    for _ in range(35):
+        table.commit(A)
+    later = FixedClock(datetime.now(timezone.utc) + timedelta(days=1))
+    archive(ArchiveRequest(base_path="/t"), storage=table.storage, clock=later)
+    copy = table.add_file("b", name)
+    assert name.removesuffix(".parquet").rpartition("_")[2] not in {i.requested_time for i in state(table)[0]}
+    assert reasons(repair(table)) == {copy: DISPLACED}
+    table.storage.delete(f"a/{name}")
+    assert reasons(repair(table)) == {}
+
+
+def test_a_copy_that_a_savepoint_names_stays() -> None:
+    table = a_table()
+    copy = table.add_file("b", base_file_name("f1", table.commit(A).requested_time))
+    assert set(reasons(repair(table))) == {copy}
+    create_savepoint(CreateSavepointRequest(base_path="/t"), storage=table.storage, clock=table.clock)
+    assert repair(table, execute=True).outcome is Outcome.NOTHING_TO_DO
+
+
+@VERSIONS
+def test_foreign_files_are_told_and_never_touched(version: TableVersion) -> None:
+    table = a_table(version)
+    table.commit(A)
+    assert repair(table).reason == "every data file belongs to an instant"
+    for path in ("a/my_copy.parquet", "a/_SUCCESS", "a/.x.parquet.crc", "no/partition/notes.txt"):
+        table.storage.write(path, b"PAR1")
+    result = repair(table, execute=True)
+    assert (result.outcome, report(result).foreign_files) == (Outcome.NOTHING_TO_DO, 1)
+    assert result.reason.endswith("an instant; 1 foreign file in partitions, which no job touches")
+    table.storage.write("a/notes.txt", b"PAR1")
+    assert "2 foreign files" in repair(table).reason
+    assert table.storage.exists("a/my_copy.parquet")
+
+
+def newest_time(table: SmallTable) -> str:
+    return state(table)[0][-1].requested_time
 
 
 def test_a_table_without_writes_has_no_orphans() -> None:
@@ -315,13 +389,12 @@ def test_it_can_be_stopped_anywhere(version: TableVersion) -> None:
         tables.append((table, orphans, {f.path for f in table.storage.list_files()} - set(orphans)))
         return table.storage
 
-    runs = 0
-    for left in crashes_everywhere(lambda s: repair(tables[-1][0], storage=s, execute=True), start):
-        runs += 1
+    attempts = crashes_everywhere(lambda s: repair(tables[-1][0], storage=s, execute=True), start)
+    for attempt, left in enumerate(attempts, start=1):  # noqa: B007 - how many there were is asserted below
         table, orphans, sound = tables[-1]
         assert sound <= {f.path for f in left.list_files()}
         left.delete(".hoodie/lock")  # as if it had expired
         repair(table, execute=True)
         assert not any(left.exists(path) for path in orphans)
         assert sound <= {f.path for f in left.list_files()}
-    assert runs >= 6
+    assert attempt >= 6

@@ -10,10 +10,12 @@ from faulty_storage import crashes_everywhere
 from fixed_clock import FixedClock
 from hudi_table_services.contract.clean_request import CleanRequest
 from hudi_table_services.contract.job_result import JobResult, Outcome
+from hudi_table_services.contract.recovery_request import RollbackRequest
 from hudi_table_services.contract.savepoint_request import CreateSavepointRequest, DeleteSavepointRequest
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.hudi_format.table_service_plans import decode_savepoint_metadata
 from hudi_table_services.jobs.clean import clean
+from hudi_table_services.jobs.rollback_job import rollback
 from hudi_table_services.jobs.savepoint import create_savepoint, delete_savepoint
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
@@ -169,3 +171,27 @@ def test_previews_tell_and_write_nothing(version: TableVersion) -> None:
     told = delete_savepoint(request, storage=table.storage, clock=later())
     assert (told.outcome, told.reason) == (Outcome.PLANNED, f"would delete {commit.requested_time}")
     assert len(savepoints(table)) == 1
+
+
+@VERSIONS
+def test_the_latest_state_can_be_kept_although_cleaning_went_on_from_a_write_that_is_undone(
+    version: TableVersion,
+) -> None:
+    table = a_table(version)
+    older, stays = table.commit(A), table.commit(A, B)
+    undone = table.commit(B)
+    clean_all(table)
+    request = RollbackRequest(base_path="/t", instants=(undone.requested_time,))
+    rollback(request, storage=table.storage, clock=later())
+    with pytest.raises(InvalidRequestError, match="may be gone"):
+        save(table, instant=older.requested_time)
+    saved = save(table)
+    assert saved.instant_time == stays.requested_time
+    assert sorted(kept(table)) == ["a", "b"]
+
+
+def test_an_unknown_commit_is_answered_with_those_there_are() -> None:
+    table = a_table()
+    commits = [table.commit(A).requested_time for _ in range(7)]
+    with pytest.raises(InvalidRequestError, match=f"newest completed writes: {commits[6]}, {commits[5]},"):
+        save(table, instant="20200101000000000")

@@ -1,17 +1,21 @@
 """The health job on tables without rows: what it measures, what it says of pending instants, what fails."""
 
 import json
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
+from archived_tables import History
+from faulty_storage import FaultyStorage
 from fixed_clock import FixedClock
 from hudi_table_services.contract.clean_request import CleanRequest
 from hudi_table_services.contract.health_report import MEASURES, HealthReport, PendingInstant
 from hudi_table_services.contract.health_request import HealthRequest
-from hudi_table_services.contract.job_result import JobResult, Outcome
+from hudi_table_services.contract.health_text import health_lines
+from hudi_table_services.contract.job_result import FileStats, JobResult, Outcome
 from hudi_table_services.errors import InvalidRequestError, UnhealthyTableError
 from hudi_table_services.hudi_format.table_service_plans import encode_clean_plan, encode_requested_replace
 from hudi_table_services.jobs.clean import clean
@@ -28,6 +32,7 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.scripts.health import TABLE_HEALTH
 from hudi_table_services.storage.heartbeat import heartbeat_path
 from hudi_table_services.storage.memory import MemoryStorage
+from hudi_table_services.storage.storage import FolderListing, Storage
 from small_tables import SmallTable, base_file_name
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
@@ -149,6 +154,144 @@ def test_a_dead_write_and_what_it_left(version: TableVersion) -> None:
     report = looked.report()
     assert report.measures["leftover_files"] == 1
     assert report.leftover_examples == (f"a/{base_file_name('f9', dead.requested_time)}",)
+
+
+@VERSIONS
+def test_copies_of_data_files_in_other_folders_are_leftovers(version: TableVersion) -> None:
+    looked = Looked(version)
+    name = base_file_name("f1", looked.table.commit(A, B).requested_time)
+    copy = looked.table.add_file("b", name)
+    looked.storage.write(f"no/partition/{name}", b"PAR1")
+    report = looked.report()
+    assert report.leftover_examples == (copy, f"no/partition/{name}")
+    assert (report.measures["leftover_files"], report.measures["leftover_bytes"]) == (2, 8)
+    assert (report.status, report.findings[0].measure) == ("warning", "leftover_files")
+    # Of a file that was moved the only copy is no leftover.
+    looked.storage.delete(f"a/{name}")
+    looked.storage.delete(f"no/partition/{name}")
+    assert "leftover_files" not in {each.measure for each in failing_or_not(looked).findings}
+
+
+def failing_or_not(looked: Looked) -> HealthReport:
+    try:
+        return looked.report()
+    except UnhealthyTableError as error:
+        if error.health is None:
+            raise
+        return error.health
+
+
+@VERSIONS
+@pytest.mark.parametrize(
+    ("left", "fault"),
+    [(None, "gone"), (b"", "empty"), (b"PAR", "3 bytes in place of 4")],
+    ids=["gone", "emptied", "cut"],
+)
+def test_a_lost_file_fails_always(version: TableVersion, left: bytes | None, fault: str) -> None:
+    looked = Looked(version)
+    looked.table.commit(A, B)
+    path = f"a/{base_file_name('f1', looked.table.commit(A).requested_time)}"
+    looked.storage.delete(path)
+    if left is not None:
+        looked.storage.write(path, left)
+    with pytest.raises(UnhealthyTableError, match="missing_files is 1, above 0") as caught:
+        looked.result()
+    assert "Run no clustering" in (caught.value.hint or "")
+    report = caught.value.health
+    assert report is not None
+    assert (report.status, report.missing_examples) == ("failing", (f"{path}: {fault}",))
+    assert f"  missing: {path}: {fault}" in health_lines(report, FileStats())
+    failed = JobResult.failed(HealthRequest(base_path="/t"), caught.value)
+    assert JobResult.from_json(failed.to_json()) == failed
+    assert looked.report(fail_above={"missing_files": "1"}).status == "healthy"
+
+
+@VERSIONS
+def test_what_went_rightly_is_not_missing(version: TableVersion) -> None:
+    looked = Looked(version)
+    first = looked.table.commit(A, A2, B).requested_time
+    looked.table.commit(A)
+    looked.table.commit(B, replaces={"a": ("f2",)})
+    for group in (A, A2):
+        looked.storage.delete(f"{group.partition_path}/{base_file_name(group.file_id, first)}")
+    assert looked.report().measures["missing_files"] == 0
+    looked.table.begin(Action.RESTORE)
+    looked.storage.delete(f"b/{base_file_name('f3', first)}")
+    assert "missing_files" not in looked.report().measures
+
+
+@VERSIONS
+def test_a_write_left_behind_by_archival_can_have_been_replaced_by_an_archived_one(
+    version: TableVersion,
+) -> None:
+    history = History(version)
+    folder = history.table.config.table_version.layout.timeline_folder
+    path = f"a/{base_file_name('f2', history.commits(1, A2)[0].requested_time)}"
+    kept = {f.path: history.storage.read(f.path) for f in history.storage.list_folder(folder).files}
+    history.commits(1, A, replaces={"a": ("f2",)})
+    history.commits(8, A)
+    history.clean(retained=1)
+    history.archive()
+    for each, content in kept.items():
+        history.storage.write(each, content)
+    assert not history.storage.exists(path)
+    assert len(history.archived()) > 1
+    looked = Looked(version)
+    looked.storage = history.storage
+    assert looked.report(later=timedelta(days=2)).measures["missing_files"] == 0
+    newest = f"a/{base_file_name('f1', history.active()[-1])}"
+    history.storage.delete(newest)
+    with pytest.raises(UnhealthyTableError) as caught:
+        looked.report(later=timedelta(days=2))
+    assert caught.value.health is not None
+    assert caught.value.health.missing_examples == (f"{newest}: gone",)
+
+
+@VERSIONS
+def test_foreign_files_in_partitions(version: TableVersion) -> None:
+    looked = Looked(version)
+    looked.table.commit(A, B)
+    for path in ("b/my_copy.parquet", "a/x.csv", "a/_SUCCESS", "a/.x.parquet.crc", "no/partition/y.parquet"):
+        looked.storage.write(path, b"PAR1")
+    result = looked.result()
+    report = result.health
+    assert report is not None
+    assert report.foreign_examples == ("a/x.csv", "b/my_copy.parquet")
+    assert [(f.level, f.measure, f.value) for f in report.findings] == [("warn", "foreign_files", 2)]
+    assert "  foreign: b/my_copy.parquet" in health_lines(report, FileStats())
+    assert JobResult.from_json(result.to_json()) == result
+
+
+class Meanwhile(FaultyStorage):
+    """While files are listed for the second time, a writer and a clean do their work."""
+
+    def __init__(self, inner: Storage, work: Callable[[], None]) -> None:
+        super().__init__(inner)
+        self._work, self._looks = work, 0
+
+    def list_folder(self, folder: str = "") -> FolderListing:
+        if folder == "a":
+            self._looks += 1
+            if self._looks == 2:
+                self._work()
+        return super().list_folder(folder)
+
+
+@VERSIONS
+def test_what_goes_while_health_looks_is_not_missing(version: TableVersion) -> None:
+    looked = Looked(version)
+    old = looked.table.commit(A).requested_time
+
+    def write_and_clean() -> None:
+        looked.table.commit(A)
+        looked.storage.delete(f"a/{base_file_name('f1', old)}")
+
+    request = HealthRequest(base_path=looked.storage.uri)
+    clock = FixedClock(datetime.now(timezone.utc))
+    result = table_health(request, storage=Meanwhile(looked.storage, write_and_clean), clock=clock)
+    assert not looked.storage.exists(f"a/{base_file_name('f1', old)}")
+    assert result.health is not None
+    assert result.health.measures["missing_files"] == 0
 
 
 @VERSIONS

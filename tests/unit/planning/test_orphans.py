@@ -1,9 +1,23 @@
 """Which files belong to no instant: laws that hold whatever the timeline says."""
 
+from typing import Any
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_table_services.planning.orphans import NO_INSTANT, ROLLED_BACK, KnownInstants, orphan_reason
+from hudi_table_services.model.write_stat import WriteStat
+from hudi_table_services.planning.orphans import (
+    DISPLACED,
+    NO_INSTANT,
+    NOT_NAMED,
+    ROLLED_BACK,
+    KnownInstants,
+    doubled_times,
+    named_elsewhere,
+    named_paths,
+    orphan_reason,
+)
 from small_tables import base_file_name
 
 times = st.integers(0, 9).map(lambda n: f"2026010203040500{n}")
@@ -59,3 +73,53 @@ def test_a_file_of_an_unknown_instant_of_the_active_timeline_is_an_orphan() -> N
     )
     assert orphan_reason(base_file_name("f1", "20260102030405001"), known) == NO_INSTANT
     assert orphan_reason(base_file_name("f1", "20260102030405000"), known) == ""
+
+
+def known_to(**fields: Any) -> KnownInstants:
+    nothing: dict[str, Any] = dict.fromkeys(("running", "undone", "undone_for_good", "needed"), frozenset())
+    return KnownInstants(**{"first_write_time": "20260102030405001", "named": {}} | nothing | fields)
+
+
+@pytest.mark.parametrize("where", ["named", "archived_named"])
+def test_a_file_in_another_folder_than_its_write_names_is_displaced(where: str) -> None:
+    time = "20260102030405001" if where == "named" else "20260102030405000"
+    name = base_file_name("f1", time)
+    known = known_to(**{where: {time: frozenset({f"a/{name}"})}})
+    assert [orphan_reason(path, known) for path in (f"a/{name}", f"b/{name}", name)] == [
+        "",
+        DISPLACED,
+        DISPLACED,
+    ]
+    assert named_elsewhere(f"b/{name}", known.named, known.archived_named) == {f"a/{name}"}
+    assert named_elsewhere(f"a/{name}", known.named, known.archived_named) == frozenset()
+    twin = base_file_name("f1", time, token="9-9-9")
+    assert orphan_reason(f"a/{twin}", known) == (NOT_NAMED if where == "named" else "")
+
+
+def test_a_copy_that_a_savepoint_or_a_plan_names_is_needed() -> None:
+    time = "20260102030405001"
+    name = base_file_name("f1", time)
+    known = known_to(
+        named={time: frozenset({f"a/{name}"})},
+        needed=frozenset({name}),
+        needed_paths=frozenset({f"b/{name}"}),
+    )
+    assert orphan_reason(f"b/{name}", known) == ""
+    assert orphan_reason(f"c/{name}", known) == DISPLACED
+
+
+@pytest.mark.parametrize(
+    ("partition", "path"),
+    [("x=1%2F2", "x=1%2F2/f"), ("", "f"), ("/x=1", "x=1/f"), ("x=1", "/x=1/f"), ("x=1", "s3://b/t/x=1/f")],
+)
+def test_named_files_are_found_however_their_path_is_spelled(partition: str, path: str) -> None:
+    stat = WriteStat(file_id="f", partition_path=partition, path=path)
+    expected = f"{partition.strip('/')}/f" if partition else "f"
+    assert expected in named_paths([stat])
+    assert named_paths([WriteStat(file_id="f", partition_path="x", path="")]) == frozenset()
+
+
+def test_doubled_names_tell_their_instants() -> None:
+    old, new = base_file_name("f1", "20260102030405000"), base_file_name("f1", "20260102030405001")
+    paths = [f"a/{old}", f"b/{old}", f"a/{new}", "a/part.parquet", "b/part.parquet"]
+    assert doubled_times(paths) == {"20260102030405000"}

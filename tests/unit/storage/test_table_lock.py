@@ -1,6 +1,7 @@
 """The lock file that Hudi's writers respect and create too."""
 
 import json
+import time
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -17,6 +18,7 @@ from hudi_table_services.model.lock_options import (
     STORAGE_BASED_PROVIDER,
     LockOptions,
 )
+from hudi_table_services.storage import lock as lock_module
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.local import LocalStorage
 from hudi_table_services.storage.lock import FileSystemLock, TableLock, table_lock
@@ -93,6 +95,74 @@ def test_our_own_lock_expires_once_nobody_refreshes_it(storage: Storage) -> None
         pass
     with FileSystemLock(storage, IMPATIENT, in_the_future(3)):
         assert storage.read(LOCK) != content
+
+
+DAMAGED = pytest.mark.parametrize(
+    "content",
+    [b"", HUDI_LOCK[:40], bytes(byte ^ 0x5A for byte in HUDI_LOCK), b"[]", b"{}"],
+    ids=["empty", "half", "noise", "no object", "no name"],
+)
+
+
+@DAMAGED
+def test_a_damaged_lock_expires_by_its_age(storage: Storage, content: bytes) -> None:
+    storage.create(LOCK, content)
+    with (
+        pytest.raises(
+            LockNotAcquiredError, match=r"no lock of any writer's, last changed \d+ s ago.*delete the"
+        ),
+        FileSystemLock(storage, IMPATIENT, in_the_future(1)),
+    ):
+        pass
+    assert storage.read(LOCK) == content
+    with FileSystemLock(storage, IMPATIENT, in_the_future(3)) as lock:
+        lock.verify()
+    assert not storage.exists(LOCK)
+
+
+def test_a_lock_whose_holder_is_at_work_is_lost_when_it_is_damaged(storage: Storage) -> None:
+    with FileSystemLock(storage) as lock:
+        storage.write(LOCK, b"")
+        with pytest.raises(LockNotAcquiredError, match="Nothing was committed"):
+            lock.verify()
+
+
+AHEAD = in_the_future(-60 * 24)
+"""A clock that was set back by a day: whatever lies on storage is of the time to come."""
+
+
+def test_a_lock_from_the_future_says_so(storage: Storage) -> None:
+    storage.create(LOCK, HUDI_LOCK)
+    with (
+        pytest.raises(LockNotAcquiredError, match=r"86\d{3} s ahead of the clock of this machine"),
+        FileSystemLock(storage, IMPATIENT, AHEAD),
+    ):
+        pass
+
+
+def test_a_dead_lock_from_the_future_expires_while_it_is_watched(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock_module, "_OWN_LOCK_EXPIRES_MS", 50)
+    content = b'{"lockThreadName":"hudi_table_services 1"}'
+    storage.create(LOCK, content)
+    patient = LockOptions(retries=1000, retry_wait_ms=5, client_retries=0)
+    started = time.monotonic()
+    with FileSystemLock(storage, patient, AHEAD):
+        assert time.monotonic() - started > 0.05
+        assert storage.read(LOCK) != content
+
+
+def test_a_lock_from_the_future_that_is_refreshed_is_never_taken(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock_module, "_OWN_LOCK_EXPIRES_MS", 400)
+    monkeypatch.setattr(lock_module, "_REFRESH_SECONDS", 0.02)
+    patient = LockOptions(retries=200, retry_wait_ms=5, client_retries=0)
+    with FileSystemLock(storage) as held:
+        with pytest.raises(LockNotAcquiredError), FileSystemLock(storage, patient, AHEAD):
+            pass
+        held.verify()
 
 
 def test_a_lock_that_was_taken_away_is_noticed_and_not_released(storage: Storage) -> None:

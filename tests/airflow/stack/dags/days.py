@@ -2,6 +2,7 @@
 
 import os
 from datetime import datetime, timedelta
+from typing import Any
 
 from airflow.sdk import DAG, CronDataIntervalTimetable
 
@@ -21,7 +22,7 @@ FROM source
 """
 
 
-def load(table: str, sql: str = ROWS) -> UpsertWithSizingOperator:
+def load(table: str, sql: str = ROWS, **arguments: Any) -> UpsertWithSizingOperator:
     return UpsertWithSizingOperator(
         task_id="load",
         base_path=f"{FOLDER}/{table}",
@@ -32,6 +33,7 @@ def load(table: str, sql: str = ROWS) -> UpsertWithSizingOperator:
         partition_by="day",
         hudi_options=OPTIMISTIC,
         storage_conn_id="store",  # holds a secret that must not show anywhere
+        **arguments,
     )
 
 
@@ -46,14 +48,23 @@ def days(dag_id: str) -> DAG:
     )
 
 
-with days("forwards"):
-    load("forwards")
+with days("backwards"):
+    load("backwards")
 with days("parallel"):
     load("parallel")
 with days("one_of_two"):
     load("shared")
 with days("two_of_two"):
     load("shared")
+with days("turns"):
+    load("turns", take_turns=True)
+with days("cancelled"):
+    # Ten rows, a second each: the backfill can be cancelled while one day writes and others wait.
+    load(
+        "cancelled",
+        f"{ROWS} WHERE reflect('java.lang.Thread', 'sleep', 1000L) IS NOT NULL",
+        take_turns=True,
+    )
 with days("slow"):
     # Ten rows that take their time: somebody can end the task while it runs.
     load("slow", f"{ROWS} WHERE reflect('java.lang.Thread', 'sleep', 2000L) IS NOT NULL")

@@ -1,0 +1,148 @@
+"""Many tables, few slots: which of them a service helps the most, as arguments for mapped tasks."""
+
+import logging
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from airflow_hudi_provider.assets import HUDI_CONN_ID, STORAGE_CONN_ID, base_path_of
+from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
+from airflow_hudi_provider.hooks.hudi import HudiHook
+from airflow_hudi_provider.table_registry import configured_tables
+from hudi_table_services.contract.health_report import HealthReport
+from hudi_table_services.planning.fleet import FleetService, TableNeed, benefit, rank
+
+_LOG = logging.getLogger(__name__)
+_PLACES = ("base_path", HUDI_CONN_ID, STORAGE_CONN_ID)
+_LEAST = {FleetService.CLUSTERING: 2, FleetService.CLEANING: 1}
+_UNITS = {FleetService.CLUSTERING: "small files", FleetService.CLEANING: "bytes"}
+_BY_VERSIONS = "KEEP_LATEST_FILE_VERSIONS"
+
+Arguments = dict[str, Any]
+
+
+def rank_tables(
+    tables: Iterable[Any] | None = None,
+    *,
+    service: str = "clustering",
+    quota: int = 10,
+    at_least: int | None = None,
+    threads: int = 4,
+    hudi_options: Mapping[str, str] | None = None,
+) -> list[Arguments]:
+    """Look at tables and return those that gain the most, as plain dictionaries for ``expand_kwargs``.
+
+    A table that cannot be read, or whose timeline cannot be trusted, is told in the log and does not stop the others.
+
+    Args:
+        tables: dictionaries with ``base_path``, ``hudi_conn_id``, ``storage_conn_id``, whose further keys are handed
+            on; or `HudiAsset`s; or base paths. None: those of the setting ``[hudi] tables``.
+        service: ``clustering``, by small files; or ``cleaning``, by bytes that the retention lets go.
+        quota: tables at most.
+        at_least: small files, or bytes, below which a table is left alone; None: 2 files, 1 byte.
+        threads: tables that are looked at at the same time.
+        hudi_options: ``hoodie.clean.*`` keys that say what retention is meant.
+
+    Returns:
+        The table's dictionary with ``table_name``, the tables that gain the most first.
+
+    Raises:
+        HudiTaskRefusedError: there is no such service, or no table is named.
+        HudiTaskError: no table could be read at all.
+    """
+    wanted = _service(service)
+    entries = [_entry(each) for each in (_configured() if tables is None else tables)]
+    if not entries:
+        raise HudiTaskRefusedError("No tables to rank: give some, or name them in [hudi] tables.")
+    looks = _look_at_all(entries, max(1, threads), dict(hudi_options or {}))
+    for problem in looks.problems:
+        _LOG.warning("%s", problem)
+    if looks.problems and not looks.needs:
+        raise HudiTaskError(f"None of the {len(entries)} tables could be read. {looks.problems[0]}")
+    least = _LEAST[wanted] if at_least is None else at_least
+    ranked = rank(looks.needs, wanted, quota=quota, at_least=least)
+    for need in ranked:
+        _LOG.info("%s: %d %s", need.key, benefit(need, wanted), _UNITS[wanted])
+    _LOG.info("%d of %d tables for %s", len(ranked), len(entries), wanted.value)
+    return [looks.arguments[need.key] for need in ranked]
+
+
+class _Looks:
+    """What was found; a base path is looked at once, whoever names it."""
+
+    def __init__(self) -> None:
+        self.needs: list[TableNeed] = []
+        self.arguments: dict[str, Arguments] = {}
+        self.problems: list[str] = []
+
+
+def _look_at_all(entries: list[Arguments], threads: int, hudi_options: dict[str, str]) -> _Looks:
+    looks = _Looks()
+    hooks: dict[str, tuple[HudiHook, Arguments]] = {}
+    for entry in entries:
+        # Connections are asked for here: tasks have one line to Airflow for them.
+        try:
+            hook = HudiHook(**{name: entry.get(name) for name in _PLACES})
+            hooks.setdefault(hook.location.base_path.rstrip("/"), (hook, entry))
+        except Exception as error:
+            looks.problems.append(f"{entry.get('base_path') or entry.get(HUDI_CONN_ID)}: {error}")
+
+    def look(item: tuple[str, tuple[HudiHook, Arguments]]) -> tuple[TableNeed, str] | str:
+        path, (hook, _) = item
+        try:
+            name = hook.table_config().table_name
+            return need_of(path, hook.health(hudi_options=hudi_options), hudi_options), name
+        except Exception as error:
+            return f"{path}: {error}"
+
+    with ThreadPoolExecutor(threads, thread_name_prefix="fleet") as pool:
+        for (path, (_, entry)), found in zip(hooks.items(), pool.map(look, hooks.items()), strict=True):
+            if isinstance(found, str):
+                looks.problems.append(found)
+                continue
+            need, name = found
+            looks.needs.append(need)
+            looks.arguments[path] = {"table_name": name, **entry}
+    return looks
+
+
+def need_of(key: str, report: HealthReport, hudi_options: Mapping[str, str]) -> TableNeed:
+    """What ranking needs of a health report."""
+    measures = report.measures
+    return TableNeed(
+        key=key,
+        small_files=int(measures.get("small_files", 0)),
+        small_file_ratio=measures.get("small_file_ratio", 0.0),
+        outdated_files=int(measures.get("outdated_files", 0)),
+        outdated_bytes=int(measures.get("outdated_bytes", 0)),
+        # By file versions no commit is the earliest to retain, so none is counted.
+        is_cleanable=bool(measures.get("commits_to_clean")) or _BY_VERSIONS in hudi_options.values(),
+        is_trusted=not report.damage,
+    )
+
+
+def _service(name: str) -> FleetService:
+    try:
+        return FleetService(name)
+    except ValueError:
+        known = " or ".join(repr(each.value) for each in FleetService)
+        raise HudiTaskRefusedError(f"service={name!r} must be {known}.") from None
+
+
+def _configured() -> list[Arguments]:
+    return [{name: getattr(table, name) for name in _PLACES} for table in configured_tables()]
+
+
+def _entry(table: Any) -> Arguments:
+    """The arguments of an operator for this table, without those that say nothing."""
+    if isinstance(table, str):
+        given: Arguments = {"base_path": table}
+    elif isinstance(table, Mapping):
+        given = dict(table)
+    else:
+        extra = table.extra or {}
+        given = {
+            "base_path": base_path_of(table.uri),
+            **{name: extra.get(name) for name in (HUDI_CONN_ID, STORAGE_CONN_ID)},
+        }
+    return {name: value for name, value in given.items() if value is not None and value != ""}

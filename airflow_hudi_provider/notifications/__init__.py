@@ -1,0 +1,1 @@
+"""Notifiers for callbacks and deadline alerts."""

@@ -1,0 +1,109 @@
+"""Tell people how a table is when a task ends, fails, or is late."""
+
+import asyncio
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from airflow.providers.common.compat.module_loading import import_string
+from airflow.providers.common.compat.sdk import BaseNotifier
+
+from airflow_hudi_provider.notifications.payload import TableQuestion, health_payload, needs_attention
+
+if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import Context
+
+Send = Callable[[dict[str, Any]], Any]
+
+
+class HudiHealthNotifier(BaseNotifier):
+    """Look at the table and hand on what is found, with what became of the task.
+
+    For ``on_success_callback``, ``on_failure_callback``, ``on_retry_callback`` and deadline alerts. What is handed on
+    is described by `airflow_hudi_provider.notifications.payload.health_payload`.
+
+    .. seealso:: docs/notifications.md
+
+    :param send: called with the payload, or the dotted name of what is.
+    :param to: another notifier, such as Slack's, or the dotted name of its class; its templates see the payload as
+        ``hudi``, for instance ``text="{{ hudi.text }}"``.
+    :param to_arguments: arguments for a class that is given by its name, as deadline alerts need it.
+    :param base_path: URI or path of the table; left out, with the connection: the table of the task. (templated)
+    :param hudi_conn_id: connection of type ``hudi``. (templated)
+    :param storage_conn_id: connection with credentials of the object store. (templated)
+    :param warn_above: measure → number above which it is a finding; left out: the limits of a health task.
+    :param hudi_options: ``hoodie.clean.*`` keys that say what retention is meant.
+    :param when: ``always``, or ``attention``: only if something failed or is beyond a limit.
+    """
+
+    template_fields: Sequence[str] = ("base_path", "hudi_conn_id", "storage_conn_id")
+
+    def __init__(
+        self,
+        *,
+        send: Send | str | None = None,
+        to: BaseNotifier | str | None = None,
+        to_arguments: Mapping[str, Any] | None = None,
+        base_path: str | None = None,
+        hudi_conn_id: str | None = None,
+        storage_conn_id: str | None = None,
+        warn_above: Mapping[str, float] | None = None,
+        hudi_options: Mapping[str, str] | None = None,
+        when: Literal["always", "attention"] = "always",
+        context: "Context | None" = None,
+    ) -> None:
+        super().__init__(context)
+        if send is None and to is None:
+            raise ValueError("HudiHealthNotifier: say who is told: send, to, or both.")
+        if to_arguments and not isinstance(to, str):
+            raise ValueError("HudiHealthNotifier: to_arguments are for a notifier given by its name.")
+        if when not in ("always", "attention"):
+            raise ValueError(f"HudiHealthNotifier: when={when!r} must be 'always' or 'attention'.")
+        self.send = send
+        self.to = to
+        self.to_arguments = dict(to_arguments or {})
+        self.base_path = base_path
+        self.hudi_conn_id = hudi_conn_id
+        self.storage_conn_id = storage_conn_id
+        self.warn_above = dict(warn_above or {})
+        self.hudi_options = dict(hudi_options or {})
+        self.when = when
+
+    def notify(self, context: "Context") -> None:
+        """Raises what the first receiver raised that failed, after all of them were told."""
+        question = TableQuestion(
+            base_path=self.base_path,
+            hudi_conn_id=self.hudi_conn_id,
+            storage_conn_id=self.storage_conn_id,
+            warn_above=self.warn_above,
+            hudi_options=self.hudi_options,
+        )
+        payload = health_payload(context, question)
+        if self.when == "attention" and not needs_attention(payload):
+            self.log.info("The table is healthy and nothing failed: nobody is told.")
+            return
+        failures = []
+        for tell in (self._send, self._pass_on):
+            try:
+                tell(context, payload)
+            except Exception as error:
+                failures.append(error)
+        if failures:
+            raise failures[0]
+
+    async def async_notify(self, context: "Context") -> None:
+        """The same beside the event loop, since reading a table takes its time."""
+        await asyncio.to_thread(self.notify, context)
+
+    def _send(self, context: "Context", payload: dict[str, Any]) -> None:
+        if self.send is not None:
+            send = import_string(self.send) if isinstance(self.send, str) else self.send
+            send(payload)
+
+    def _pass_on(self, context: "Context", payload: dict[str, Any]) -> None:
+        if self.to is None:
+            return
+        # Rendering writes into a notifier, and the next message has another text.
+        is_named = isinstance(self.to, str)
+        receiver = import_string(self.to)(**self.to_arguments) if is_named else copy.copy(self.to)
+        receiver({**context, "hudi": payload})

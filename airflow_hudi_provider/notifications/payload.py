@@ -1,0 +1,211 @@
+"""What is told of a task and its table: plain JSON values, for people by way of a text and for programs."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from airflow.providers.common.compat.sdk import conf
+
+from airflow_hudi_provider.exceptions import HudiTaskRefusedError
+from airflow_hudi_provider.hooks.hudi import HudiHook
+from airflow_hudi_provider.table_registry import RegisteredTable, configured_tables, named_table, tables_of
+from hudi_table_services.contract.health_report import HealthReport
+from hudi_table_services.errors import UnhealthyTableError
+
+_TOLD_PENDING = 5
+_LIMITS = ("fail_above", "warn_above")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableQuestion:
+    """Which table to look at, and what is too much.
+
+    Attributes:
+        base_path, hudi_conn_id, storage_conn_id: as operators take them; all None: the table of the task.
+        warn_above: measure → number; empty: the limits of the task, if it is a health task, or the usual ones.
+        hudi_options: ``hoodie.clean.*`` keys that say what retention is meant.
+    """
+
+    base_path: str | None = None
+    hudi_conn_id: str | None = None
+    storage_conn_id: str | None = None
+    warn_above: Mapping[str, float] = field(default_factory=dict)
+    hudi_options: Mapping[str, str] = field(default_factory=dict)
+
+    def for_task(self, task: Any) -> "TableQuestion":
+        """With what the task says where the question does not."""
+        if self.base_path is not None or self.hudi_conn_id is not None:
+            return self
+        limits: dict[str, float] = {}
+        for name in _LIMITS:
+            limits |= {measure: float(limit) for measure, limit in (getattr(task, name, None) or {}).items()}
+        return TableQuestion(
+            base_path=getattr(task, "base_path", None),
+            hudi_conn_id=getattr(task, "hudi_conn_id", None),
+            storage_conn_id=getattr(task, "storage_conn_id", None),
+            warn_above=self.warn_above or limits,
+            hudi_options=self.hudi_options,
+        )
+
+
+def health_payload(context: Mapping[str, Any], question: TableQuestion | None = None) -> dict[str, Any]:
+    """What became of a task or run, and how its table is now. It never raises for the table's sake.
+
+    Returns:
+        ``table``, ``run``, ``outcome``, ``error`` (kind, message, hint; None: there was none), ``health`` (status,
+        findings, pending, measures, damage; None: the table could not be read, as ``health_error`` says), ``links``,
+        and all that in ``text``.
+
+    Args:
+        context: of a callback of a task or DAG, or of a deadline.
+        question: which table; None: that of the task.
+    """
+    question = (question or TableQuestion()).for_task(context.get("task"))
+    path, health, problem = _look(question)
+    run = _run(context)
+    told = {
+        "table": {"name": path.rstrip("/").rpartition("/")[2], "base_path": path},
+        "run": run,
+        "outcome": _outcome(context),
+        "error": _error(context),
+        "health": None if health is None else _health(health),
+        "health_error": problem,
+        "links": _links(context, run, question, path),
+    }
+    return {**told, "text": text_of(told)}
+
+
+def needs_attention(payload: Mapping[str, Any]) -> bool:
+    """Whether something failed, or a measure is beyond its limit, or the table could not be read."""
+    health = payload["health"]
+    return bool(payload["error"] or payload["health_error"] or health["status"] != "healthy")
+
+
+def text_of(payload: Mapping[str, Any]) -> str:
+    """The payload as a few lines of plain text."""
+    run, error, health = payload["run"], payload["error"], payload["health"]
+    task = ".".join(filter(None, [run["dag_id"], run["task_id"]]))
+    head = " ".join(filter(None, [task, run["run_id"], payload["outcome"]]))
+    lines = [f"Hudi table {payload['table']['name'] or '(unknown)'}: {head}".rstrip(": ")]
+    if error is not None:
+        lines.append(error["message"])
+    if health is None:
+        lines.append(f"The table was not looked at: {payload['health_error']}")
+        return "\n".join(lines)
+    lines.append(f"The table is {health['status']}.")
+    if health["damage"]:
+        lines.append(health["damage"])
+    lines += [
+        f"- {each['measure']} is {each['value']:g}, above {each['limit']:g}. {each['advice']}"
+        for each in health["findings"]
+    ]
+    lines += [
+        f"- pending {each['action']} {each['instant_time']}: {each['meaning']}. {each['next_step']}"
+        for each in health["pending"]
+    ]
+    lines += [link for name, link in payload["links"].items() if name == "table"]
+    return "\n".join(lines)
+
+
+def _look(question: TableQuestion) -> tuple[str, HealthReport | None, str]:
+    """Base path, report, and why there is none."""
+    path = question.base_path or ""
+    try:
+        hook = HudiHook(
+            question.base_path, hudi_conn_id=question.hudi_conn_id, storage_conn_id=question.storage_conn_id
+        )
+        path = hook.location.base_path
+        report = hook.health(warn_above=question.warn_above, hudi_options=question.hudi_options)
+        return path, report, ""
+    except UnhealthyTableError as error:
+        return path, error.health, "" if error.health is not None else str(error)
+    except Exception as error:
+        return path, None, str(error) or type(error).__name__
+
+
+def _health(report: HealthReport) -> dict[str, Any]:
+    return {
+        "status": report.status,
+        "damage": report.damage,
+        "findings": [asdict(each) for each in report.findings],
+        "measures": dict(report.measures),
+        "pending": [
+            {
+                name: getattr(each, name)
+                for name in ("instant_time", "action", "age_s", "meaning", "next_step")
+            }
+            for each in report.pending[:_TOLD_PENDING]
+        ],
+        "pending_count": len(report.pending),
+    }
+
+
+def _error(context: Mapping[str, Any]) -> dict[str, Any] | None:
+    error = context.get("exception")
+    if error is None:
+        return None
+    kind = getattr(error, "kind", "") or type(error).__name__
+    return {"kind": kind, "message": str(error) or kind, "hint": getattr(error, "hint", "")}
+
+
+def _outcome(context: Mapping[str, Any]) -> str:
+    if "deadline" in context:
+        return "missed its deadline"
+    if context.get("exception") is not None:
+        return "failed"
+    state = _of(_task_instance(context), "state") or _of(context.get("dag_run"), "state")
+    return str(getattr(state, "value", state) or "")
+
+
+def _run(context: Mapping[str, Any]) -> dict[str, Any]:
+    ti, dag_run = _task_instance(context), context.get("dag_run")
+    found = {name: _of(ti, name) or _of(dag_run, name) for name in ("dag_id", "run_id")}
+    names = {**found, "task_id": _of(ti, "task_id")}
+    index = _of(ti, "map_index")
+    return {
+        **{name: "" if value is None else str(value) for name, value in names.items()},
+        "map_index": -1 if index is None else int(index),
+        "try_number": int(_of(ti, "try_number") or 0),
+    }
+
+
+def _task_instance(context: Mapping[str, Any]) -> Any:
+    return context.get("ti") or context.get("task_instance")
+
+
+def _of(thing: Any, name: str) -> Any:
+    """Of an object, or of the dictionary that a deadline brings instead of one."""
+    return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
+
+
+def _links(
+    context: Mapping[str, Any], run: Mapping[str, Any], question: TableQuestion, path: str
+) -> dict[str, str]:
+    """Addresses of the table's page, the run's page and the log; none without ``[api] base_url``."""
+    root = (conf.get("api", "base_url", fallback="") or "").rstrip("/")
+    if not root:
+        return {}
+    links = {"table": f"{root}/hudi/?{urlencode({'table': _table_id(context, question, path)})}"}
+    if run["dag_id"] and run["run_id"]:
+        names = ("dag_id", "run_id", *(("task_id", "map_index") if run["task_id"] else ()))
+        links["run"] = f"{root}/hudi/?{urlencode({name: run[name] for name in names})}"
+    log = _of(_task_instance(context), "log_url")
+    return {**links, **({"log": str(log)} if log else {})}
+
+
+def _table_id(context: Mapping[str, Any], question: TableQuestion, path: str) -> str:
+    """As the pages know the table: by the task's asset, by ``[hudi] tables``, else by the same arguments."""
+    task, asked = context.get("task"), (question.base_path, question.hudi_conn_id)
+    candidates = (*tables_of(getattr(task, "outlets", None) or ()), *_configured())
+    found = named_table(candidates, path, *asked)
+    if found is not None:
+        return found.table_id
+    return RegisteredTable.of("", question.base_path or "", question.hudi_conn_id, None).table_id
+
+
+def _configured() -> list[RegisteredTable]:
+    try:
+        return list(configured_tables())
+    except HudiTaskRefusedError:  # the pages tell what is wrong with the setting
+        return []

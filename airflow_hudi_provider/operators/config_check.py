@@ -1,0 +1,171 @@
+"""Check the settings of a table's writers and services, and warn or fail where they would harm it."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow.providers.common.compat.sdk import BaseOperator
+
+from airflow_hudi_provider.arguments import names_of, options_of, text_of
+from airflow_hudi_provider.config_results import config_answer
+from airflow_hudi_provider.exceptions import HudiTaskRefusedError
+from airflow_hudi_provider.hooks.hudi import HudiHook
+from airflow_hudi_provider.lineage import LineageMixin
+from airflow_hudi_provider.links import LinkedTask
+from airflow_hudi_provider.metrics import measured
+from airflow_hudi_provider.task_log import log_result
+from airflow_hudi_provider.task_results import task_error
+from airflow_hudi_provider.templates import names_filled_in_later, refuse_emptied
+from hudi_table_services.contract.config_request import CheckConfigRequest
+from hudi_table_services.contract.job_result import JobResult
+from hudi_table_services.errors import HudiTableServiceError, UnsafeConfigError
+
+if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import Context
+
+
+class HudiConfigCheckOperator(LinkedTask, LineageMixin, BaseOperator):
+    """Look through Hudi's options for what would harm a table, in the worker and without Spark. Nothing is written.
+
+    Returns ``{"status", "findings", …}``; a task that fails leaves the same under the XCom key ``config``.
+
+    .. seealso:: docs/config-check.md
+
+    :param hudi_options: the settings: ``hoodie.*`` keys of writes and of all services. (templated)
+    :param base_path: table to compare with; without it and ``hudi_conn_id`` only the options are looked at. (templated)
+    :param hudi_conn_id: connection of type ``hudi``: base path and storage connection. (templated)
+    :param storage_conn_id: connection with credentials of the object store. (templated)
+    :param table_name: checked against the table's name. (templated)
+    :param facts: what the surroundings are, such as ``{"engine": "hudi", "writers": 2}``. (templated)
+    :param knows_dag: take ``max_active_runs`` and ``catchup`` from the task's own DAG, unless ``facts`` has them.
+    :param fail_on: least severity with which the task fails, without a retry: ``error``, ``warning``, ``advice``; or
+        ``never``: findings are warnings in the log only.
+    :param accepted_rules: ids of rules whose findings are meant.
+    """
+
+    script: ClassVar[str] = "check_config.py"
+    changes_table = False
+    last_result: JobResult | None = None
+    """What the look came to, findings that fail the task included; None: it was not taken yet, or failed otherwise."""
+
+    template_fields: Sequence[str] = (
+        "hudi_options",
+        "base_path",
+        "hudi_conn_id",
+        "storage_conn_id",
+        "table_name",
+        "facts",
+    )
+    template_fields_renderers: ClassVar[dict[str, str]] = {"hudi_options": "json", "facts": "json"}
+    ui_color = "#c8e6f0"
+
+    def __init__(
+        self,
+        *,
+        hudi_options: Mapping[str, Any] | None = None,
+        base_path: str | None = None,
+        hudi_conn_id: str | None = None,
+        storage_conn_id: str | None = None,
+        table_name: str = "",
+        facts: Mapping[str, Any] | None = None,
+        knows_dag: bool = True,
+        fail_on: str = "error",
+        accepted_rules: str | Sequence[str] = (),
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.hudi_options = hudi_options
+        self.base_path = base_path
+        self.hudi_conn_id = hudi_conn_id
+        self.storage_conn_id = storage_conn_id
+        self.table_name = table_name
+        self.facts = facts
+        self.knows_dag = knows_dag
+        self.fail_on = fail_on
+        self.accepted_rules = accepted_rules
+        self._filled_in_later = names_filled_in_later(self, self.template_fields)
+        self._check_when_the_dag_is_read()
+
+    def execute(self, context: "Context") -> dict[str, Any]:
+        """Look, log, and fail if a finding is as bad as ``fail_on``."""
+        with measured(self):
+            return self._carry_out(context)
+
+    def _carry_out(self, context: "Context") -> dict[str, Any]:
+        from hudi_table_services.jobs.check_config import check_table_config
+
+        self.last_result = None
+        refuse_emptied(self, self._filled_in_later)
+        self.push_table_link(context)
+        try:
+            result = check_table_config(self._request(context), storage=self._storage())
+        except UnsafeConfigError as error:
+            failed = self.last_result = JobResult.failed(self._request(context), error)
+            log_result(self.log, failed)
+            context["ti"].xcom_push(key="config", value=config_answer(failed))
+            raise task_error(error) from error
+        except HudiTableServiceError as error:
+            raise task_error(error) from error
+        except ModuleNotFoundError as error:
+            raise HudiTaskRefusedError(
+                f"The worker lacks the package {error.name}, which this task needs for this table. Install "
+                "airflow-provider-hudi[airflow] on the worker."
+            ) from error
+        self.last_result = result
+        log_result(self.log, result)
+        return config_answer(result)
+
+    def _has_table(self) -> bool:
+        return self.base_path is not None or self.hudi_conn_id is not None
+
+    def find_table(self) -> HudiHook:
+        """The table by the rendered arguments. Without any its location raises HudiTaskRefusedError."""
+        return HudiHook(self.base_path, hudi_conn_id=self.hudi_conn_id, storage_conn_id=self.storage_conn_id)
+
+    def table_label(self) -> str:
+        """The table's name where it is known, else that of its folder; empty: only settings are looked at."""
+        report = self.last_result.config if self.last_result is not None else None
+        told = (report.table if report is not None else "") or self.table_name
+        return str(told or (self.base_path or "").rstrip("/").rpartition("/")[2])
+
+    def _storage(self) -> Any:
+        return self.find_table().storage if self._has_table() else None
+
+    def _request(self, context: "Context") -> CheckConfigRequest:
+        return CheckConfigRequest(
+            base_path=self.find_table().location.base_path if self._has_table() else "",
+            table_name=self.table_name,
+            facts={**self._facts_of_dag(context), **self._given_facts()},
+            **self._plain_fields(),
+        )
+
+    def _plain_fields(self) -> dict[str, Any]:
+        return {
+            "options": options_of(self.hudi_options, {}),
+            "fail_on": self.fail_on,
+            "accepted_rules": names_of(self.accepted_rules),
+        }
+
+    def _given_facts(self) -> dict[str, str]:
+        return {name: text_of(value) for name, value in (self.facts or {}).items()}
+
+    def _facts_of_dag(self, context: "Context") -> dict[str, str]:
+        dag = context.get("dag") if self.knows_dag else None
+        found = {name: getattr(dag, name, None) for name in ("max_active_runs", "catchup")}
+        return {name: text_of(value) for name, value in found.items() if value is not None}
+
+    def _check_when_the_dag_is_read(self) -> None:
+        """Refuse what no rendering can mend. Raises ValueError with the task's id in front."""
+        from hudi_table_services.jobs.check_config import check_rule_names
+
+        templated = set(self._filled_in_later)
+        for name in ("hudi_options", "facts"):
+            value = getattr(self, name)
+            if name not in templated and not isinstance(value or {}, Mapping):
+                raise ValueError(f"{self.task_id}: {name} must be a dictionary, not {value!r}.")
+        try:
+            facts = {} if "facts" in templated else self._given_facts()
+            fields = self._plain_fields() if "hudi_options" not in templated else {"fail_on": self.fail_on}
+            fields["accepted_rules"] = names_of(self.accepted_rules)
+            check_rule_names(CheckConfigRequest(facts=facts, **fields))
+        except HudiTableServiceError as error:
+            raise ValueError(f"{self.task_id}: {error}") from error

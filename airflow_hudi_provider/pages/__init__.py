@@ -1,0 +1,1 @@
+"""Pages inside Airflow's UI: the tables, one table, what a run did. Served by the API server only."""

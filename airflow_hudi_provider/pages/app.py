@@ -1,0 +1,128 @@
+"""The FastAPI application of the pages, mounted at ``/hudi`` by the plugin. It reads only; every route is guarded."""
+
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from cachetools import TTLCache, cached
+from fastapi import FastAPI, HTTPException, Request, Response
+from fastapi.responses import FileResponse, JSONResponse
+
+from airflow_hudi_provider.exceptions import HudiTaskRefusedError
+from airflow_hudi_provider.pages.access import MAY_SEE_PLUGINS, MAY_SEE_XCOMS, User, may_see, may_see_runs
+from airflow_hudi_provider.pages.registered_tables import registered_tables
+from airflow_hudi_provider.pages.run_views import run_view
+from airflow_hudi_provider.pages.table_views import health_view, history_view, plan_view
+from airflow_hudi_provider.table_registry import RegisteredTable
+from hudi_table_services.errors import HudiTableServiceError, StorageError, TableNotFoundError
+
+CACHE_SECONDS = 15
+STATIC = Path(__file__).parent / "static"
+MEDIA_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+# Everything comes from this server, and nothing in a page is code: a table's name stays text whatever it is.
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+)
+_ASSETS = {
+    path.relative_to(STATIC).as_posix(): path
+    for path in sorted(STATIC.rglob("*"))
+    if path.suffix in MEDIA_TYPES
+}
+_VIEWS = {"health": health_view, "history": history_view, "plan": plan_view}
+_lock = threading.Lock()
+
+
+def build_app() -> FastAPI:
+    """The application; a new one each time."""
+    app = FastAPI(
+        title="Hudi tables", dependencies=[MAY_SEE_PLUGINS], docs_url=None, redoc_url=None, openapi_url=None
+    )
+    app.middleware("http")(_with_headers)
+    app.exception_handler(HudiTableServiceError)(_told_error)
+    app.exception_handler(HudiTaskRefusedError)(_told_refusal)
+    app.get("/")(index)
+    app.get("/static/{name:path}")(static)
+    app.get("/api/tables")(tables)
+    app.get("/api/tables/{table_id}/{view}")(table)
+    app.get("/api/dags/{dag_id}/runs/{run_id:path}", dependencies=[MAY_SEE_XCOMS])(run)
+    return app
+
+
+def index() -> FileResponse:
+    """The one page; what it shows depends on its address."""
+    return static("index.html")
+
+
+def static(name: str) -> FileResponse:
+    """A file of the wheel; names are looked up, never joined to a path."""
+    if name not in _ASSETS:
+        raise HTTPException(404, "There is no such file.")
+    path = _ASSETS[name]
+    return FileResponse(path, media_type=MEDIA_TYPES[path.suffix])
+
+
+def tables(user: User) -> list[dict[str, Any]]:
+    """Tables that the user may see, by name."""
+    return [
+        {"id": each.table_id, "name": each.name, "base_path": each.base_path, "asset_id": each.asset_id}
+        for each in registered_tables()
+        if may_see(user, each)
+    ]
+
+
+def table(table_id: str, view: str, user: User) -> dict[str, Any]:
+    """A view of one table. A table that the user may not see is one that does not exist."""
+    found = next((each for each in registered_tables() if each.table_id == table_id), None)
+    if found is None or view not in _VIEWS or not may_see(user, found):
+        raise HTTPException(404, "There is no such table.")
+    told = {**_view(found, view), "name": found.name, "base_path": found.base_path}
+    if "instants" in told:
+        told["instants"] = _without_hidden_runs(told["instants"], user)
+    return told
+
+
+def _without_hidden_runs(instants: list[dict[str, Any]], user: User) -> list[dict[str, Any]]:
+    """Tell which task wrote an instant only to those who may see its run. The cached view is left as it is."""
+    writers = {each["by"]["dag_id"] for each in instants if each.get("by")}
+    hidden = {dag_id for dag_id in writers if not may_see_runs(user, dag_id)}
+    return [
+        {**each, "by": None} if each.get("by") and each["by"]["dag_id"] in hidden else each
+        for each in instants
+    ]
+
+
+@cached(TTLCache(maxsize=256, ttl=CACHE_SECONDS), lock=_lock)
+def _view(found: RegisteredTable, view: str) -> dict[str, Any]:
+    return _VIEWS[view](found)
+
+
+def run(dag_id: str, run_id: str, task_id: str = "", map_index: int | None = None) -> dict[str, Any]:
+    """What the Hudi tasks of a run did."""
+    return run_view(dag_id, run_id, task_id, map_index)
+
+
+async def _with_headers(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
+    response = await call_next(request)
+    response.headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["Referrer-Policy"] = "same-origin"
+    is_vendored = "/static/vendor/" in request.url.path
+    response.headers["Cache-Control"] = "private, max-age=86400" if is_vendored else "no-cache"
+    return response
+
+
+async def _told_error(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HudiTableServiceError)  # noqa: S101 - registered for no other
+    status = 404 if isinstance(error, TableNotFoundError) else 502 if isinstance(error, StorageError) else 422
+    return JSONResponse({"kind": error.kind, "detail": error.message, "hint": error.hint}, status)
+
+
+async def _told_refusal(request: Request, error: Exception) -> JSONResponse:
+    return JSONResponse({"kind": type(error).__name__, "detail": str(error), "hint": ""}, 422)

@@ -1,0 +1,38 @@
+"""Which tables the pages may show: assets of the deployment, and those that the configuration names; no others.
+
+Storage is read with the API server's connections, so a path that a browser could choose would open every bucket.
+"""
+
+from collections.abc import Iterable
+
+from airflow.models.asset import AssetActive, AssetModel
+from airflow.utils.session import create_session
+from sqlalchemy import select
+
+from airflow_hudi_provider.assets import HUDI_CONN_ID, STORAGE_CONN_ID, base_path_of
+from airflow_hudi_provider.table_registry import RegisteredTable, configured_tables
+
+
+def registered_tables() -> list[RegisteredTable]:
+    """By name. Raises HudiTaskRefusedError where ``[hudi] tables`` cannot be understood."""
+    found: dict[str, RegisteredTable] = {}
+    for table in (*_assets(), *configured_tables()):
+        found.setdefault(table.table_id, table)  # the table's own asset before its views
+    return sorted(found.values(), key=lambda table: (table.name, table.table_id))
+
+
+def _assets() -> Iterable[RegisteredTable]:
+    active = select(AssetModel).where(
+        AssetModel.uri.like("hudi://%"),
+        select(AssetActive)
+        .where(AssetActive.name == AssetModel.name, AssetActive.uri == AssetModel.uri)
+        .exists(),
+    )
+    with create_session() as session:
+        for asset in session.scalars(active):
+            path = base_path_of(asset.uri)
+            name = path if asset.name == asset.uri else asset.name
+            extra = asset.extra or {}
+            yield RegisteredTable.of(
+                name, path, extra.get(HUDI_CONN_ID), extra.get(STORAGE_CONN_ID), asset.id
+            )

@@ -1,0 +1,31 @@
+// Reads from the server; paths are relative, so that they hold below a path prefix.
+
+export class ApiError extends Error {
+  constructor(status, kind, message, hint) {
+    super(message);
+    this.status = status;
+    this.kind = kind;
+    this.hint = hint;
+  }
+}
+
+export async function read(path, parameters = {}) {
+  const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value !== ""));
+  const address = `api/${path}${query.size ? `?${query}` : ""}`;
+  let response;
+  try {
+    response = await fetch(address, { headers: { accept: "application/json" } });
+  } catch {
+    throw new ApiError(0, "Unreachable", "Airflow's API server does not answer.", "Reload the page in a moment.");
+  }
+  const body = await response.json().catch(() => ({}));
+  if (response.ok) return body;
+  throw errorOf(response.status, body);
+}
+
+function errorOf(status, body) {
+  const detail = typeof body.detail === "string" ? body.detail : "";
+  if (status === 401) return new ApiError(status, "Not logged in", "Your session has ended.", "Log in to Airflow again.");
+  if (status === 403) return new ApiError(status, "Not allowed", "You may not see this.", "Ask an administrator for access.");
+  return new ApiError(status, body.kind || `Error ${status}`, detail || "The server could not answer.", body.hint || "");
+}

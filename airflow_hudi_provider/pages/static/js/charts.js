@@ -1,0 +1,143 @@
+// Pictures of a table. Colours come from the style sheet, so that both themes have theirs.
+import { html, useEffect, useRef } from "../vendor/htm-preact.module.js";
+import { bytes, moment, number } from "./format.js";
+
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+// `build` gives the options of a chart; it is asked again when the theme or what it depends on changes.
+export function Chart({ build, label, tall, depends }) {
+  const place = useRef(null);
+  useEffect(() => {
+    const chart = window.echarts.init(place.current);
+    const draw = () => chart.setOption({ ...common(label), ...build() }, { notMerge: true });
+    const resize = () => chart.resize();
+    draw();
+    const observer = new ResizeObserver(resize);
+    observer.observe(place.current);
+    window.addEventListener("themechange", draw);
+    return () => {
+      observer.disconnect();
+      window.removeEventListener("themechange", draw);
+      chart.dispose();
+    };
+  }, [depends]);
+  return html`<div class=${tall ? "chart tall" : "chart"} ref=${place} role="img" aria-label=${label}></div>`;
+}
+
+const common = (label) => ({
+  animation: false,
+  aria: { enabled: true, label: { description: label } },
+  backgroundColor: "transparent",
+  textStyle: { color: colour("text"), fontFamily: "inherit" },
+});
+
+// Tooltips as text drawn on the chart: names of tables and partitions never become markup.
+const tooltip = (formatter) => ({
+  trigger: "item",
+  renderMode: "richText",
+  confine: true,
+  backgroundColor: colour("panel"),
+  borderColor: colour("line"),
+  textStyle: { color: colour("text") },
+  formatter,
+});
+
+const axis = (more) => ({
+  axisLine: { lineStyle: { color: colour("line") } },
+  axisLabel: { color: colour("muted") },
+  splitLine: { lineStyle: { color: colour("line"), opacity: 0.5 } },
+  ...more,
+});
+
+const LANES = ["write", "clustering", "compaction", "clean", "rollback", "savepoint", "restore", "other"];
+const COLOURS = ["blue", "violet", "brown", "green", "red", "yellow", "red", "muted"];
+
+export function laneOf({ action, operation }) {
+  if (action === "clustering" || operation === "cluster") return "clustering";
+  if (action === "compaction" || action === "logcompaction" || operation === "compact") return "compaction";
+  if (["clean", "rollback", "savepoint", "restore"].includes(action)) return action;
+  return ["commit", "deltacommit", "replacecommit"].includes(action) ? "write" : "other";
+}
+
+export function timelineOptions(instants) {
+  const lanes = LANES.filter((lane) => instants.some((each) => laneOf(each) === lane));
+  const series = lanes.map((lane) => ({
+    name: lane,
+    type: "scatter",
+    large: false,
+    symbolSize: 11,
+    data: instants
+      .filter((each) => laneOf(each) === lane && each.requested_ms !== null)
+      .map((each) => ({
+        value: [each.requested_ms, lane],
+        instant: each,
+        symbol: each.state === "completed" ? "circle" : "emptyCircle",
+      })),
+    itemStyle: { color: colour(COLOURS[LANES.indexOf(lane)]) },
+  }));
+  return {
+    grid: { left: 90, right: 24, top: 16, bottom: 70 },
+    xAxis: axis({ type: "time", axisLabel: { color: colour("muted"), hideOverlap: true } }),
+    yAxis: axis({ type: "category", data: lanes, inverse: true }),
+    dataZoom: [{ type: "inside" }, { type: "slider", bottom: 12, height: 22, textStyle: { color: colour("muted") } }],
+    tooltip: tooltip(({ data }) => instantText(data.instant)),
+    series,
+  };
+}
+
+function instantText(each) {
+  const lines = [
+    `${each.operation || each.action} ${each.instant}`,
+    `${each.state}, ${moment(each.requested_ms)}`,
+  ];
+  if (each.rows) {
+    const { inserted, updated, deleted } = each.rows;
+    lines.push(`rows: ${number(inserted)} inserted, ${number(updated)} updated, ${number(deleted)} deleted`);
+    lines.push(`files: ${number(each.files_written)} written, ${number(each.files_replaced)} replaced`);
+  }
+  if (each.by) lines.push(`by ${each.by.dag_id} / ${each.by.task_id}`);
+  return lines.join("\n");
+}
+
+const firstNumber = (name) => Number.parseInt(name, 10);
+
+export function sizesOptions(points) {
+  const days = new Set(points.map((point) => moment(point.at_ms).slice(0, 11)));
+  const label = (ms) => (days.size > 1 ? moment(ms).slice(0, 6) : moment(ms).slice(-8, -3));
+  const classes = [...new Set(points.flatMap((point) => Object.keys(point.histogram)))];
+  classes.sort((one, other) => firstNumber(one) - firstNumber(other));
+  const shades = ["red", "orange", "yellow", "green", "teal", "blue", "violet", "brown", "muted", "text"];
+  const series = classes.map((name, index) => ({
+    name,
+    type: "bar",
+    stack: "files",
+    barMaxWidth: 26,
+    itemStyle: { color: colour(shades[index % shades.length]) },
+    data: points.map((point) => point.histogram[name] || 0),
+  }));
+  if (points.some((point) => point.unknown)) {
+    series.push({
+      name: "size no longer known",
+      type: "bar",
+      stack: "files",
+      barMaxWidth: 26,
+      itemStyle: { color: colour("line") },
+      data: points.map((point) => point.unknown),
+    });
+  }
+  return {
+    grid: { left: 60, right: 24, top: 48, bottom: 40 },
+    legend: { top: 4, textStyle: { color: colour("text") }, type: "scroll" },
+    xAxis: axis({
+      type: "category",
+      data: points.map((point) => point.instant),
+      axisLabel: { color: colour("muted"), hideOverlap: true, formatter: (_, index) => label(points[index].at_ms) },
+    }),
+    yAxis: axis({ type: "value", name: "files", nameTextStyle: { color: colour("muted") }, minInterval: 1 }),
+    tooltip: tooltip(({ dataIndex, seriesName, value }) => {
+      const point = points[dataIndex];
+      return `${moment(point.at_ms)}\n${seriesName}: ${number(value)} files\nall: ${number(point.files)} files, ${bytes(point.bytes)}`;
+    }),
+    series,
+  };
+}

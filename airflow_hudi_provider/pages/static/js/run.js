@@ -1,0 +1,65 @@
+// What the Hudi tasks of one run did: a panel on the run, or on one of its task instances.
+import { html } from "../vendor/htm-preact.module.js";
+import { bytes, counted, duration, number } from "./format.js";
+import { Read, Section, useRead } from "./parts.js";
+
+export function RunPage({ asked }) {
+  const path = `dags/${encodeURIComponent(asked.dag_id)}/runs/${encodeURIComponent(asked.run_id || "")}`;
+  // A token that Airflow had nothing to put in place of stays as it is.
+  const given = (name) => (asked[name] && !asked[name].startsWith("{") ? asked[name] : "");
+  const state = useRead(path, { task_id: given("task_id"), map_index: given("map_index") });
+  return html`<${Read} state=${state} what="what the tasks returned">${(run) => html`<${Tasks} run=${run} />`}<//>`;
+}
+
+function Tasks({ run }) {
+  if (run.tasks.length === 0) {
+    const which = run.task_id ? "This task" : "This run";
+    return html`<p class="muted">${which} has no result of a Hudi task: none has ended with success yet, or it has none.</p>`;
+  }
+  return run.tasks.map((task) => html`<${Task} task=${task} />`);
+}
+
+function Task({ task }) {
+  const title = task.map_index >= 0 ? `${task.task_id} [${task.map_index}]` : task.task_id;
+  // Waiting for the lock is part of the phases in which it was.
+  const phases = Object.entries(task.timings_s || {}).filter(([name]) => name !== "lock_wait");
+  const seconds = phases.reduce((sum, [, each]) => sum + each, 0);
+  return html`
+    <${Section} title=${title}>
+      <p>
+        <span class="badge">${task.outcome.replaceAll("_", " ")}</span> ${task.operation} on ${" "}
+        <strong>${task.table_name || task.base_path}</strong>${seconds > 0 ? ` in ${duration(seconds)}` : ""}.
+        ${task.reused && " An earlier attempt had done it; nothing was written again."}
+      </p>
+      ${task.reason && html`<p>${task.reason}</p>`}
+      <dl class="figures">
+        ${figures(task).map(
+          ([name, value]) => html`
+            <div>
+              <dt>${name}</dt>
+              <dd>${value}</dd>
+            </div>
+          `,
+        )}
+      </dl>
+      ${(task.warnings || []).map((text) => html`<div class="notice warning"><p>${text}</p></div>`)}
+      ${task.picture && html`<pre>${task.picture}</pre>`}
+    <//>
+  `;
+}
+
+function figures(task) {
+  const found = [];
+  const instants = task.instants || (task.instant_time ? [task.instant_time] : []);
+  if (instants.length > 0) found.push([instants.length === 1 ? "Instant" : "Instants", instants.join(", ")]);
+  for (const [name, count] of Object.entries(task.rows || {})) {
+    if (count > 0) found.push([`Rows ${name.replaceAll("_", " ")}`, number(count)]);
+  }
+  for (const [name, stats] of [["Files before", task.files_before], ["Files after", task.files_after]]) {
+    const count = stats && (stats.file_count ?? stats.files);
+    if (count !== undefined && count !== null) found.push([name, `${number(count)}, ${bytes(stats.size_bytes ?? stats.bytes ?? 0)}`]);
+  }
+  if (task.partition_count) found.push(["Partitions", counted(task.partition_count, "partition")]);
+  if (task.status) found.push(["State", task.status]);
+  return found;
+}

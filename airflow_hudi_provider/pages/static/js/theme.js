@@ -1,0 +1,27 @@
+// Light or dark as Airflow is, which may differ from the system: an iframe inherits neither. Runs before the first paint.
+(() => {
+  const outer = () => {
+    try {
+      return window.parent === window ? null : window.parent.document.documentElement;
+    } catch {
+      return null; // shown inside another site's page
+    }
+  };
+  const system = window.matchMedia("(prefers-color-scheme: dark)");
+  const isDark = () => {
+    const host = outer();
+    if (host && host.classList.contains("dark")) return true;
+    if (host && host.classList.contains("light")) return false;
+    return system.matches;
+  };
+  const apply = () => {
+    const theme = isDark() ? "dark" : "light";
+    if (document.documentElement.dataset.theme === theme) return;
+    document.documentElement.dataset.theme = theme;
+    window.dispatchEvent(new Event("themechange"));
+  };
+  apply();
+  system.addEventListener("change", apply);
+  const host = outer();
+  if (host) new MutationObserver(apply).observe(host, { attributes: true, attributeFilter: ["class"] });
+})();

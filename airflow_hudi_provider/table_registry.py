@@ -1,0 +1,102 @@
+"""Tables that a deployment names: by the setting ``[hudi] tables``, or as assets.
+
+Imported by tasks too, so nothing here asks Airflow's database.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from airflow.providers.common.compat.sdk import conf
+
+from airflow_hudi_provider.assets import HUDI_CONN_ID, STORAGE_CONN_ID, asset_uri, base_path_of
+from airflow_hudi_provider.exceptions import HudiTaskRefusedError
+
+_KEYS = {"base_path", "hudi_conn_id", "storage_conn_id"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisteredTable:
+    """A table that the pages may show.
+
+    Attributes:
+        table_id: stands for the table in addresses; made of its base path, or of the connection that has it.
+        name: of the asset, or of the entry in the configuration.
+        base_path: URI or path; may be relative where a connection has the rest.
+        asset_id: Airflow's id of the asset, on which permissions depend; None: named by the configuration.
+    """
+
+    table_id: str
+    name: str
+    base_path: str
+    hudi_conn_id: str | None = None
+    storage_conn_id: str | None = None
+    asset_id: int | None = None
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        base_path: str,
+        hudi_conn_id: str | None,
+        storage_conn_id: str | None,
+        asset_id: int | None = None,
+    ) -> "RegisteredTable":
+        # One table has one page, whichever connections its DAGs name; ``s3a://`` is ``s3://``.
+        is_whole = base_path.startswith("/") or ":/" in base_path
+        identity = asset_uri(base_path) if is_whole else json.dumps([base_path, hudi_conn_id])
+        return cls(
+            table_id=hashlib.sha256(identity.encode()).hexdigest()[:16],
+            name=name,
+            base_path=base_path,
+            hudi_conn_id=hudi_conn_id,
+            storage_conn_id=storage_conn_id,
+            asset_id=asset_id,
+        )
+
+
+def configured_tables() -> Iterable[RegisteredTable]:
+    """Those of ``[hudi] tables``. Raises HudiTaskRefusedError where it cannot be understood."""
+    text = conf.get("hudi", "tables", fallback="") or "{}"
+    try:
+        entries = json.loads(text)
+        for name, entry in entries.items():
+            if unknown := entry.keys() - _KEYS:
+                raise ValueError(f"{name!r} has unknown keys: {', '.join(sorted(unknown))}")
+            if not entry.get("hudi_conn_id"):
+                asset_uri(entry["base_path"])
+            yield RegisteredTable.of(
+                name, entry.get("base_path") or "", entry.get("hudi_conn_id"), entry.get("storage_conn_id")
+            )
+    except (ValueError, AttributeError, KeyError, TypeError) as error:
+        raise HudiTaskRefusedError(
+            f"[hudi] tables cannot be understood ({error}). It is a JSON object such as "
+            '{"flights": {"base_path": "s3://lake/flights", "storage_conn_id": "lake"}}.'
+        ) from None
+
+
+def tables_of(assets: Iterable[Any]) -> Iterable[RegisteredTable]:
+    """The tables among the assets of a DAG; what else there is, such as aliases, is passed over."""
+    for asset in assets:
+        uri, extra = getattr(asset, "uri", None) or "", getattr(asset, "extra", None) or {}
+        if uri.startswith("hudi://"):
+            path = base_path_of(uri)
+            yield RegisteredTable.of("", path, extra.get(HUDI_CONN_ID), extra.get(STORAGE_CONN_ID))
+
+
+def named_table(
+    tables: Iterable[RegisteredTable], path: str, base_path: str | None, hudi_conn_id: str | None
+) -> RegisteredTable | None:
+    """The first of these that is the table of a task; None: none is.
+
+    Args:
+        path: where the table is.
+        base_path, hudi_conn_id: how the task says it.
+    """
+    wanted = {
+        RegisteredTable.of("", path, None, None).table_id,
+        RegisteredTable.of("", base_path or "", hudi_conn_id, None).table_id,
+    }
+    return next((table for table in tables if table.table_id in wanted), None)

@@ -1,0 +1,167 @@
+"""Follow a driver that runs on a cluster, from the triggerer: its master says how it is, a document how far."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.triggers.base import TriggerEvent
+
+from airflow_hudi_provider.triggers.job import HudiJobTrigger
+from airflow_hudi_provider.triggers.looks import pause, take_a_look
+from hudi_table_services.contract.job_progress import JobProgress, progress_path
+from hudi_table_services.errors import HudiTableServiceError
+
+Tracking = Literal["yarn", "kubernetes", "standalone"]
+
+POKE_INTERVAL_S = 10.0
+UNKNOWN_AFTER_S = 600.0
+"""A master that gives no answer for so long is not asked any more; the timeline decides then."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    status: str
+    is_active: bool
+    is_success: bool
+    progress: JobProgress | None
+
+
+class HudiApplicationTrigger(HudiJobTrigger):
+    """Its event: ``{"application": …, "status": …, "succeeded": …, "seconds": …}``, when the driver has ended.
+
+    :param application: as Airflow's Spark operator names it: application id, driver id, or namespace and pod.
+    :param tracking: how the master is asked, see ``SparkSubmitOperator``.
+    :param result_path: of the job; how far it is lies beside it.
+    """
+
+    def __init__(
+        self,
+        *,
+        application: str,
+        tracking: Tracking,
+        spark_conn_id: str,
+        spark_binary: str | None = None,
+        result_path: str = "",
+        poke_interval: float = POKE_INTERVAL_S,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(poke_interval=poke_interval, **kwargs)
+        self.application = application
+        self.tracking = tracking
+        self.spark_conn_id = spark_conn_id
+        self.spark_binary = spark_binary
+        self.result_path = result_path
+
+    def followed(self) -> dict[str, Any]:
+        return {
+            "application": self.application,
+            "tracking": self.tracking,
+            "spark_conn_id": self.spark_conn_id,
+            "spark_binary": self.spark_binary,
+            "result_path": self.result_path,
+        }
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        told, answered = "", time.monotonic()
+        while True:
+            try:
+                seen = await take_a_look(self._look)
+            except Exception as error:
+                self.log.warning("The master did not say how %s is: %s", self.application, error)
+                if time.monotonic() - answered > UNKNOWN_AFTER_S:
+                    yield self._event("unknown", is_success=False)
+                    return
+            else:
+                answered = time.monotonic()
+                text = seen.progress.text if seen.progress is not None else seen.status
+                if text != told:
+                    self.log.info("%s: %s", self.application, text)
+                    told = text
+                if not seen.is_active:
+                    yield self._event(seen.status, is_success=seen.is_success)
+                    return
+            await pause(self.poke_interval)
+
+    async def on_kill(self) -> None:
+        """Somebody cleared or ended the deferred task (Airflow 3.3): the driver ends too."""
+        await asyncio.to_thread(self._end)
+
+    def _event(self, status: str, *, is_success: bool) -> TriggerEvent:
+        return TriggerEvent(
+            {
+                "application": self.application,
+                "status": status,
+                "succeeded": is_success,
+                "seconds": self.seconds(),
+            }
+        )
+
+    def _look(self) -> _Seen:
+        master = self._master()
+        status = master.get_job_status(self.application, {})  # type: ignore[arg-type]
+        if self.takes_turns:
+            self.stay()
+        return _Seen(
+            status,
+            master.is_job_active(status),
+            master.is_job_succeeded(status),
+            self._progress(),
+        )
+
+    def _master(self) -> SparkSubmitOperator:
+        """Airflow's own operator knows how each kind of master is asked."""
+        return SparkSubmitOperator(
+            task_id="ask",
+            application="",
+            conn_id=self.spark_conn_id,
+            deploy_mode="cluster",
+            spark_binary=self.spark_binary,
+            yarn_track_via_rm_api=self.tracking == "yarn",
+            track_driver_via_k8s_api=self.tracking == "kubernetes",
+        )
+
+    def _forget_request(self) -> None:
+        """It may hold credentials, and perhaps nobody comes back for it."""
+        from hudi_table_services.storage.factory import open_storage
+
+        folder = self.result_path.rpartition("/")[0]
+        try:
+            open_storage(folder, self.hook().location.storage_options).delete("request.json")
+        except Exception as error:
+            self.log.warning("The request document in %s was not removed: %s", folder, error)
+
+    def _progress(self) -> JobProgress | None:
+        from hudi_table_services.storage.factory import open_storage
+
+        folder, _, name = progress_path(self.result_path).rpartition("/")
+        if not folder:
+            return None
+        try:
+            document = json.loads(open_storage(folder, self.hook().location.storage_options).read(name))
+            return JobProgress(**document)
+        except (HudiTableServiceError, ValueError, TypeError):
+            return None  # not yet, or not any more
+
+    def _end(self) -> None:
+        self.log.info("Ending %s of request %s", self.application, self.request_id)
+        end_application(self._master(), self.tracking, self.application)
+        self._forget_request()
+        if self.takes_turns:
+            self.leave()
+        self.tell_what_is_left()
+
+
+def end_application(master: SparkSubmitOperator, tracking: Tracking, application: str) -> None:
+    """Have Airflow's hook end a driver that another process submitted."""
+    hook = master._get_hook()
+    if tracking == "yarn":
+        hook._yarn_application_id = application
+    elif tracking == "kubernetes":
+        hook._kubernetes_driver_pod = application.partition(":")[2]
+    else:
+        hook._driver_id = application
+    hook.on_kill()

@@ -1,0 +1,69 @@
+"""Wait for a task's turn to write a table, in the triggerer."""
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from airflow_hudi_provider.hooks.hudi import HudiHook
+from airflow_hudi_provider.triggers.looks import take_a_look
+from airflow_hudi_provider.triggers.table import HudiTableTrigger
+
+if TYPE_CHECKING:
+    from hudi_table_services.storage.turns import WriterQueue
+
+POKE_INTERVAL_S = 5.0
+
+
+def writer_queue(hook: HudiHook) -> "WriterQueue":
+    """The queue of the writers of a table."""
+    from hudi_table_services.storage.clock import SystemClock
+    from hudi_table_services.storage.turns import WriterQueue
+
+    return WriterQueue(hook.storage, SystemClock())
+
+
+class HudiTurnTrigger(HudiTableTrigger):
+    """Fires once when nobody writes the table and nobody came before; every look is a sign of life of the waiting task.
+
+    :param owner: request id of the task.
+    """
+
+    def __init__(
+        self,
+        *,
+        owner: str,
+        base_path: str | None,
+        hudi_conn_id: str | None,
+        storage_conn_id: str | None,
+        fails_if_missing: bool = False,
+        poke_interval: float = POKE_INTERVAL_S,
+    ) -> None:
+        super().__init__(
+            base_path=base_path,
+            hudi_conn_id=hudi_conn_id,
+            storage_conn_id=storage_conn_id,
+            fails_if_missing=fails_if_missing,
+            poke_interval=poke_interval,
+        )
+        self.owner = owner
+        self._has_left = False
+        self._guard = threading.Lock()
+
+    def asked(self) -> dict[str, Any]:
+        return {"owner": self.owner}
+
+    def look(self, hook: HudiHook) -> dict[str, Any] | None:
+        # A look may be on its way in a thread of its own while the task is ended; it must not take the place again.
+        with self._guard:
+            if self._has_left:
+                return None
+            return {"owner": self.owner} if writer_queue(hook).wait(self.owner).is_turn else None
+
+    async def on_kill(self) -> None:
+        """Somebody cleared or ended the waiting task (Airflow 3.3): those behind it move up at once."""
+        await take_a_look(self._leave)
+
+    def _leave(self) -> None:
+        hook = HudiHook(self.base_path, hudi_conn_id=self.hudi_conn_id, storage_conn_id=self.storage_conn_id)
+        with self._guard:
+            self._has_left = True
+            writer_queue(hook).leave(self.owner)

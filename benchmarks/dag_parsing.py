@@ -1,0 +1,97 @@
+"""How long Airflow's DAG processor takes for the example DAGs, beyond Airflow itself.
+
+Each measurement is a fresh process that has imported Airflow, and what the examples use of it and of its Spark
+provider. Packages that only jobs need cannot be imported there, so a DAG that needs one fails. The median is told.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = tuple(sorted((ROOT / "dags_examples").glob("*.py")))
+LIMIT_S = 0.5
+"""Seconds of the processor that all examples together should stay below."""
+
+HEAVY = ("pyspark", "pyarrow", "fastavro", "numpy", "obstore", "pandas")
+
+_PARSE = f"""
+import json, runpy, sys, time
+for name in {HEAVY!r}:
+    sys.modules[name] = None  # importing it fails from here on
+started = time.process_time()
+import airflow.sdk
+import airflow.providers.apache.spark.operators.spark_submit
+import airflow.providers.common.compat.sdk as compat
+import airflow.providers.standard.operators.hitl
+compat.BaseSensorOperator, compat.AirflowPlugin, airflow.sdk.CronDataIntervalTimetable, airflow.sdk.Param
+from airflow.sdk import DAG, task
+from airflow.triggers.base import BaseTrigger
+seconds = {{"": time.process_time() - started}}
+for path in sys.argv[1:]:
+    started = time.process_time()
+    runpy.run_path(path)
+    seconds[path] = time.process_time() - started
+print(json.dumps(seconds))
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsing:
+    """Seconds of the processor that one process, or the median of several, took.
+
+    Attributes:
+        airflow: importing Airflow and its Spark provider.
+        examples: file name → that file; the first one pays for the modules of this provider that others share.
+    """
+
+    airflow: float
+    examples: dict[str, float]
+
+    @property
+    def total(self) -> float:
+        """All examples."""
+        return sum(self.examples.values())
+
+
+def parse_once(paths: Sequence[Path] = EXAMPLES) -> Parsing:
+    """In a fresh process. CalledProcessError: a DAG cannot be read, or needs a package that only jobs need."""
+    command = [sys.executable, "-c", _PARSE, *map(str, paths)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    seconds = json.loads(done.stdout.splitlines()[-1])
+    return Parsing(
+        airflow=seconds.pop(""), examples={Path(path).name: taken for path, taken in seconds.items()}
+    )
+
+
+def median_of(several: Sequence[Parsing]) -> Parsing:
+    """The median of each figure."""
+    names = several[0].examples
+    return Parsing(
+        airflow=statistics.median(each.airflow for each in several),
+        examples={name: statistics.median(each.examples[name] for each in several) for name in names},
+    )
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--processes", type=int, default=7, help="how many to take the median of")
+    options = parser.parse_args()
+    several = [parse_once() for _ in range(options.processes)]
+    found = median_of(several)
+    print(f"Median of {options.processes} fresh processes, seconds of the processor")
+    for name, seconds in found.examples.items():
+        print(f"{name:<34}{seconds:>8.3f}")
+    total = statistics.median(each.total for each in several)
+    print(f"{'all examples':<34}{total:>8.3f}   wanted: < {LIMIT_S:g}")
+    print(f"{'Airflow itself, before them':<34}{found.airflow:>8.3f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""How do I keep many tables in shape with few slots: each run those that gain the most?
+
+A task looks at all tables and ranks them; mapped tasks take the first few. What is left over has its turn in the next
+run, since its need only grows. A table that cannot be read is told in the log of the ranking and stops no other.
+"""
+
+import json
+import os
+from datetime import datetime, timedelta
+from typing import Any
+
+from airflow.sdk import DAG, task
+
+from airflow_hudi_provider.fleet import rank_tables
+from airflow_hudi_provider.operators.clean import CleanOperator
+from airflow_hudi_provider.operators.clustering import ClusteringOperator
+
+# Empty: the tables that the setting [hudi] tables names. Further keys are arguments of the operators.
+TABLES: list[dict[str, Any]] = json.loads(os.environ.get("HUDI_FLEET", "[]"))
+CLUSTERINGS_PER_RUN = 3
+CLEANS_PER_RUN = 20
+
+
+@task
+def worst(service: str, quota: int) -> list[dict[str, Any]]:
+    """The tables that gain the most, as arguments for an operator."""
+    return rank_tables(TABLES or None, service=service, quota=quota)
+
+
+with DAG(
+    "fleet_upkeep",
+    description=__doc__,
+    schedule=timedelta(hours=6),
+    start_date=datetime(2026, 1, 1),  # noqa: DTZ001 - Airflow takes it for UTC
+    catchup=False,
+    max_active_runs=1,
+    default_args={"retries": 2, "retry_delay": timedelta(minutes=5)},
+    tags=["hudi", "example"],
+):
+    cluster = ClusteringOperator.partial(
+        task_id="cluster",
+        map_index_template="{{ task.table_name }}",
+        max_active_tis_per_dagrun=1,
+        when_held="wait",
+        conf={"spark.ui.enabled": "false"},
+    ).expand_kwargs(worst.override(task_id="worst_to_cluster")("clustering", CLUSTERINGS_PER_RUN))
+
+    # Whatever became of the clusterings: a table that could not be clustered may well be cleaned.
+    to_clean = worst.override(task_id="worst_to_clean", trigger_rule="all_done")("cleaning", CLEANS_PER_RUN)
+    clean = CleanOperator.partial(
+        task_id="clean",
+        map_index_template="{{ task.table_name }}",
+        max_active_tis_per_dagrun=4,
+    ).expand_kwargs(to_clean)
+
+    cluster >> to_clean

@@ -1,0 +1,114 @@
+"""Does anything grow? An Airflow that writes, follows and looks after a table for an hour: ``make soak MINUTES=60``.
+
+Starts an Airflow of its own, samples memory, open files, sockets and threads of all of its processes each 15 seconds,
+and compares the last third of the time with the first. ``samples.csv`` and ``summary.txt`` are in the output folder.
+Exit code 1: something grew beyond the limits, or a run failed. ``--plain`` does the same with DAGs of Airflow alone.
+"""
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "spark_jobs"))
+
+from airflow_stack.api import wait_until  # noqa: E402 - the engine is found after the line above
+from airflow_stack.stack import AirflowStack, StackError, interrupt_when_terminated  # noqa: E402 - the engine is found after the line above
+from demo_support.backfill import demo_stack  # noqa: E402
+from demo_support.folders import fresh_folder  # noqa: E402
+from soak_support.sampling import Sample, SampleFile, samples  # noqa: E402
+from soak_support.summary import summary  # noqa: E402
+
+DAGS = ROOT / "scripts" / "soak_support" / "dags"
+WAITING_DAG = "soak_deferred"
+DAG_IDS = (WAITING_DAG, "soak_write", "soak_wait", "soak_follow", "soak_services")
+WAITING = 40
+SETTLES_WITHIN_S = 900.0
+WARM_UP_SHARE = 0.25
+LONGEST_WARM_UP_S = 600.0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Start, sample, judge. Returns the exit code."""
+    options = _parser().parse_args(arguments)
+    interrupt_when_terminated()
+    folder = fresh_folder(options.output)
+    dags = DAGS / ("plain" if options.plain else "ours")
+    variables = {"SOAK_WRITE_SECONDS": str(options.write_seconds)}
+    print(f"Starting Airflow; its files are in {folder}", flush=True)
+    with demo_stack(folder, dags, variables) as stack:
+        for dag_id in DAG_IDS:
+            stack.api.wait_for_dag(dag_id)
+            if dag_id == WAITING_DAG:
+                # Each waiting task has a log that the triggerer holds open: that is no growth.
+                wait_until(
+                    lambda: _waiting(stack) >= WAITING, SETTLES_WITHIN_S, lambda: f"{_waiting(stack)} wait"
+                )
+        print(f"{stack.url}; sampling for {options.minutes:g} minutes", flush=True)
+        taken = _sample(stack, folder, options.minutes * 60, options.interval)
+        runs = {dag_id: dict(Counter(run["state"] for run in stack.api.runs(dag_id))) for dag_id in DAG_IDS}
+        notes = _notes(stack, folder)
+    warm_up = min(LONGEST_WARM_UP_S, WARM_UP_SHARE * options.minutes * 60)
+    text, problems = summary(taken, warm_up, runs, notes)
+    (folder / "summary.txt").write_text(text)
+    print(text)
+    return 1 if problems else 0
+
+
+def _sample(stack: AirflowStack, folder: Path, seconds: float, interval: float) -> list[Sample]:
+    """All samples of that time, which are in the file as they come."""
+    sessions = {name: process.pid for name, process in stack.processes.items()}
+    taken: list[Sample] = []
+    file = SampleFile(folder / "samples.csv")
+    began = time.monotonic()
+    try:
+        while (now := time.monotonic() - began) < seconds:
+            stack.refuse_dead()
+            for sample in samples(now, sessions):
+                taken.append(sample)
+                file.add(sample)
+            time.sleep(max(0.0, interval - (time.monotonic() - began - now)))
+    finally:
+        file.close()
+    return taken
+
+
+def _waiting(stack: AirflowStack) -> int:
+    """Tasks that wait in the triggerer all the time."""
+    path = f"/api/v2/dags/{WAITING_DAG}/dagRuns/~/taskInstances"
+    return int(stack.api.get(path, state="deferred", limit=1)["total_entries"])
+
+
+def _notes(stack: AirflowStack, folder: Path) -> list[str]:
+    hoodie = folder / "table" / ".hoodie"
+    instants = [*hoodie.glob("2*"), *(hoodie / "timeline").glob("2*")]
+    database = (folder / "airflow" / "airflow.db").stat().st_size / (1 << 20)
+    return [
+        f"waiting all the time: {_waiting(stack)} of {WAITING} deferred tasks",
+        f"files on the table's active timeline: {len(instants)}; Airflow's database: {database:.1f} MiB",
+    ]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description="Let an Airflow work for an hour, and see whether its processes grow.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.add_argument("--minutes", type=float, default=60, help="how long to sample")
+    parser.add_argument("--interval", type=float, default=15, help="seconds between two samples")
+    parser.add_argument("--write-seconds", type=float, default=150, help="seconds between two writes")
+    parser.add_argument("--plain", action="store_true", help="DAGs of Airflow alone, to compare with")
+    parser.add_argument("--output", type=Path, default=ROOT / "soak-output", help="folder to fill")
+    return parser
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except StackError as error:
+        sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit("Stopped.")

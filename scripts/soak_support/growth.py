@@ -1,0 +1,119 @@
+"""Pure arithmetic: from samples to figures of growth, and whether they are within limits."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from soak_support.sampling import Sample
+
+USS_SHARE = 0.10
+USS_MIB = 20.0
+MORE_FILES = 10
+"""An executor's worker that is at a task has seven more than an idle one."""
+MORE_THREADS = 5
+LIMITS = (
+    f"memory (what both USS and RSS have grown by): at most {USS_SHARE:.0%} of USS + {USS_MIB:.0f} MiB more in the "
+    "last third than in the first; "
+    f"open files: at most {MORE_FILES} more; threads: at most {MORE_THREADS} more; "
+    "processes of a component: not more"
+)
+_LIVES_LONG = 0.9
+"""In so many of the rounds a process must be seen to be judged; the others are tasks, parsers and jobs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A figure's median in the first and in the last third, and the difference by hour."""
+
+    first: float
+    last: float
+    per_hour: float
+
+    @property
+    def more(self) -> float:
+        return self.last - self.first
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """What became of one process that lived all the time."""
+
+    component: str
+    pid: int
+    role: str
+    uss: Change
+    rss: Change
+    files: Change
+    sockets: Change
+    threads: Change
+
+    def problems(self) -> list[str]:
+        """What is beyond the limits."""
+        found = []
+        # A page that a forked process shared and writes to, or that the other one gave up, is new in USS only.
+        if min(self.uss.more, self.rss.more) > USS_SHARE * self.uss.first + USS_MIB:
+            found.append(f"USS {self.uss.first:.0f} → {self.uss.last:.0f} MiB")
+        if self.files.more > MORE_FILES:
+            found.append(f"open files {self.files.first:.0f} → {self.files.last:.0f}")
+        if self.threads.more > MORE_THREADS:
+            found.append(f"threads {self.threads.first:.0f} → {self.threads.last:.0f}")
+        return [f"{self.component} {self.pid} ({self.role}): {problem}" for problem in found]
+
+
+def growths(all_samples: Sequence[Sample], warm_up_s: float) -> list[Growth]:
+    """Of the processes that were there in nearly all rounds after the warm-up."""
+    kept = [sample for sample in all_samples if sample.seconds >= warm_up_s]
+    rounds = sorted({sample.seconds for sample in kept})
+    by_process: dict[tuple[str, int], list[Sample]] = defaultdict(list)
+    for sample in kept:
+        by_process[sample.component, sample.pid].append(sample)
+    lasting = [found for found in by_process.values() if len(found) >= _LIVES_LONG * len(rounds)]
+    return [_growth(found) for found in lasting if len(found) >= 3]
+
+
+def process_counts(all_samples: Sequence[Sample], warm_up_s: float) -> dict[str, Change]:
+    """Component → how few processes it had at once.
+
+    The fewest: tasks come and go, and overlap where a machine is busy; a process that never ends is in every round.
+    """
+    kept = [sample for sample in all_samples if sample.seconds >= warm_up_s]
+    rounds = sorted({sample.seconds for sample in kept})
+    if len(rounds) < 3:
+        return {}
+    found = {}
+    for component in sorted({sample.component for sample in kept}):
+        of_round = dict.fromkeys(rounds, 0)
+        for sample in kept:
+            of_round[sample.seconds] += sample.component == component
+        found[component] = change(of_round.items(), typical=min)
+    return found
+
+
+def change(
+    points: Iterable[tuple[float, float]], typical: Callable[[Iterable[float]], float] = median
+) -> Change:
+    """Of at least three points of time (seconds) and value; what is typical of a third is compared."""
+    ordered = sorted(points)
+    third = len(ordered) // 3
+    first, last = ordered[:third], ordered[-third:]
+    before, after = typical(value for _, value in first), typical(value for _, value in last)
+    hours = (median(time for time, _ in last) - median(time for time, _ in first)) / 3600
+    return Change(before, after, (after - before) / hours if hours else 0.0)
+
+
+def _growth(found: Sequence[Sample]) -> Growth:
+    def of(name: str) -> Change:
+        return change((sample.seconds, float(getattr(sample, name))) for sample in found)
+
+    newest = found[-1]
+    return Growth(
+        newest.component,
+        newest.pid,
+        newest.role,
+        uss=of("uss"),
+        rss=of("rss"),
+        files=of("files"),
+        sockets=of("sockets"),
+        threads=of("threads"),
+    )

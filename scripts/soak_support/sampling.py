@@ -1,0 +1,91 @@
+"""Memory, open files, sockets and threads of every process of an Airflow, again and again, as a CSV."""
+
+import csv
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+
+import psutil
+
+_MIB = 1 << 20
+_TASK_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One process at one moment.
+
+    Attributes:
+        seconds: since sampling began.
+        component: the process of `AirflowStack` to whose session it belongs.
+        role: what it calls itself, shortened.
+        uss: MiB that it shares with no other process; what would be free if it ended.
+        files: open descriptors, sockets among them.
+    """
+
+    seconds: float
+    component: str
+    pid: int
+    role: str
+    rss: float
+    pss: float
+    uss: float
+    files: int
+    sockets: int
+    threads: int
+
+
+def samples(seconds: float, sessions: Mapping[str, int]) -> Iterator[Sample]:
+    """All processes that run now in these sessions (component → session's id); those that end are left out."""
+    names = {session: component for component, session in sessions.items()}
+    for process in psutil.process_iter():
+        try:
+            component = names.get(os.getsid(process.pid))
+            if component is not None:
+                yield _sample(seconds, component, process)
+        except (psutil.Error, OSError):
+            continue
+
+
+def _sample(seconds: float, component: str, process: psutil.Process) -> Sample:
+    memory = process.memory_full_info()
+    targets = [os.readlink(each) for each in _descriptors(process.pid)]
+    return Sample(
+        round(seconds, 1),
+        component,
+        process.pid,
+        _role(process),
+        round(memory.rss / _MIB, 2),
+        round(memory.pss / _MIB, 2),
+        round(memory.uss / _MIB, 2),
+        len(targets),
+        sum(target.startswith("socket:") for target in targets),
+        process.num_threads(),
+    )
+
+
+def _descriptors(pid: int) -> list[Path]:
+    return [each for each in Path(f"/proc/{pid}/fd").iterdir() if each.is_symlink()]
+
+
+def _role(process: psutil.Process) -> str:
+    words = [Path(word).name if word.startswith("/") else word for word in process.cmdline()]
+    return _TASK_ID.sub("…", " ".join(" ".join(words).split()))[:50]
+
+
+class SampleFile:
+    """A CSV of samples that is complete after each of them."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("w", newline="")
+        self._rows = csv.writer(self._file)
+        self._rows.writerow([field.name for field in fields(Sample)])
+
+    def add(self, sample: Sample) -> None:
+        self._rows.writerow(astuple(sample))
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()

@@ -1,0 +1,72 @@
+"""The plain-text summary of a soak, and its verdict."""
+
+from collections.abc import Mapping, Sequence
+
+from soak_support.growth import LIMITS, Growth, growths, process_counts
+from soak_support.sampling import Sample
+
+_MORE_PROCESSES = 2.0
+"""A task that happens to run at the median is no growth."""
+
+
+def summary(
+    all_samples: Sequence[Sample],
+    warm_up_s: float,
+    runs: Mapping[str, Mapping[str, int]],
+    notes: Sequence[str],
+) -> tuple[str, list[str]]:
+    """The text, and what is beyond the limits.
+
+    Args:
+        runs: DAG → state → number of runs.
+        notes: further lines.
+    """
+    found = sorted(growths(all_samples, warm_up_s), key=lambda growth: (growth.component, growth.pid))
+    counts = process_counts(all_samples, warm_up_s)
+    problems = [problem for growth in found for problem in growth.problems()]
+    problems += [
+        f"{component} has more processes: {count.first:.0f} → {count.last:.0f}"
+        for component, count in counts.items()
+        if count.more > _MORE_PROCESSES
+    ]
+    problems += [f"{dag_id} has failed runs" for dag_id, states in runs.items() if states.get("failed")]
+    problems += [f"{dag_id} never ran" for dag_id, states in runs.items() if not states]
+    if not found:
+        problems.append("too short: no process was seen often enough")
+    lines = [*_head(all_samples, warm_up_s), *map(_line, found), ""]
+    lines += ["fewest processes at once: " + _of_counts(counts)]
+    lines += [
+        f"{dag_id}: " + (", ".join(f"{n} {s}" for s, n in states.items()) or "no runs")
+        for dag_id, states in runs.items()
+    ]
+    lines += [*notes, "", f"Limits: {LIMITS}.", *problems, "FAIL" if problems else "PASS", ""]
+    return "\n".join(lines), problems
+
+
+def _head(all_samples: Sequence[Sample], warm_up_s: float) -> list[str]:
+    last = max((sample.seconds for sample in all_samples), default=0.0)
+    rounds = len({sample.seconds for sample in all_samples})
+    return [
+        f"{last / 60:.0f} minutes, {rounds} rounds of samples; the first {warm_up_s / 60:.0f} minutes are warm-up.",
+        "Median of the first third → of the last third, and growth by hour. Memory in MiB; USS is shared with nobody.",
+        "",
+        f"{'process':<58} {'USS':>21} {'RSS':>21} {'files':>12} {'sockets':>11} {'threads':>11}",
+    ]
+
+
+def _line(growth: Growth) -> str:
+    name = f"{growth.component:<13} {growth.pid:>7} {growth.role}"[:58]
+    memory = [
+        f"{each.first:>6.1f} → {each.last:>6.1f} {each.per_hour:>+6.1f}" for each in (growth.uss, growth.rss)
+    ]
+    numbers = [
+        f"{each.first:>4.0f} → {each.last:>4.0f}" for each in (growth.files, growth.sockets, growth.threads)
+    ]
+    return f"{name:<58} {memory[0]} {memory[1]}  {'  '.join(numbers)}"
+
+
+def _of_counts(counts: Mapping[str, object]) -> str:
+    return "; ".join(
+        f"{component} {count.first:.0f} → {count.last:.0f}"  # type: ignore[attr-defined]
+        for component, count in counts.items()
+    )

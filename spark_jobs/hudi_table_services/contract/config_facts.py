@@ -1,0 +1,141 @@
+"""What the check of settings is told about the surroundings: who writes, by what, how often, and from which DAG."""
+
+import difflib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from hudi_table_services.errors import InvalidRequestError
+
+FACTS = {
+    "engine": "who obeys the options: `native`, this project's jobs (default); `hudi`, Hudi's own; `both`",
+    "hudi_version": "release of Hudi that writes the table, such as `1.0.2`",
+    "spark_version": "release of the Spark that Hudi runs on, such as `3.5.1`",
+    "writers": "most processes that may change the table at the same time, table services included",
+    "services_apart": "`true`: table services run in other processes than the writer",
+    "storage_scheme": "scheme of the table's URI, such as `s3`; left out: that of the base path, if there is one",
+    "commits_per_day": "writes that the table gets in a day",
+    "longest_query_hours": "how long the longest query on the table runs",
+    "max_active_runs": "of the DAG that writes",
+    "max_active_tis_per_dag": "of the task that writes",
+    "pool_slots": "slots of the pool that the writing tasks share",
+    "catchup": "`true`: the DAG catches up on missed intervals",
+    "depends_on_past": "`true`: the task waits for the one of the run before",
+    "retries": "of the task that writes",
+}
+"""Name of each fact → meaning."""
+
+_ENGINES = ("native", "hudi", "both")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeFacts:
+    """The facts, see `FACTS`; empty or None: not known."""
+
+    engine: str = "native"
+    hudi_version: str = ""
+    spark_version: str = ""
+    writers: int | None = None
+    services_apart: bool | None = None
+    storage_scheme: str = ""
+    commits_per_day: float | None = None
+    longest_query_hours: float | None = None
+    max_active_runs: int | None = None
+    max_active_tis_per_dag: int | None = None
+    pool_slots: int | None = None
+    catchup: bool | None = None
+    depends_on_past: bool | None = None
+    retries: int | None = None
+
+    @classmethod
+    def of(cls, texts: Mapping[str, str]) -> "RuntimeFacts":
+        """Facts from their texts; one that is blank is not known.
+
+        Raises:
+            InvalidRequestError: there is no such fact, or the text is no value of it.
+        """
+        types = {each.name: each.type for each in fields(cls)}
+        values: dict[str, Any] = {}
+        for name, text in texts.items():
+            if name not in types:
+                raise InvalidRequestError(f"There is no fact {name!r}.", hint=_similar(name))
+            if text.strip():
+                values[name] = _READERS[types[name]](name, text.strip())
+        return cls(**values)
+
+    @property
+    def is_native(self) -> bool:
+        """Whether jobs of this project obey the options."""
+        return self.engine != "hudi"
+
+    @property
+    def is_hudi(self) -> bool:
+        """Whether jobs of Hudi itself obey the options."""
+        return self.engine != "native"
+
+    @property
+    def hudi_release(self) -> tuple[int, ...]:
+        """Numbers of the release of Hudi; empty: not known."""
+        return _release(self.hudi_version)
+
+    @property
+    def spark_release(self) -> tuple[int, ...]:
+        """Numbers of the release of Spark; empty: not known."""
+        return _release(self.spark_version)
+
+    @property
+    def runs_one_after_another(self) -> bool:
+        """Whether Airflow itself keeps tasks of two runs from writing at once."""
+        singles = (self.max_active_runs, self.max_active_tis_per_dag, self.pool_slots)
+        return 1 in singles or bool(self.depends_on_past)
+
+
+def _release(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.partition("-")[0].split(".")) if text else ()
+
+
+def _similar(name: str) -> str:
+    close = difflib.get_close_matches(name, FACTS, n=1)
+    return f"Did you mean {close[0]}?" if close else f"Known: {', '.join(FACTS)}."
+
+
+def _text(name: str, text: str) -> str:
+    if name == "engine" and text not in _ENGINES:
+        raise InvalidRequestError(f"Fact engine={text} is none of {', '.join(_ENGINES)}.")
+    if name.endswith("_version"):
+        try:
+            _release(text)
+        except ValueError:
+            raise InvalidRequestError(f"Fact {name}={text} is no release such as 1.0.2.") from None
+    return text.lower() if name in ("engine", "storage_scheme") else text
+
+
+def _flag(name: str, text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise InvalidRequestError(f"Fact {name}={text} is neither true nor false.")
+    return text.lower() == "true"
+
+
+def _whole(name: str, text: str) -> int:
+    if not text.isdecimal():
+        raise InvalidRequestError(f"Fact {name}={text} is not a whole number of 0 or more.")
+    return int(text)
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise InvalidRequestError(f"Fact {name}={text} is not a number of 0 or more.")
+    return number
+
+
+_READERS: dict[object, Any] = {
+    str: _text,
+    bool | None: _flag,
+    int | None: _whole,
+    float | None: _number,
+}

@@ -1,0 +1,130 @@
+"""Check settings, beside a table if there is one. Nothing is written."""
+
+import difflib
+import logging
+
+from hudi_table_services.contract.config_report import ConfigReport, Severity
+from hudi_table_services.contract.config_request import CheckConfigRequest
+from hudi_table_services.contract.config_text import config_lines, config_verdict
+from hudi_table_services.contract.job_result import JobResult, Outcome
+from hudi_table_services.contract.known_options import ALIASES
+from hudi_table_services.errors import (
+    InvalidRequestError,
+    ObjectNotFoundError,
+    UnsafeConfigError,
+    UnsupportedTableError,
+)
+from hudi_table_services.jobs.stopwatch import Stopwatch
+from hudi_table_services.jobs.table_access import check_name
+from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.planning.config_check import CONFIG_RULES, check_config
+from hudi_table_services.planning.config_settings import TableFacts
+from hudi_table_services.planning.config_table import SELECTORS
+from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.factory import open_storage
+from hudi_table_services.storage.file_listing import list_partitions
+from hudi_table_services.storage.pending_plans import planned_file_groups
+from hudi_table_services.storage.storage import Storage
+from hudi_table_services.storage.table_store import find_table_config
+from hudi_table_services.storage.timeline_store import TimelineStore
+
+_LOG = logging.getLogger(__name__)
+
+
+def check_table_config(request: CheckConfigRequest, *, storage: Storage | None = None) -> JobResult:
+    """Findings in the settings of the request; see `ConfigReport`.
+
+    A base path with nothing there yet is that of a table to be made: only the options are checked.
+
+    Raises:
+        UnsafeConfigError: a finding is as bad as ``fail_on``; it has the report.
+        HudiTableServiceError: the table cannot be looked at.
+    """
+    check_rule_names(request)
+    watch = Stopwatch()
+    table = None
+    if request.base_path:
+        with watch.phase("look"):
+            table = _look(storage or open_storage(request.base_path, request.storage_options), request)
+    report = check_config(request.options, request.runtime, table, accepted_rules=request.accepted_rules)
+    for line in config_lines(report):
+        _LOG.info("%s", line)
+    if any(request.fails_with(each.severity) for each in report.findings):
+        raise _unsafe(report, request)
+    return JobResult(
+        request_id=request.request_id,
+        outcome=Outcome.COMPLETED,
+        operation=request.work,
+        table_name=report.table or request.table_name,
+        base_path=request.base_path,
+        config=report,
+        timings_s=watch.seconds,
+        warnings=(*_no_table(request, table), *_warnings(report)),
+    )
+
+
+def _warnings(report: ConfigReport) -> tuple[str, ...]:
+    told = [each for each in report.findings if each.severity != Severity.ADVICE.value]
+    return tuple(f"{each.rule} ({', '.join(each.options)}): {each.reason} {each.cure}" for each in told)
+
+
+def _no_table(request: CheckConfigRequest, table: TableFacts | None) -> tuple[str, ...]:
+    if table is not None or not request.base_path:
+        return ()
+    return (f"There is no table at {request.base_path} yet: only the options were checked.",)
+
+
+def check_rule_names(request: CheckConfigRequest) -> None:
+    """Raises InvalidRequestError: a rule that is to be accepted does not exist."""
+    known = [rule.rule_id for rule in CONFIG_RULES]
+    for name in request.accepted_rules:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"Did you mean {close[0]}?" if close else "docs/config-check.md lists the rules."
+            raise InvalidRequestError(f"There is no rule {name!r}.", hint=hint)
+
+
+def _unsafe(report: ConfigReport, request: CheckConfigRequest) -> UnsafeConfigError:
+    bad = [each for each in report.findings if request.fails_with(each.severity)]
+    told = "; ".join(f"{each.rule} ({', '.join(each.options)}): {each.reason}" for each in bad)
+    cures = " ".join(dict.fromkeys(each.cure for each in bad))
+    error = UnsafeConfigError(f"{config_verdict(report)}. {told}", hint=cures)
+    error.config = report
+    return error
+
+
+def _look(storage: Storage, request: CheckConfigRequest) -> TableFacts | None:
+    config = find_table_config(storage)
+    if config is None:
+        return None
+    check_name(config, request.table_name)
+    return _facts(storage, config, lists_partitions=_chooses_partitions(request))
+
+
+def _chooses_partitions(request: CheckConfigRequest) -> bool:
+    return any(ALIASES.get(key, key) in SELECTORS for key in request.options)
+
+
+def _facts(storage: Storage, config: TableConfig, *, lists_partitions: bool) -> TableFacts:
+    try:
+        store = TimelineStore(storage, config, SystemClock())
+    except UnsupportedTableError:
+        # A version that nobody here can read is a finding, not a reason to tell nothing.
+        return TableFacts(properties=config.properties)
+    timeline = store.load()
+    planned = {i.requested_time: _planned_partitions(store, i) for i in timeline.pending}
+    return TableFacts(
+        properties=config.properties,
+        active_commits=len(timeline.completed_writes),
+        pending_plans={time: paths for time, paths in planned.items() if paths},
+        partitions=tuple(sorted(list_partitions(storage))) if lists_partitions else None,
+    )
+
+
+def _planned_partitions(store: TimelineStore, instant: Instant) -> frozenset[str]:
+    """Partitions of a pending plan; empty: it is none, or it is gone by now."""
+    try:
+        return frozenset(group.partition_path for group in planned_file_groups(store, instant))
+    except ObjectNotFoundError:
+        return frozenset()

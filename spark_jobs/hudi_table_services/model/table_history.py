@@ -1,0 +1,77 @@
+"""What the recent writes of a table did, and how large its files were after each of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.write_stat import WriteOperation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteSummary:
+    """One completed write.
+
+    Attributes:
+        rows_inserted, rows_updated, rows_deleted: as its write stats say.
+        files_written, bytes_written: base and log files.
+        files_replaced: file groups that readers no longer see because of it.
+        partitions: partition paths that it wrote to or replaced something in, in order.
+        extra_metadata: free text pairs, without the schema.
+    """
+
+    instant: Instant
+    operation: WriteOperation
+    rows_inserted: int = 0
+    rows_updated: int = 0
+    rows_deleted: int = 0
+    files_written: int = 0
+    bytes_written: int = 0
+    files_replaced: int = 0
+    partitions: tuple[str, ...] = ()
+    extra_metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSizes:
+    """Base files that readers saw right after a write.
+
+    Attributes:
+        sizes_bytes: one for each, in ascending order.
+        unknown_count: further files whose size nobody knows any more: they are cleaned, their writes archived.
+    """
+
+    instant: Instant
+    sizes_bytes: tuple[int, ...]
+    unknown_count: int = 0
+
+
+class HistoryEnd(Enum):
+    """Why a history does not go back further."""
+
+    NOTHING_OLDER = "nothing_older"
+    """Neither the timeline nor its archive tells of older writes."""
+
+    ENOUGH = "enough"
+    """Older writes were not asked for."""
+
+    ARCHIVE_TOO_LARGE = "archive_too_large"
+    """Older writes are in files of the archive that are more than may be read."""
+
+    ARCHIVE_UNREADABLE = "archive_unreadable"
+    """The archive is damaged, or needs a package that is not installed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableHistory:
+    """Latest completed writes, archived or not, in the order in which they became visible.
+
+    Attributes:
+        writes: oldest first.
+        sizes: one for each of the writes, in the same order.
+        end: why there are no older ones.
+    """
+
+    writes: tuple[WriteSummary, ...] = ()
+    sizes: tuple[FileSizes, ...] = ()
+    end: HistoryEnd = HistoryEnd.NOTHING_OLDER

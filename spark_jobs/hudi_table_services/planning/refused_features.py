@@ -1,0 +1,37 @@
+"""Features of a table with which this release does not write it."""
+
+from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.model.table_version import TableType
+
+_PARTIAL_UPDATES = "hoodie.table.partial.update.mode"
+_MERGE_PROPERTIES = "hoodie.record.merge.property."
+_TIMELINE_PATH = "hoodie.timeline.path"
+
+
+def refused_features(config: TableConfig) -> tuple[str, ...]:
+    """What the table has or does, in words that follow "The table"; empty: nothing stands in the way.
+
+    Raises:
+        MalformedMetadataError: a property has no possible value.
+    """
+    return tuple(feature for feature, present in _features(config).items() if present)
+
+
+def _features(config: TableConfig) -> dict[str, bool]:
+    return {
+        "is merge-on-read": config.table_type is not TableType.COPY_ON_WRITE,
+        f"has base files of format {config.base_file_format}": config.base_file_format != "PARQUET",
+        "has no meta columns (hoodie.populate.meta.fields=false)": not config.populates_meta_fields,
+        "drops partition columns from its files": config.drops_partition_columns,
+        "was bootstrapped from other files": bool(config.get("hoodie.bootstrap.base.path")),
+        "logs changes for CDC": config.get("hoodie.table.cdc.enabled") == "true",
+        f"merges partial updates ({_PARTIAL_UPDATES}={config.get(_PARTIAL_UPDATES)})": config.get(
+            _PARTIAL_UPDATES
+        )
+        not in (None, "", "NONE"),
+        f"merges by rules of its own ({_MERGE_PROPERTIES}*)": any(
+            key.startswith(_MERGE_PROPERTIES) for key in config.properties
+        ),
+        f"keeps its timeline at {config.get(_TIMELINE_PATH)}": config.get(_TIMELINE_PATH)
+        not in (None, "", "timeline"),
+    }

@@ -1,0 +1,83 @@
+"""The server of the pages and a browser, shared by the tests of this folder."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from browser import logged_in
+from page_server import (
+    NASTY,
+    PICTURES,
+    REPOSITORY,
+    Server,
+    aged_table,
+    healthy_table,
+    register,
+    run_dags,
+    stuck_table,
+)
+
+sys.path.insert(0, str(REPOSITORY / "scripts"))
+
+from airflow_stack.stack import AirflowStack
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = Path("/tmp/lake") if PICTURES else tmp_path_factory.mktemp("pages")
+    (folder / "dags").mkdir(parents=True)
+    healthy_table(folder / "orders")
+    stuck_table(folder / "stuck")
+    stuck_table(folder / "secret")
+    aged_table(folder / "aged")
+    configured = {
+        "stuck": {"base_path": str(folder / "stuck")},
+        "missing": {"base_path": str(folder / "nowhere")},
+        **(
+            {}
+            if PICTURES
+            else {NASTY: {"base_path": f"{folder}/{NASTY}"}, "aged": {"base_path": f"{folder}/aged"}}
+        ),
+    }
+    variables = {
+        "AIRFLOW__CORE__AUTH_MANAGER": "strict_auth_manager.StrictAuthManager",
+        "AIRFLOW__HUDI__TABLES": json.dumps(configured),
+        # This checkout, whichever one the environment was made for.
+        "PYTHONPATH": os.pathsep.join(
+            map(str, (Path(__file__).parent, REPOSITORY, REPOSITORY / "spark_jobs"))
+        ),
+    }
+    stack = AirflowStack(folder / "airflow", folder / "dags", variables, components=["api-server"])
+    with stack:
+        register(stack, {name: f"hudi://file{folder}/{name}" for name in ("orders", "secret")})
+        run_dags(stack, folder / "dags", folder / "orders", folder / "secret")
+        yield Server(stack)
+
+
+@pytest.fixture(scope="module")
+def browser_context(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A Chromium in which an administrator has logged in through the form.
+
+    No longer than needed: while Playwright is there, an event loop runs, and no other one can.
+    """
+    with logged_in(server.url, server.password, tmp_path_factory.mktemp("browser")) as context:
+        yield context
+
+
+@pytest.fixture
+def page(browser_context: Any) -> Iterator["Page"]:
+    """A new page; whatever its console calls an error, other than an answer with an error's status, fails the test."""
+    page = browser_context.new_page()
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda line: complaints.append(line.text) if line.type == "error" else None)
+    yield page
+    page.close()
+    assert [text for text in complaints if "Failed to load resource" not in text] == []

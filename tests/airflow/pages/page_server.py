@@ -1,0 +1,165 @@
+"""An API server with the pages, as its users ask it, and the small tables that it shows."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import quote
+from urllib.request import Request, urlopen
+
+REPOSITORY = Path(__file__).parents[3]
+sys.path.insert(0, str(REPOSITORY / "scripts"))
+
+from airflow_stack.api import AirflowApi  # noqa: E402
+from airflow_stack.stack import AirflowStack  # noqa: E402
+
+from archived_tables import History  # noqa: E402
+from fixed_clock import FixedClock  # noqa: E402
+from hudi_table_services.model.file_group import FileGroupId  # noqa: E402
+from hudi_table_services.model.table_version import TableVersion  # noqa: E402
+from hudi_table_services.storage.local import LocalStorage  # noqa: E402
+from small_tables import SmallTable, base_file_name  # noqa: E402
+from undone_tables import updated  # noqa: E402
+
+PICTURES = bool(os.environ.get("PICTURES"))
+"""Whether the docs' pictures are taken: with plain names only."""
+
+NASTY = "<img src=x onerror=window.harmed=1>"
+# What Airflow would take down when it reads a DAG with these outlets.
+_REGISTER = """
+import datetime, json, sys
+from airflow.models.asset import AssetActive, AssetModel
+from airflow.utils.session import create_session
+with create_session() as session:
+    for name, uri in json.loads(sys.argv[1]):
+        asset = AssetModel(name=name, uri=uri, group="asset")
+        session.add(asset)
+        session.flush()
+        session.add(AssetActive.for_asset(asset))
+"""
+
+# Run as a program it runs its DAGs, each once; Airflow notes runs, what tasks returned and their links.
+_DAGS = """
+from datetime import datetime, timezone
+from airflow.sdk import DAG
+from airflow_hudi_provider.assets import HudiAsset
+from airflow_hudi_provider.operators.health import HudiTableHealthOperator
+
+def looks(dag_id):
+    with DAG(dag_id, schedule=None, start_date=datetime(2026, 1, 1, tzinfo=timezone.utc)) as dag:
+        HudiTableHealthOperator(
+            task_id="health", base_path={path!r}, outlets=[HudiAsset({path!r}, name={name!r})]
+        )
+        HudiTableHealthOperator(task_id="elsewhere", base_path={elsewhere!r})
+    return dag
+
+shown, hidden = looks("shown"), looks("hidden")
+if __name__ == "__main__":
+    for dag in (shown, hidden):
+        assert dag.test().state == "success", dag
+"""
+
+
+class Server:
+    """The API server, asked as one of its users."""
+
+    def __init__(self, stack: AirflowStack) -> None:
+        self.stack = stack
+        self.url = stack.url
+        self.password = stack.password
+        self.folder = stack.home.parent
+        self._tokens: dict[str, str] = {}
+
+    def token_of(self, user: str) -> str:
+        if user not in self._tokens:
+            answer = AirflowApi(self.url).post("/auth/token", {"username": user, "password": self.password})
+            self._tokens[user] = answer["access_token"]
+        return self._tokens[user]
+
+    def ask(self, path: str, user: str = "", method: str = "GET") -> tuple[int, Any, dict[str, str]]:
+        """Status, parsed or plain body, headers. Without a user: not logged in."""
+        headers = {"Authorization": f"Bearer {self.token_of(user)}"} if user else {}
+        request = Request(self.url + path, headers=headers, method=method)
+        try:
+            with urlopen(request) as answer:
+                return answer.status, _parsed(answer.read()), dict(answer.headers)
+        except HTTPError as error:
+            return error.code, _parsed(error.read()), dict(error.headers)
+
+    def run_of(self, dag_id: str) -> str:
+        """The id of the one run of a DAG, as addresses have it."""
+        (run,) = self.ask(f"/api/v2/dags/{dag_id}/dagRuns", "admin")[1]["dag_runs"]
+        return quote(run["dag_run_id"])
+
+    def table_id(self, name: str) -> str:
+        _, tables, _ = self.ask("/hudi/api/tables", "admin")
+        return str(next(table["id"] for table in tables if table["name"] == name))
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except ValueError:
+        return body.decode(errors="replace")
+
+
+def register(stack: AirflowStack, assets: Mapping[str, str]) -> None:
+    """Put assets (name → URI) into Airflow's database, numbered from 1."""
+    subprocess.run(
+        [sys.executable, "-c", _REGISTER, json.dumps(list(assets.items()))],
+        env=stack.variables,
+        check=True,
+        capture_output=True,
+    )
+
+
+def run_dags(stack: AirflowStack, dags_folder: Path, table: Path, elsewhere: Path) -> None:
+    """DAGs that look at these tables, of which an asset names the first; run once."""
+    program = dags_folder / "looks.py"
+    program.write_text(_DAGS.format(path=str(table), name=table.name, elsewhere=str(elsewhere)))
+    done = subprocess.run(
+        [sys.executable, str(program)],
+        cwd=stack.home,
+        env=stack.variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+
+
+def healthy_table(folder: Path) -> None:
+    """Twenty commits into four file groups, two of them in a partition with an unpleasant name."""
+    start = datetime.now(timezone.utc) - timedelta(hours=3)
+    table = SmallTable(LocalStorage(str(folder)), TableVersion.V9, FixedClock(start, timedelta(minutes=1)))
+    groups = [
+        FileGroupId(path, f"f{number}")
+        for number, path in enumerate(("2026-01", "2026-02" if PICTURES else NASTY) * 2)
+    ]
+    for number, group in enumerate(groups):
+        dag_id = "load" if number else "hidden"
+        table.commit(group, extra={"airflow.request_id": f"{dag_id}/run {number}/write"})
+    for number in range(16):
+        updated(table, groups[number % 4])
+
+
+def aged_table(folder: Path) -> None:
+    """Twelve commits, each of a new file group, of which the first ten are archived."""
+    history = History(storage=LocalStorage(str(folder)))
+    for number in range(12):
+        history.commits(1, FileGroupId("p", f"f{number}"))
+    history.archive()
+
+
+def stuck_table(folder: Path) -> None:
+    """A dead write with a file of its own."""
+    start = datetime.now(timezone.utc) - timedelta(hours=30)
+    table = SmallTable(LocalStorage(str(folder)), TableVersion.V6, FixedClock(start, timedelta(minutes=1)))
+    table.commit(FileGroupId("p", "f1"))
+    dead = table.begin()
+    table.add_file("p", base_file_name("dead", dead.requested_time))

@@ -1,0 +1,103 @@
+"""Who gets what: every route, every role, on a real API server."""
+
+import pytest
+from page_server import Server
+
+USERS = ("vera", "uma", "olga", "admin")
+
+
+def addresses(server: Server) -> list[str]:
+    from airflow_hudi_provider.pages.app import STATIC, build_app
+
+    orders = server.table_id("orders")
+    known = {
+        "/": ["/"],
+        "/static/{name:path}": [
+            f"/static/{path.relative_to(STATIC).as_posix()}"
+            for path in STATIC.rglob("*")
+            if path.is_file() and path.suffix
+        ],
+        "/api/tables": ["/api/tables"],
+        "/api/tables/{table_id}/{view}": [
+            f"/api/tables/{orders}/{view}" for view in ("health", "history", "plan")
+        ],
+        "/api/dags/{dag_id}/runs/{run_id:path}": ["/api/dags/load/runs/scheduled__2026-01-01T00:00:00+00:00"],
+    }
+    routes = {route.path for route in build_app().routes}
+    assert routes == known.keys(), "a route without a test of who may call it"
+    return [f"/hudi{path}" for paths in known.values() for path in paths]
+
+
+def test_every_route_by_role(server: Server) -> None:
+    for address in addresses(server):
+        assert server.ask(address)[0] == 401, address
+        for user in USERS:
+            assert server.ask(address, user)[0] == 200, (address, user)
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+def test_nothing_can_be_changed(server: Server, method: str) -> None:
+    for address in addresses(server):
+        assert server.ask(address, "admin", method)[0] == 405, address
+
+
+def test_an_asset_that_one_may_not_see_does_not_exist(server: Server) -> None:
+    secret = server.table_id("secret")
+    for user in ("vera", "uma", "olga"):
+        names = [table["name"] for table in server.ask("/hudi/api/tables", user)[1]]
+        assert "secret" not in names
+        assert "orders" in names
+        status, body, _ = server.ask(f"/hudi/api/tables/{secret}/health", user)
+        assert (status, body) == server.ask("/hudi/api/tables/nothing/health", user)[:2]
+        assert status == 404
+    assert server.ask(f"/hudi/api/tables/{secret}/health", "admin")[0] == 200
+
+
+def test_runs_of_a_dag_that_one_may_not_see_are_not_told(server: Server) -> None:
+    run, shown = server.run_of("hidden"), server.run_of("shown")
+    addresses = [f"/hudi/api/dags/hidden/runs/{run}", f"/hudi/api/dags/hidden/runs/{run}?task_id=health"]
+    for address in addresses:
+        for user in ("vera", "uma", "olga"):
+            status, body, _ = server.ask(address, user)
+            assert status == 403
+            assert body.keys() == {"detail"}
+        tasks = server.ask(address, "admin")[1]["tasks"]
+        assert "health" in [each["task_id"] for each in tasks]
+    for user in USERS:
+        told = server.ask(f"/hudi/api/dags/shown/runs/{shown}?task_id=health", user)[1]["tasks"]
+        assert [each["operation"] for each in told] == ["table_health"]
+
+
+def test_a_table_does_not_tell_which_hidden_run_wrote_it(server: Server) -> None:
+    address = f"/hudi/api/tables/{server.table_id('orders')}/history"
+    for user in USERS:  # the administrator last, and first: a view is kept for a while, for all of them
+        server.ask(address, "admin")
+        _, history, _ = server.ask(address, user)
+        writers = [each["by"] and each["by"]["dag_id"] for each in history["instants"][:4]]
+        assert writers == ["hidden" if user == "admin" else None, "load", "load", "load"]
+        assert ("hidden" in str(history)) == (user == "admin")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/hudi/static/../app.py",
+        "/hudi/static/..%2fapp.py",
+        "/hudi/static/%2e%2e/app.py",
+        "/hudi/static//etc/passwd",
+        "/hudi/api/tables/..%2f..%2fetc/health",
+        "/hudi/openapi.json",
+        "/hudi/docs",
+    ],
+)
+def test_no_other_files_and_no_other_tables(server: Server, path: str) -> None:
+    assert server.ask(path, "admin")[0] == 404
+
+
+def test_headers(server: Server) -> None:
+    for user in ("", "admin"):
+        headers = server.ask("/hudi/", user)[2]
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert headers["x-content-type-options"] == "nosniff"

@@ -1,0 +1,119 @@
+"""The pages as people see them, in Chromium."""
+
+import re
+from typing import TYPE_CHECKING
+
+import browser
+import pytest
+from page_server import NASTY, PICTURES, Server
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+def keep(page: "Page", name: str) -> None:
+    """The docs' pictures are made by these tests: PICTURES=1 keeps them."""
+    browser.keep(page, name, is_wanted=PICTURES)
+
+
+def open_table(page: "Page", server: Server, name: str) -> None:
+    page.goto(f"{server.url}/hudi/?table={server.table_id(name)}")
+    page.wait_for_selector("text=Services that ran")
+    page.wait_for_selector("text=Reading", state="detached")
+
+
+def test_from_the_navigation_to_a_table_by_keyboard(page: "Page", server: Server) -> None:
+    page.goto(f"{server.url}/plugin/hudi-tables")
+    frame = page.frame_locator("iframe")
+    frame.locator("text=needs a look").first.wait_for()
+    assert frame.locator("tbody tr").count() == (4 if PICTURES else 6)
+    assert frame.locator("tr", has_text="missing").locator("text=unreadable").is_visible()
+    keep(page, "hudi-tables")
+    link = frame.locator("a", has_text="orders")
+    link.focus()
+    page.keyboard.press("Enter")
+    frame.locator("h1", has_text="orders").wait_for()
+    frame.locator("canvas").first.wait_for()
+
+
+def test_from_the_link_of_a_task_to_its_table(page: "Page", server: Server) -> None:
+    page.goto(f"{server.url}/dags/shown/runs/{server.run_of('shown')}/tasks/health/details")
+    page.get_by_role("link", name="Hudi table", exact=True).click()
+    frame = page.frame_locator("iframe")
+    frame.locator("h1", has_text="orders").wait_for()
+    frame.locator("a", has_text="All Hudi tables").click()
+    frame.locator("h1", has_text="Hudi tables").wait_for()
+
+
+@pytest.mark.skipif(PICTURES, reason="the table is none of a picture")
+def test_the_page_tells_where_its_history_ends(page: "Page", server: Server) -> None:
+    open_table(page, server, "aged")
+    assert page.locator("text=With 10 archived writes").is_visible()
+    assert page.locator("text=Nothing older is known").is_visible()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_table_in_both_themes(page: "Page", server: Server, theme: str) -> None:
+    page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+    open_table(page, server, "orders")
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    brightness = sum(map(int, re.findall(r"\d+", ground)[:3]))
+    assert (brightness > 384) == (theme == "light")
+    assert page.locator("canvas").count() == 2
+    titles = page.locator("h1, h2").all_inner_texts()
+    assert titles[0].startswith("orders")
+    assert titles[-4:] == ["Timeline", "File sizes", "Worth clustering", "Services that ran"]
+    keep(page, f"hudi-table-{theme}")
+
+
+def test_the_frame_follows_the_theme_of_airflow(page: "Page", server: Server) -> None:
+    page.emulate_media(color_scheme="light")
+    page.goto(f"{server.url}/plugin/hudi-tables")
+    page.frame_locator("iframe").locator("h1").wait_for()
+    frame = page.frames[-1]
+    for theme in ("dark", "light"):
+        page.evaluate(f"document.documentElement.className = '{theme}'")
+        frame.wait_for_function(f"document.documentElement.dataset.theme === '{theme}'")
+
+
+def test_stuck_instants_say_what_to_do(page: "Page", server: Server) -> None:
+    open_table(page, server, "stuck")
+    pending = page.locator("section", has_text="Pending and stuck")
+    assert pending.locator("text=Do:").is_visible()
+    assert "Nothing to cluster" in page.inner_text("main")
+    keep(page, "hudi-table-stuck")
+
+
+def test_names_are_text(page: "Page", server: Server) -> None:
+    page.goto(f"{server.url}/hudi/")
+    page.get_by_text(f"There is no Hudi table at {server.folder}/{NASTY}").wait_for()
+    assert page.get_by_role("link", name=NASTY, exact=True).is_visible()
+    open_table(page, server, "orders")
+    assert page.get_by_role("cell", name=NASTY).is_visible()
+    assert page.locator("img").count() == 0
+    assert page.evaluate("window.harmed") is None
+
+
+@pytest.mark.parametrize("width", [360, 700])
+def test_narrow_screens_do_not_scroll_sideways(page: "Page", server: Server, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    open_table(page, server, "orders")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    keep(page, f"hudi-table-{width}")
+
+
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [("?table=nothing", "There is no such table"), ("?dag_id=load&run_id=x", "no result of a Hudi task")],
+)
+def test_errors_and_empty_pages(page: "Page", server: Server, address: str, says: str) -> None:
+    page.goto(f"{server.url}/hudi/{address}")
+    page.wait_for_selector(f"text={says}")
+
+
+def test_nothing_comes_from_elsewhere(page: "Page", server: Server) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    open_table(page, server, "orders")
+    assert asked
+    assert [url for url in asked if not url.startswith((server.url, "data:"))] == []

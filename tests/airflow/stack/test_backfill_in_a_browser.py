@@ -1,0 +1,128 @@
+"""A backfill as a person starts it: in the dialog of Airflow's page, watched, cleared, and started again.
+
+``BACKFILLED_DAYS`` says of how many days (3); ``PICTURES=1`` keeps those of the docs.
+"""
+
+import os
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import browser
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from airflow_stack.api import AirflowApi, wait_until
+from airflow_stack.stack import AirflowStack
+
+from judges.hudi_rs import read_snapshot
+from judges.table_files import files_below
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+LONG = 1200.0
+DAYS = int(os.environ.get("BACKFILLED_DAYS", "3"))
+ROWS = {(f"2013-01-{day:02d}", number) for day in range(1, DAYS + 1) for number in range(10)}
+
+
+@pytest.fixture(scope="module")
+def page(stack: AirflowStack, folder: Path) -> "Iterator[Page]":
+    pq.write_table(pa.table({"id": list(range(10))}), folder / "ten.parquet")
+    stack.api.wait_for_dag("turns")
+    with browser.logged_in(stack.url, stack.password, folder / "browser") as context:
+        page = context.new_page()
+        page.set_default_timeout(30_000)
+        yield page
+
+
+def keep(page: "Page", name: str) -> None:
+    browser.keep(page, name, is_wanted=bool(os.environ.get("PICTURES")))
+
+
+def start_backfill(page: "Page", stack: AirflowStack, reprocess: str) -> None:
+    page.goto(f"{stack.url}/dags/turns")
+    page.get_by_role("button", name="Trigger").first.click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_text("Backfill", exact=True).click()
+    for day in ("2013/01/01", f"2013/01/{DAYS:02d}"):
+        dialog.get_by_text("Select date and time").first.click()
+        page.get_by_placeholder("YYYY/MM/DD").fill(day)
+        page.get_by_placeholder("HH:mm").fill("00:00")
+        page.keyboard.press("Enter")
+        dialog.get_by_text("Date Range").click()
+    dialog.get_by_text(reprocess, exact=True).click()
+    dialog.locator("input[name=max_active_runs]").fill("3")
+    keep(page, "backfill-dialog")
+    dialog.get_by_role("button", name="Run Backfill").click()
+    page.get_by_text("Backfill generated").wait_for()
+
+
+def clear_run(page: "Page", stack: AirflowStack, run_id: str) -> None:
+    page.goto(f"{stack.url}/dags/turns/runs/{run_id}")
+    page.get_by_role("button", name="Clear").first.click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_text("Affected Tasks: 1").wait_for()
+    dialog.get_by_role("button", name="Confirm").click()
+    dialog.wait_for(state="detached")
+
+
+def tries(api: AirflowApi) -> list[int]:
+    """Of the runs that have succeeded."""
+    done = [run["dag_run_id"] for run in api.runs("turns") if run["state"] == "success"]
+    return sorted(api.task_instances("turns", run_id)["load"]["try_number"] for run_id in done)
+
+
+def wait_for(api: AirflowApi, wanted: list[int]) -> None:
+    wait_until(lambda: tries(api) == wanted, LONG, lambda: f"{tries(api)}, {api.runs('turns')}")
+
+
+def stored(folder: Path) -> dict[tuple[str, int], Any]:
+    """Day and number of every row → when it was written."""
+    found = [
+        ((row["day"], row["id"]), row["written_at"]) for row in read_snapshot(folder / "turns").to_pylist()
+    ]
+    assert len(found) == len(dict(found)), "a row is there twice"
+    return dict(found)
+
+
+def test_days_are_backfilled_cleared_and_reprocessed(page: "Page", stack: AirflowStack, folder: Path) -> None:
+    start_backfill(page, stack, "Missing Runs")
+    wait_for(stack.api, [1] * DAYS)
+    first = stored(folder)
+    assert set(first) == ROWS
+    keep(page, "backfill-done")
+
+    for run in stack.api.runs("turns")[:2]:
+        clear_run(page, stack, run["dag_run_id"])
+    wait_for(stack.api, [1] * (DAYS - 2) + [2, 2])
+    assert stored(folder) == first
+
+    start_backfill(page, stack, "All Runs")
+    wait_for(stack.api, [2] * (DAYS - 2) + [3, 3])
+    assert stored(folder) == first
+
+
+def test_they_wrote_one_by_one(stack: AirflowStack, folder: Path) -> None:
+    """Three runs at a time, of which two were deferred: no write began before the one before it was completed."""
+    hoodie = folder / "turns" / ".hoodie"
+    spans = sorted(
+        (done.with_name(f"{done.name}.requested").stat().st_mtime_ns, done.stat().st_mtime_ns)
+        for done in hoodie.glob("*.commit")
+    )
+    assert len(spans) == DAYS
+    assert all(later[0] > earlier[1] for earlier, later in pairwise(spans))
+    assert files_below(hoodie / ".aux" / "airflow") == []
+    runs = [run["dag_run_id"] for run in stack.api.runs("turns")]
+    assert any("Others write" in stack.api.log("turns", run_id, "load") for run_id in runs)
+
+
+def test_the_run_says_what_it_did(page: "Page", stack: AirflowStack) -> None:
+    run_id = stack.api.runs("turns")[0]["dag_run_id"]
+    page.goto(f"{stack.url}/dags/turns/runs/{run_id}")
+    page.locator("a[href*='plugin/hudi-run']").click()
+    panel = page.frame_locator("iframe")
+    panel.get_by_text("nothing was written again").wait_for()
+    assert panel.get_by_text("upsert on turns").is_visible()
+    keep(page, "run-panel")

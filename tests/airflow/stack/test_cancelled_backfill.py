@@ -1,0 +1,119 @@
+"""A backfill that is cancelled half-way, while one day writes and another waits for its turn."""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from airflow_stack.api import AirflowApi, wait_until
+from airflow_stack.stack import AirflowStack
+from submitted_jobs import spark_processes, wait_for_job
+
+from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.local import LocalStorage
+from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.storage.turns import WriterQueue
+from judges.hudi_rs import read_snapshot
+from judges.table_files import files_below
+
+DAG_ID = "cancelled"
+LONG = 900.0
+
+
+@pytest.fixture(scope="module")
+def api(stack: AirflowStack, folder: Path) -> AirflowApi:
+    pq.write_table(pa.table({"id": list(range(10))}), folder / "ten.parquet")
+    stack.api.wait_for_dag(DAG_ID)
+    return stack.api
+
+
+@pytest.fixture(scope="module")
+def table(folder: Path) -> Path:
+    return folder / DAG_ID
+
+
+@pytest.fixture(scope="module")
+def cancelled(api: AirflowApi, table: Path) -> list[str]:
+    """Four days, cancelled after the first; returns the runs that somebody then marked failed."""
+    backfill_id = api.backfill(DAG_ID, "2013-01-01", "2013-01-04", max_active_runs=3)
+    wait_until(lambda: "success" in run_states(api), LONG, lambda: f"{api.runs(DAG_ID)}")
+    wait_until(lambda: "deferred" in task_states(api), LONG, lambda: f"{task_states(api)}")
+    at_work = wait_for_job(LONG)
+    assert places(table), "a day writes, and another one waits"
+    api.put(f"/api/v2/backfills/{backfill_id}/cancel")
+    running = [run["dag_run_id"] for run in api.runs(DAG_ID) if run["state"] == "running"]
+    assert len(running) >= 2
+    for run_id in running:
+        api.patch(f"/api/v2/dags/{DAG_ID}/dagRuns/{quote(run_id)}", {"state": "failed"})
+    wait_until(lambda: not set(at_work) & set(spark_processes()), LONG, lambda: "Spark goes on")
+    return running
+
+
+def run_states(api: AirflowApi) -> list[str]:
+    return [run["state"] for run in api.runs(DAG_ID)]
+
+
+def task_states(api: AirflowApi) -> list[Any]:
+    return [api.task_instances(DAG_ID, run["dag_run_id"])["load"]["state"] for run in api.runs(DAG_ID)]
+
+
+def tries_of_done(api: AirflowApi) -> dict[str, int]:
+    """Runs that succeeded → how often their task was tried."""
+    done = [run["dag_run_id"] for run in api.runs(DAG_ID) if run["state"] == "success"]
+    return {run_id: api.task_instances(DAG_ID, run_id)["load"]["try_number"] for run_id in done}
+
+
+def places(table: Path) -> list[Path]:
+    """Tickets of those who wait, and of the one who writes."""
+    return files_below(table / ".hoodie" / ".aux" / "airflow")
+
+
+def days_in(table: Path) -> list[str]:
+    """Days of which the table has all ten rows; a row that is there twice, or a part of a day, fails."""
+    rows = [(row["day"], row["id"]) for row in read_snapshot(table).to_pylist()]
+    days = sorted({day for day, _ in rows})
+    assert sorted(rows) == [(day, number) for day in days for number in range(10)]
+    return days
+
+
+def test_nothing_is_stuck(api: AirflowApi, table: Path, cancelled: list[str]) -> None:
+    """A task that is ended between its turn and its first line leaves a place, which is dead after three minutes."""
+    queue = WriterQueue(LocalStorage(str(table)), SystemClock())
+    wait_until(lambda: queue.begin("the next one"), LONG, lambda: f"{queue.wait('the next one').ahead}")
+    queue.leave("the next one")
+    assert places(table) == []
+    wait_until(lambda: "running" not in task_states(api), LONG, lambda: f"{task_states(api)}")
+    assert not {"running", "queued"} & set(run_states(api))
+    assert "deferred" not in task_states(api)
+
+
+def test_readers_see_whole_days(api: AirflowApi, table: Path, cancelled: list[str]) -> None:
+    done = [run["logical_date"][:10] for run in api.runs(DAG_ID) if run["state"] == "success"]
+    assert done
+    assert days_in(table) == done
+
+
+def test_the_next_run_finishes_and_tidies_up(api: AirflowApi, table: Path, cancelled: list[str]) -> None:
+    before = days_in(table)
+    run_id = api.post(f"/api/v2/dags/{DAG_ID}/dagRuns", {"logical_date": "2013-01-21T00:00:00Z"})[
+        "dag_run_id"
+    ]
+    path = f"/api/v2/dags/{DAG_ID}/dagRuns/{quote(run_id)}"
+    wait_until(lambda: api.get(path)["state"] == "success", LONG, lambda: api.log(DAG_ID, run_id, "load"))
+    assert len(days_in(table)) == len(before) + 1
+    assert load_snapshot(LocalStorage(str(table))).timeline.pending == ()
+    assert places(table) == []
+
+
+def test_the_same_backfill_again_does_what_is_missing(
+    api: AirflowApi, table: Path, cancelled: list[str]
+) -> None:
+    days, tries = set(days_in(table)), tries_of_done(api)
+    api.backfill(DAG_ID, "2013-01-01", "2013-01-04", max_active_runs=3, reprocess_behavior="failed")
+    wait_until(
+        lambda: run_states(api) == ["success"] * 5, LONG, lambda: f"{api.runs(DAG_ID)}: {task_states(api)}"
+    )
+    assert set(days_in(table)) == days | {f"2013-01-{day:02d}" for day in range(1, 5)}
+    assert tries.items() <= tries_of_done(api).items(), "a day that was done did not run again"

@@ -1,0 +1,55 @@
+"""DAGs that follow a table: by a watcher in a real triggerer that is killed on the way, and by its partitions."""
+
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from airflow_stack.api import AirflowApi, wait_until
+from airflow_stack.stack import AirflowStack
+
+LONG = 240.0
+DAYS = [f"2013-01-{day:02d}" for day in (1, 2, 3, 4)]
+KEYS = sorted(f"{day}-{number}" for day in DAYS for number in range(10))
+
+
+def read_rows(api: AirflowApi) -> list[str]:
+    """What the runs of the consumer read, in order."""
+    runs = [run for run in api.runs("read_new") if run["state"] == "success"]
+    return [key for run in runs for key in api.xcom("read_new", run["dag_run_id"], "read")]
+
+
+def load(api: AirflowApi, first: str, last: str, days: int) -> None:
+    api.backfill("followed", first, last)
+    wait_until(
+        lambda: [run["state"] for run in api.runs("followed")] == ["success"] * days,
+        LONG,
+        lambda: f"not loaded: {api.runs('followed')}",
+    )
+
+
+def test_every_row_is_read_once_though_the_triggerer_dies(stack: AirflowStack, folder: Path) -> None:
+    api = stack.api
+    pq.write_table(pa.table({"id": list(range(10))}), folder / "ten.parquet")
+    for dag_id in ("followed", "read_new", "by_partition"):
+        api.wait_for_dag(dag_id)
+    load(api, DAYS[0], DAYS[1], 2)
+    wait_until(lambda: len(read_rows(api)) >= 20, LONG, lambda: f"read: {read_rows(api)}")
+    stack.stop("triggerer", kill=True)
+    load(api, DAYS[2], DAYS[3], 4)
+    stack.start("triggerer")
+    wait_until(lambda: len(read_rows(api)) >= 40, LONG, lambda: f"read: {read_rows(api)}")
+    time.sleep(3)
+    assert sorted(read_rows(api)) == KEYS
+
+
+def test_partitions_start_runs_of_their_own(stack: AirflowStack) -> None:
+    """The events of the test before."""
+    api = stack.api
+
+    def keys() -> list[str]:
+        runs = [run for run in api.runs("by_partition") if run["state"] == "success"]
+        return sorted(api.xcom("by_partition", run["dag_run_id"], "tell") for run in runs)
+
+    wait_until(lambda: len(keys()) >= 4, LONG, lambda: f"{keys()}")
+    assert keys() == DAYS

@@ -1,0 +1,67 @@
+"""Twenty tables that are waited for at once: one triggerer, which is killed on the way, and no worker."""
+
+from pathlib import Path
+
+from airflow_stack.api import AirflowApi, wait_until
+from airflow_stack.stack import AirflowStack
+
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.storage.local import LocalStorage
+from small_tables import SmallTable
+
+LONG = 240.0
+POOL = "two_slots"
+GROUP = FileGroupId("city=a", "a-0")
+
+
+def states(api: AirflowApi, run_id: str) -> dict[str, int]:
+    found = api.get(f"/api/v2/dags/twenty_tables/dagRuns/{run_id}/taskInstances", limit=100)["task_instances"]
+    all_states = [str(each["state"]) for each in found]
+    return {state: all_states.count(state) for state in set(all_states)}
+
+
+def slots(api: AirflowApi) -> tuple[int, int, int]:
+    """Occupied, running and deferred ones of the pool."""
+    pool = api.get(f"/api/v2/pools/{POOL}")
+    return pool["occupied_slots"], pool["running_slots"], pool["deferred_slots"]
+
+
+def start(api: AirflowApi, dag_id: str) -> str:
+    return str(api.post(f"/api/v2/dags/{dag_id}/dagRuns", {"logical_date": None})["dag_run_id"])
+
+
+def test_twenty_tables_wait_in_one_triggerer_and_take_no_slot(stack: AirflowStack, folder: Path) -> None:
+    api = stack.api
+    api.post("/api/v2/pools", {"name": POOL, "slots": 2, "include_deferred": False})
+    api.wait_for_dag("twenty_tables")
+    api.wait_for_dag("beside_them")
+    tables = [SmallTable(LocalStorage(str(folder / "waiting" / f"{number:02d}"))) for number in range(20)]
+    for table in tables[10:]:
+        table.commit(GROUP)  # one of two
+
+    run_id = start(api, "twenty_tables")
+    wait_until(lambda: states(api, run_id) == {"deferred": 20}, LONG, lambda: f"{states(api, run_id)}")
+    wait_until(lambda: slots(api) == (0, 0, 20), 10, lambda: f"{slots(api)}")
+    assert list(stack.processes).count("triggerer") == 1
+
+    beside = start(api, "beside_them")
+    wait_until(
+        lambda: api.task_instances("beside_them", beside)["work"]["state"] == "success",
+        30,
+        lambda: f"waits for a slot: {api.task_instances('beside_them', beside)}",
+    )
+    assert states(api, run_id) == {"deferred": 20}
+
+    stack.stop("triggerer", kill=True)
+    for table in tables[::2]:
+        table.commit(GROUP)  # while nobody looks
+    stack.start("triggerer")
+    wait_until(
+        lambda: states(api, run_id) == {"deferred": 10, "success": 10},
+        LONG,
+        lambda: f"{states(api, run_id)}",
+    )
+    for table in tables[1::2]:
+        table.commit(GROUP)
+    wait_until(lambda: states(api, run_id) == {"success": 20}, LONG, lambda: f"{states(api, run_id)}")
+    assert slots(api) == (0, 0, 0)

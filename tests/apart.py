@@ -1,0 +1,108 @@
+"""Runs a part of a test in a process of its own: with a small disk that can be filled, or as a user without rights."""
+
+import _strptime  # noqa: F401 - see below
+import ctypes
+import os
+import subprocess
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+# What jobs import late is imported here: a user without rights may not read the folder of the interpreter.
+import hudi_table_services.execution.history_files  # noqa: F401
+
+_NEW_MOUNTS, _NEW_USERS = 0x00020000, 0x10000000
+_NOBODY = 65534
+_SHOWN = 12_000
+
+
+def as_nobody(body: Callable[[], None]) -> None:
+    """As a user for whom modes of files matter, which they do not for root. Others run it as themselves."""
+    _in_a_process(lambda: (_become_nobody(), body()))
+
+
+def on_a_small_disk(folder: Path, kilobytes: int, body: Callable[["SmallDisk"], None]) -> None:
+    """On a file system of this size, mounted at the folder for this process only.
+
+    Who is not root becomes it in a namespace of its own; `unshare --map-root-user --mount` does the same for a shell.
+    Where that is refused as well the test is skipped, and says so. For root, as in CI, a refusal is a failure.
+    """
+    is_root = os.geteuid() == 0
+    if not is_root and subprocess.run(["unshare", "-Urm", "true"], check=False).returncode:
+        pytest.skip("no right to mount: run as root, or where user namespaces are allowed")
+
+    def mounted() -> None:
+        _own_mounts(is_root)
+        options = f"size={kilobytes}k,nr_inodes=0"
+        subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], check=True)
+        body(SmallDisk(folder))
+
+    _in_a_process(mounted)
+
+
+class SmallDisk:
+    """A file system that a file of padding fills.
+
+    Attributes:
+        folder: where it is.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._padding = folder / "padding"
+
+    def fill(self, pages: int = 0) -> None:
+        """Leave space for so many pages; each file takes at least one."""
+        found = os.statvfs(self.folder)
+        with open(self._padding, "ab") as file:
+            size = file.tell() + (found.f_bavail - pages) * found.f_frsize
+            assert size >= 0, "the disk is too small for this test"
+            if size > file.tell():
+                os.posix_fallocate(file.fileno(), 0, size)
+
+    def free(self) -> None:
+        """Give all space back."""
+        self._padding.unlink(missing_ok=True)
+
+
+def _in_a_process(body: Callable[[], object]) -> None:
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            body()
+            code = 0
+        except BaseException:
+            with suppress(OSError):
+                os.write(writing, traceback.format_exc()[-_SHOWN:].encode())
+        finally:
+            os._exit(code)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        told = pipe.read()
+    _, status = os.waitpid(pid, 0)
+    if status:
+        pytest.fail(told or f"the process ended with status {status}", pytrace=False)
+
+
+def _become_nobody() -> None:
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setgid(_NOBODY)
+        os.setuid(_NOBODY)
+
+
+def _own_mounts(is_root: bool) -> None:
+    user, group = os.geteuid(), os.getegid()
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(_NEW_MOUNTS | (0 if is_root else _NEW_USERS)):
+        raise OSError(ctypes.get_errno(), "unshare")
+    if not is_root:
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"0 {user} 1")
+        Path("/proc/self/gid_map").write_text(f"0 {group} 1")
+    subprocess.run(["mount", "--make-rprivate", "/"], check=True)

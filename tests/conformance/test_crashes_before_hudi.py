@@ -1,0 +1,141 @@
+"""Jobs of ours that die half-way: Hudi reads old or new rows, writes on, and our next run finishes.
+
+Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on version 9; hudi-rs reads along.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from fail_points import tried
+from faulty_storage import Crash, FaultyStorage
+from hudi_table_services.contract.job_result import Outcome
+from hudi_table_services.storage.factory import open_storage
+from judges.clusterings import BLOOM, STORED, assert_all_read
+from judges.engine import Engine
+from judges.oracle import EDGES, Oracle
+from judges.rows import as_table, merged, some_rows
+from judges.table_files import data_files, files_below, instant_names, instant_of
+
+COMPLETED = (".commit", ".replacecommit")
+OURS = some_rows([0, 1, 2, 40, 70, 71], 3)
+THEIRS_NEW = some_rows(range(200, 204), 4)
+THEIRS = [*some_rows([0, 1, 41], 4), *THEIRS_NEW]
+
+
+@dataclass
+class DiesAt(FaultyStorage):
+    """Crashes at the first creation of a file of the timeline whose name ends so.
+
+    Attributes:
+        ends: how the name may end.
+    """
+
+    ends: tuple[str, ...] = ()
+
+    def create(self, path: str, data: bytes) -> None:
+        if path.endswith(self.ends) and not self.fail_at:
+            self.fail_at = self.changes + 1
+        super().create(path, data)
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where a job dies: before or after it creates a file of the timeline."""
+
+    name: str
+    ends: tuple[str, ...]
+    after: bool
+
+    @property
+    def is_committed(self) -> bool:
+        return self.after and self.ends == COMPLETED
+
+    def storage(self, base_path: Path) -> DiesAt:
+        return DiesAt(open_storage(str(base_path), {}), after=self.after, ends=self.ends)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+POINTS = (
+    Point("once it is inflight", (".inflight",), after=True),
+    Point("before the commit", COMPLETED, after=False),
+    Point("after the commit", COMPLETED, after=True),
+)
+
+pytestmark = [
+    pytest.mark.parametrize("oracle", EDGES, ids=str),
+    pytest.mark.parametrize("point", POINTS, ids=str),
+]
+
+
+def expire(base_path: Path) -> None:
+    """As if two minutes had passed: nobody takes the dead job for one that lives."""
+    (base_path / ".hoodie" / "lock").unlink(missing_ok=True)
+    for heartbeat in files_below(base_path / ".hoodie" / ".heartbeat"):
+        heartbeat.unlink()
+
+
+def left_files(base_path: Path) -> list[Path]:
+    """Data files of instants that are not completed."""
+    completed = {name.partition(".")[0].partition("_")[0] for name in instant_names(base_path, "commit")}
+    return [path for path in data_files(base_path) if instant_of(path) not in completed]
+
+
+def assert_nothing_left(base_path: Path) -> None:
+    assert left_files(base_path) == []
+    assert files_below(base_path / ".hoodie" / ".aux" / "staging") == []
+    assert files_below(base_path / ".hoodie" / ".temp") == []
+
+
+def test_a_dead_upsert(hudi, fragmented, engine: Engine, oracle: Oracle, point: Point) -> None:
+    judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
+    version, rows = oracle.table_version, as_table(OURS)
+    with pytest.raises(Crash):
+        engine.write(base_path, rows, version=version, request_id="same", storage=point.storage(base_path))
+    assert bool(left_files(base_path)) == (point.name == "before the commit")
+    model = merged(STORED, OURS) if point.is_committed else STORED
+    assert_all_read(judge, base_path, model, oracle)
+    expire(base_path)
+
+    judge.write(base_path, as_table(THEIRS), oracle.options("t", **BLOOM))
+    model = merged(model, THEIRS)
+    assert_all_read(judge, base_path, model, oracle)
+
+    result = engine.write(base_path, rows, version=version, request_id="same")
+    assert result.reused == point.is_committed
+    # Rows of Hudi with a greater ordering value stay.
+    model = merged(merged(model, OURS), THEIRS)
+    assert_all_read(judge, base_path, model, oracle)
+    assert_nothing_left(base_path)
+    tried(f"upsert, then Hudi {oracle.release}")
+
+
+def test_a_dead_clustering(hudi, fragmented, engine: Engine, oracle: Oracle, point: Point) -> None:
+    judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
+    plan = engine.schedule_clustering(base_path, sort_columns=("int",)).instant_time
+    with pytest.raises(Crash):
+        engine.execute_clustering(base_path, storage=point.storage(base_path))
+    assert bool(left_files(base_path)) == (point.name == "before the commit")
+    assert_all_read(judge, base_path, STORED, oracle)
+    expire(base_path)
+
+    # Hudi updates no file group of a pending clustering.
+    batch = THEIRS if point.is_committed else THEIRS_NEW
+    judge.write(base_path, as_table(batch), oracle.options("t", **BLOOM))
+    model = merged(STORED, batch)
+    assert_all_read(judge, base_path, model, oracle)
+
+    result = engine.execute_clustering(base_path)
+    if point.is_committed:
+        assert result.outcome is Outcome.NOTHING_TO_DO
+    else:
+        assert (result.outcome, result.instant_time) == (Outcome.COMPLETED, plan)
+    assert_all_read(judge, base_path, model, oracle)
+    engine.write(base_path, as_table(OURS), version=oracle.table_version)
+    model = merged(merged(model, OURS), batch)
+    assert_all_read(judge, base_path, model, oracle)
+    assert_nothing_left(base_path)
+    tried(f"execute clustering, then Hudi {oracle.release}")

@@ -1,0 +1,92 @@
+"""The reference is what the docstrings say, and the guide of errors knows every error and exit code."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from doc_sources import DOCS, PROVIDER, REPOSITORY
+from docs_site.docstrings import Sources, as_markdown
+
+from hudi_table_services.errors import HudiTableServiceError
+
+GUIDE = (DOCS / "operations.md").read_text(encoding="utf-8")
+
+
+def errors(root: type[HudiTableServiceError]) -> list[type[HudiTableServiceError]]:
+    """The class and those below it, but for such as other tests make up."""
+    own = (child for child in root.__subclasses__() if child.__module__ == root.__module__)
+    return [root, *(error for child in own for error in errors(child))]
+
+
+def test_reference_is_current_and_every_parameter_has_words() -> None:
+    command = [sys.executable, REPOSITORY / "scripts" / "make_reference_doc.py", "--check"]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_reference_has_every_operator_and_sensor_that_airflow_is_told_of() -> None:
+    page = (DOCS / "reference.md").read_text(encoding="utf-8")
+    from airflow_hudi_provider.get_provider_info import get_provider_info
+
+    info = get_provider_info()
+    modules = {
+        m for kind in ("operators", "sensors", "hooks") for each in info[kind] for m in each["python-modules"]
+    }
+    classes = [name for name, module in PROVIDER.modules.items() if module in modules and name[0] != "_"]
+    bases = {base.id for node in PROVIDER.nodes.values() for base in node.bases if hasattr(base, "id")}
+    leaves = [name for name in classes if name not in bases]
+    assert len(leaves) > 15
+    assert [name for name in leaves if f"\n### {name}\n" not in page] == []
+
+
+def test_a_parameter_without_words_and_words_without_a_parameter_are_found(tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "a.py").write_text(
+        'class Base:\n    """Base.\n\n    :param told: a.\n    """\n\n'
+        "    def __init__(self, *, told=1, hidden=2): ...\n\n\n"
+        'class Leaf(Base):\n    """Leaf.\n\n    :param own: ``b``\n        and more.\n    :param gone: c.\n    """\n\n'
+        "    def __init__(self, *, own, **kwargs): ...\n",
+        encoding="utf-8",
+    )
+    sources = Sources(package)
+    leaf = sources.describe("Leaf")
+    assert [(p.name, p.default, p.words) for p in leaf.parameters if p.words] == [
+        ("own", "", "`b` and more."),
+        ("gone", "", "c."),
+        ("told", "1", "a."),
+    ]
+    assert (leaf.undescribed, leaf.unknown) == (("hidden",), ("gone",))
+    assert sources.leaves("package.") == ["Leaf"]
+
+
+def test_docstrings_become_markdown() -> None:
+    text = (
+        "One ``two``, see docs/health.md.\n\n::\n\n    a = 1\n\n    b\n\n"
+        "Args:\n    x: words\n        go on.\n    y: z.\n"
+    )
+    assert as_markdown(text) == (
+        "One `two`, see [health.md](health.md).\n\n```python\na = 1\n\nb\n```\n\n"
+        "Args:\n\n- `x`: words go on.\n- `y`: z.\n"
+    )
+
+
+@pytest.mark.parametrize("error", errors(HudiTableServiceError))
+def test_guide_tells_of(error: type[HudiTableServiceError]) -> None:
+    retried = "retried" if error.retryable else "not retried"
+    section = re.search(rf"^### {error.__name__}\n\n(.*)\n((?:(?!^#).*\n)*)", GUIDE, re.MULTILINE)
+    assert section, f"docs/operations.md has no section for {error.__name__}"
+    assert section[1].startswith(f"Exit code {error.exit_code}, {retried}. ")
+    assert len(section[1] + section[2]) > 100, "what it means, and what to do"
+
+
+def test_guide_lists_every_exit_code() -> None:
+    listed = {int(code) for code in re.findall(r"^\| (\d+) \|", GUIDE, re.MULTILINE)}
+    assert listed == {0, *(error.exit_code for error in errors(HudiTableServiceError))}
+
+
+def test_guide_tells_of_no_error_that_is_gone() -> None:
+    told = re.findall(r"^### (\w+Error)$", GUIDE, re.MULTILINE)
+    assert sorted(told) == sorted(error.__name__ for error in errors(HudiTableServiceError))

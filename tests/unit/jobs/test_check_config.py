@@ -1,0 +1,203 @@
+"""The job that checks settings: what it reads of a table, what fails it, what it leaves in its document."""
+
+import json
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from hudi_table_services import cli
+from hudi_table_services.contract.config_report import ConfigReport
+from hudi_table_services.contract.config_request import CheckConfigRequest
+from hudi_table_services.contract.job_result import JobResult, Outcome
+from hudi_table_services.errors import InvalidRequestError, UnsafeConfigError
+from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
+from hudi_table_services.jobs.check_config import check_table_config
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Action
+from hudi_table_services.model.table_service_plans import ClusteringGroup, ClusteringPlan, ClusteringSlice
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.scripts.config_check import CHECK_CONFIG
+from hudi_table_services.storage.local import LocalStorage
+from hudi_table_services.storage.memory import MemoryStorage
+from hudi_table_services.storage.table_store import PROPERTIES
+from small_tables import SmallTable
+
+VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
+WRITE = "hoodie.datasource.write."
+SELECTED = "hoodie.clustering.plan.strategy.partition.selected"
+SMALL_MINIMUM = {"hoodie.keep.min.commits": "3"}
+A = FileGroupId("city=a", "f1")
+
+
+def check(storage: MemoryStorage | None = None, **fields: Any) -> ConfigReport:
+    fields.setdefault("fail_on", "never")
+    request = CheckConfigRequest(base_path=storage.uri if storage else "", **fields)
+    before = [(f.path, f.size_bytes) for f in storage.list_files()] if storage else []
+    result = check_table_config(request, storage=storage)
+    assert before == ([(f.path, f.size_bytes) for f in storage.list_files()] if storage else [])
+    assert (result.outcome, result.operation) == (Outcome.COMPLETED, "check_config")
+    assert JobResult.from_json(result.to_json()) == result
+    assert result.config is not None
+    return result.config
+
+
+def rules(report: ConfigReport) -> set[str]:
+    return {each.rule for each in report.findings}
+
+
+def a_table(version: TableVersion) -> SmallTable:
+    return SmallTable(MemoryStorage(uuid4().hex), version)
+
+
+def test_without_a_table() -> None:
+    report = check(options=SMALL_MINIMUM)
+    assert (report.status, report.table, rules(report)) == ("error", "", {"archival-before-cleaning"})
+
+
+@VERSIONS
+def test_properties_and_partitions_of_a_table_are_compared(version: TableVersion) -> None:
+    table = a_table(version)
+    table.commit(A)
+    options = {f"{WRITE}partitionpath.field": "day", SELECTED: "a"}
+    report = check(table.storage, options=options)
+    assert report.table == "trips"
+    assert rules(report) == {"differs-from-table", "selector-matches-nothing"}
+    assert (
+        rules(check(table.storage, options={f"{WRITE}partitionpath.field": "city", SELECTED: "city=a"}))
+        == set()
+    )
+
+
+@VERSIONS
+def test_a_pending_plan_is_seen(version: TableVersion) -> None:
+    table = a_table(version)
+    table.commit(A)
+    overwrite = {f"{WRITE}operation": "insert_overwrite"}
+    facts = {"engine": "hudi"}
+    assert "overwrite-under-plan" not in rules(check(table.storage, options=overwrite, facts=facts))
+    part = ClusteringSlice(partition_path=A.partition_path, file_id=A.file_id, data_file_path="x")
+    plan = ClusteringPlan(groups=(ClusteringGroup(slices=(part,)),))
+    action = Action.CLUSTERING if version >= TableVersion.V8 else Action.REPLACE_COMMIT
+    instant = table.timeline_store.request(action, encode_requested_replace(plan))
+    (finding,) = check(table.storage, options=overwrite, facts=facts).findings
+    assert (finding.rule, finding.severity) == ("overwrite-under-plan", "error")
+    assert instant.requested_time in finding.reason
+
+
+def test_commits_are_counted() -> None:
+    table = a_table(TableVersion.V9)
+    for _ in range(7):
+        table.commit(A)
+    options = {
+        "hoodie.keep.min.commits": "2",
+        "hoodie.keep.max.commits": "3",
+        "hoodie.clean.commits.retained": "1",
+    }
+    assert rules(check(table.storage, options=options)) == {"timeline-too-long"}
+    assert rules(check(table.storage, options={**options, "hoodie.keep.max.commits": "4"})) == set()
+
+
+def test_a_table_of_a_version_that_nobody_knows_is_a_finding() -> None:
+    table = a_table(TableVersion.V9)
+    text = table.storage.read(PROPERTIES).decode().replace("table.version=9", "table.version=12")
+    table.storage.write(PROPERTIES, text.encode())
+    assert rules(check(table.storage)) == {"table-not-written"}
+
+
+def test_a_place_where_a_table_is_to_be_made(tmp_path: Path) -> None:
+    result = check_table_config(CheckConfigRequest(base_path=str(tmp_path / "new")))
+    assert result.config is not None
+    assert (result.config.status, result.config.table) == ("clean", "")
+    assert "only the options were checked" in result.warnings[0]
+    assert not (tmp_path / "new").exists()
+
+
+def test_the_scheme_of_the_base_path_is_a_fact() -> None:
+    request = CheckConfigRequest(base_path="s3://b/t")
+    assert request.runtime.storage_scheme == "s3"
+    assert CheckConfigRequest(base_path="/t").runtime.storage_scheme == "file"
+    assert (
+        CheckConfigRequest(base_path="/t", facts={"storage_scheme": "hdfs"}).runtime.storage_scheme == "hdfs"
+    )
+    assert CheckConfigRequest().runtime.storage_scheme == ""
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "options", "fails"),
+    [
+        ("error", SMALL_MINIMUM, True),
+        ("error", {"hoodie.clustering.inline": "true"}, False),
+        ("warning", {"hoodie.clustering.inline": "true"}, True),
+        ("warning", {"hoodie.upsert.shuffle.parallelism": "3"}, False),
+        ("advice", {"hoodie.upsert.shuffle.parallelism": "3"}, True),
+        ("advice", {}, False),
+        ("never", SMALL_MINIMUM, False),
+    ],
+)
+def test_the_least_severity_that_fails(fail_on: str, options: dict[str, str], fails: bool) -> None:
+    request = CheckConfigRequest(options=options, fail_on=fail_on)
+    if not fails:
+        check_table_config(request)
+        return
+    with pytest.raises(UnsafeConfigError) as error:
+        check_table_config(request)
+    assert error.value.config is not None
+    assert len(error.value.config.findings) == 1
+    assert error.value.config.findings[0].cure in error.value.hint
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"fail_on": "eror"}, "Did you mean error?"),
+        ({"fail_on": "x"}, "Use one of error, warning, advice, never"),
+        ({"facts": {"writer": "2"}}, "Did you mean writers?"),
+        ({"facts": {"writers": "two"}}, "whole number"),
+        ({"facts": {"catchup": "yes"}}, "neither true nor false"),
+        ({"facts": {"commits_per_day": "-1"}}, "number of 0 or more"),
+        ({"facts": {"commits_per_day": "nan"}}, "number of 0 or more"),
+        ({"facts": {"hudi_version": "newest"}}, "no release"),
+        ({"facts": {"engine": "flink"}}, "none of native, hudi, both"),
+        ({"facts": {"writers": 2}}, "write its value as text"),
+        ({"accepted_rules": ("archival-bound",)}, "Did you mean archival-bounds?"),
+    ],
+)
+def test_what_is_no_request(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidRequestError) as error:
+        check_table_config(CheckConfigRequest(**fields))
+    assert message in str(error.value)
+
+
+def test_the_script_ends_with_78_and_leaves_its_findings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = tmp_path / "result.json"
+    flags = ["--option=hoodie.keep.min.commits=3", f"--result-path={document}"]
+    assert cli.main(CHECK_CONFIG, flags) == 78
+    result = JobResult.from_json(document.read_text(encoding="utf-8"))
+    assert (result.outcome, result.error.kind if result.error else "") == (
+        Outcome.FAILED,
+        "UnsafeConfigError",
+    )
+    assert result.config is not None
+    assert rules(result.config) == {"archival-before-cleaning"}
+    assert "Archival may leave 3 commits" in capsys.readouterr().err
+    assert cli.main(CHECK_CONFIG, [*flags, "--accept=archival-before-cleaning,refused-by-job"]) == 0
+    assert json.loads(capsys.readouterr().out)["config"]["status"] == "clean"
+    assert cli.main(CHECK_CONFIG, [*flags, "--fail-on=never", "--fact=writers=2"]) == 0
+
+
+def test_the_script_looks_at_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = SmallTable(LocalStorage(str(tmp_path / "t")), TableVersion.V6)
+    table.commit(A)
+    flags = [
+        f"--base-path={tmp_path / 't'}",
+        f"--option={WRITE}table.type=MERGE_ON_READ",
+        "--fact=engine=hudi",
+    ]
+    assert cli.main(CHECK_CONFIG, flags) == 78
+    assert "differs-from-table" in capsys.readouterr().err
+    assert cli.main(CHECK_CONFIG, [flags[0], "--table-name=other"]) == 64
+    assert cli.main(CHECK_CONFIG, [flags[0]]) == 0

@@ -1,0 +1,71 @@
+"""Ranking of tables: laws that hold for any fleet, and the examples that say what is meant."""
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudi_table_services.planning.fleet import FleetService, TableNeed, benefit, rank
+
+NEEDS = st.lists(
+    st.builds(
+        TableNeed,
+        key=st.text("abcdef", min_size=1, max_size=4),
+        small_files=st.integers(0, 5),
+        small_file_ratio=st.sampled_from([0.0, 0.5, 1.0]),
+        outdated_files=st.integers(0, 3),
+        outdated_bytes=st.integers(0, 5),
+        is_cleanable=st.booleans(),
+        is_trusted=st.booleans(),
+    ),
+    unique_by=lambda each: each.key,
+    max_size=12,
+)
+SERVICES = st.sampled_from(FleetService)
+
+
+@given(needs=NEEDS, service=SERVICES, quota=st.integers(-1, 14), at_least=st.integers(0, 4))
+def test_the_quota_goes_to_those_that_gain_the_most(
+    needs: Sequence[TableNeed], service: FleetService, quota: int, at_least: int
+) -> None:
+    chosen = rank(needs, service, quota=quota, at_least=at_least)
+    gains = [benefit(each, service) for each in chosen]
+    assert gains == sorted(gains, reverse=True)
+    assert all(gain >= max(1, at_least) for gain in gains)
+    left = [benefit(each, service) for each in needs if each not in chosen]
+    worthwhile = [gain for gain in left if gain >= max(1, at_least)]
+    assert len(chosen) == min(max(0, quota), len(chosen) + len(worthwhile)), "no slot stays empty in vain"
+    assert not chosen or all(gain <= gains[-1] for gain in worthwhile)
+
+
+@given(needs=NEEDS, service=SERVICES, quota=st.integers(0, 12), data=st.data())
+def test_the_order_of_looking_does_not_matter_and_a_larger_quota_only_adds(
+    needs: Sequence[TableNeed], service: FleetService, quota: int, data: st.DataObject
+) -> None:
+    shuffled = data.draw(st.permutations(needs))
+    chosen = rank(needs, service, quota=quota)
+    assert rank(shuffled, service, quota=quota) == chosen
+    assert rank(shuffled, service, quota=quota + 1)[: len(chosen)] == chosen
+
+
+@given(needs=NEEDS, service=SERVICES)
+def test_nothing_is_done_to_a_table_that_cannot_be_trusted(
+    needs: Sequence[TableNeed], service: FleetService
+) -> None:
+    assert all(each.is_trusted for each in rank(needs, service, quota=99))
+
+
+def test_each_service_has_its_own_order() -> None:
+    many_small = TableNeed(key="a", small_files=9, outdated_bytes=1, is_cleanable=True)
+    large_waste = TableNeed(key="b", small_files=2, outdated_bytes=500, is_cleanable=True)
+    still_kept = TableNeed(key="c", outdated_bytes=900)
+    needs = (large_waste, many_small, still_kept)
+    assert rank(needs, FleetService.CLUSTERING, quota=9) == (many_small, large_waste)
+    assert rank(needs, FleetService.CLEANING, quota=9) == (large_waste, many_small)
+    assert rank(needs, FleetService.CLEANING, quota=9, at_least=2) == (large_waste,)
+
+
+def test_between_equal_gains_the_larger_part_of_a_table_counts() -> None:
+    part = TableNeed(key="a", small_files=4, small_file_ratio=0.1)
+    whole = TableNeed(key="b", small_files=4, small_file_ratio=1.0)
+    assert rank((part, whole), FleetService.CLUSTERING, quota=1) == (whole,)
