@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from airflow.providers.common.compat.sdk import conf
 from airflow.triggers.base import TriggerEvent
 
 from airflow_hudi_provider.supervision.supervised_run import RunLook, RunState, SupervisedRun
@@ -19,7 +20,8 @@ LOST_AFTER_S = 120.0
 """A run on another machine that gives no sign of life for so long counts as lost."""
 
 _STAY_S = 30.0
-_END_PATIENCE_S = 20.0
+_KILL_TIMEOUT_S = 30
+_SHARE_FOR_THE_END = 0.6
 _AFTER_AN_ERROR_S = 10.0
 _LOOK_AT_END_S = 0.3
 
@@ -75,13 +77,25 @@ class HudiSparkRunTrigger(HudiJobTrigger):
             await pause(self.poke_interval)
 
     async def on_kill(self) -> None:
-        """Somebody cleared or ended the deferred task, or its DAG's time is over (Airflow 3.3): the run ends too."""
+        """Somebody cleared or ended the deferred task, or its DAG's time is over (Airflow 3.3): the run ends too.
+
+        Airflow gives this ``[triggerer] on_kill_timeout`` seconds; the run's end may take a share of them.
+        """
         self.log.info("Ending the Spark run of request %s", self.request_id)
+        deadline = time.monotonic() + _SHARE_FOR_THE_END * conf.getint(
+            "triggerer", "on_kill_timeout", fallback=_KILL_TIMEOUT_S
+        )
+        try:
+            await self._end(deadline)
+        except asyncio.CancelledError:
+            self.log.warning("Asked to end, not seen to end; the next try says what it left on the timeline.")
+            raise
+
+    async def _end(self, deadline: float) -> None:
         # Asked at once: many may be ended together, and wait for a thread then.
         is_mine = await asyncio.to_thread(self._run.ask_to_end, self.launch)
         if is_mine and self.takes_turns:  # a new try has a run of its own, and the turn by the same name
             await take_a_look(self.leave)
-        deadline = time.monotonic() + _END_PATIENCE_S
         while is_mine and time.monotonic() < deadline:
             seen = await asyncio.to_thread(self._run.look)
             if seen.launch != self.launch or seen.state is not RunState.RUNNING:

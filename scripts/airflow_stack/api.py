@@ -42,7 +42,7 @@ class AirflowApi:
     def put(self, path: str) -> Any:
         return self._call("PUT", path, {})
 
-    def wait_for_dag(self, dag_id: str, timeout_s: float = 90) -> None:
+    def wait_for_dag(self, dag_id: str, timeout_s: float = 300) -> None:
         """Until the DAG processor has read it; then unpause it."""
 
         def look() -> bool:
@@ -139,7 +139,7 @@ class AirflowApi:
             headers={"Content-Type": "application/json", "Authorization": f"Bearer {self._token}"},
         )
         try:
-            with urllib.request.urlopen(request, timeout=60) as response:
+            with urllib.request.urlopen(request, timeout=180) as response:
                 content = response.read()
         except urllib.error.HTTPError as error:
             raise ApiError(error.code, error.read().decode(errors="replace")[:1000]) from None

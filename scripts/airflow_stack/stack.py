@@ -19,7 +19,7 @@ USER = "admin"
 USERS = {"vera": "viewer", "uma": "user", "olga": "op", USER: "admin"}
 """Name → role; all have the password of the stack."""
 
-_HEALTHY_WITHIN_S = 120.0
+_HEALTHY_WITHIN_S = 300.0
 _STOP_WITHIN_S = 10.0
 
 
@@ -225,7 +225,7 @@ def _settings(home: Path, dags: Path, port: int, log_ports: list[int], paralleli
         "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(log_ports[0]),
         "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "15",
         "AIRFLOW__SCHEDULER__SCHEDULER_HEARTBEAT_SEC": "1",
-        "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "20",
+        "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "45",
         "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
         "AIRFLOW__WORKERS__MIN_HEARTBEAT_INTERVAL": "1",
         "PYTHONWARNINGS": "ignore",

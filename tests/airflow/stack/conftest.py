@@ -32,6 +32,10 @@ def stack(folder: Path, canary: str) -> Iterator[AirflowStack]:
     store = json.dumps({"conn_type": "aws", "login": "key", "password": canary})
     dags = shutil.copytree(Path(__file__).parent / "dags", folder / "dags")
     shutil.copy(EXAMPLES / "preview_then_approve.py", dags)
-    settings = {"AIRFLOW_CONN_STORE": store, "AIRFLOW__HUDI__RUN_FOLDER": str(folder / "runs")}
+    settings = {
+        "AIRFLOW_CONN_STORE": store,
+        "AIRFLOW__HUDI__RUN_FOLDER": str(folder / "runs"),
+        "AIRFLOW__TRIGGERER__ON_KILL_TIMEOUT": "300",  # a busy machine takes its time to end things
+    }
     with demo_stack(folder, dags, settings) as running:
         yield running

@@ -33,7 +33,7 @@ def page(stack: AirflowStack, folder: Path) -> "Iterator[Page]":
     stack.api.wait_for_dag("turns")
     with browser.logged_in(stack.url, stack.password, folder / "browser") as context:
         page = context.new_page()
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(LONG * 1000)
         yield page
 
 
