@@ -85,8 +85,8 @@ demo: .venv/.ready ## Two weeks of real flights, backfilled in a real Airflow an
 demo-spark: .venv/.ready ## Five weeks of them, some days corrected, without Airflow (1 minute)
 	@$(WITH_JAVA) .venv/bin/python scripts/demo_spark.py
 
-airflow: .venv/.ready ## The demo's Airflow with its UI, until Ctrl-C
-	@$(WITH_JAVA) .venv/bin/python scripts/run_airflow.py
+airflow: .venv/.ready ## The demo's Airflow with its UI, until Ctrl-C; DAGS=folder: with DAGs of your own
+	@$(WITH_JAVA) .venv/bin/python scripts/run_airflow.py $(if $(DAGS),--dags "$(DAGS)")
 
 MINUTES ?= 60
 soak: .venv/.ready ## Does anything grow? An Airflow at work for MINUTES=60, its processes measured; PLAIN=1: of Airflow alone

@@ -1,6 +1,6 @@
 """How many commits there are since the last clustering, as JSON: answer of a sensor, payload of an event."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hudi_table_services.errors import InvalidRequestError
@@ -31,6 +31,17 @@ def commit_payload(count: CommitCount, every: int) -> dict[str, Any]:
         "not_counted": count.not_counted,
         "dedupe_key": _dedupe_key(count, every),
     }
+
+
+def describe_count(payload: Mapping[str, Any]) -> str:
+    """A commit payload in a sentence without its end."""
+    since = (
+        f"since clustering {payload['since']} ({payload['since_state']})"
+        if payload["since"]
+        else "on the timeline, which has no clustering"
+    )
+    latest = f"; the last at {payload['instants'][-1]}" if payload["instants"] else ""
+    return f"{payload['count']} of {payload['every']} commits {since}{latest}"
 
 
 def _dedupe_key(count: CommitCount, every: int) -> str:

@@ -45,6 +45,7 @@ def get_provider_info() -> dict[str, Any]:
                 "integration-name": hudi,
                 "python-modules": [
                     "airflow_hudi_provider.triggers.application",
+                    "airflow_hudi_provider.triggers.held_plan",
                     "airflow_hudi_provider.triggers.instant",
                     "airflow_hudi_provider.triggers.commit_count",
                     "airflow_hudi_provider.triggers.pending_service",

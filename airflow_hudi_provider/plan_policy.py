@@ -1,10 +1,11 @@
 """What the write of a task does about plans that are pending on files that it may change."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from hudi_table_services.errors import InvalidRequestError, PendingPlanError
+from hudi_table_services.model.write_options import PendingClusteringOptions
 from hudi_table_services.storage.clock import age_text
 
 OnPendingPlan = Literal["refuse", "wait", "give_way"]
@@ -24,10 +25,12 @@ class FilesAtStake:
     Attributes:
         partitions: partition paths; empty: anywhere in the table.
         is_certain: the write does touch these, so that it can be refused before it has read its rows.
+        held: how long a plan that is being carried out is waited for, and when it counts as dead.
     """
 
     partitions: tuple[str, ...] = ()
     is_certain: bool = False
+    held: PendingClusteringOptions = field(default_factory=PendingClusteringOptions)
 
 
 def strategy_of(choice: str | None) -> str | None:

@@ -1,29 +1,43 @@
-"""The demo's Airflow with its UI, until Ctrl-C: ``make airflow``."""
+"""The demo's Airflow with its UI, until Ctrl-C: ``make airflow``, ``make airflow DAGS=folder-of-mine``."""
 
+import argparse
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "spark_jobs"))
 
 from airflow_stack.stack import USER, StackError, interrupt_when_terminated  # noqa: E402 - the engine is found after the line above
-from demo_support.backfill import demo_stack  # noqa: E402
+from demo_support.backfill import EXAMPLES, demo_stack  # noqa: E402
+
+
+def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
+    """Those of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--dags", type=Path, default=EXAMPLES, help="folder with DAGs; default: the examples")
+    parser.add_argument(
+        "--home", type=Path, default=ROOT / "airflow-home", help="folder for logs, database and tables"
+    )
+    found = parser.parse_args(given)
+    if not found.dags.is_dir():
+        parser.error(f"--dags: there is no folder {found.dags}")
+    return found
 
 
 def main() -> int:
     """Start it, say where it is, wait."""
+    asked = arguments()
     interrupt_when_terminated()
-    folder = ROOT / "airflow-home"
     print("Starting Airflow …", flush=True)
     try:
-        with demo_stack(folder) as stack:
+        with demo_stack(asked.home, asked.dags) as stack:
             print(f"\n  {stack.url}\n  user {USER}, password {stack.password}\n")
-            print("  Unpause flights_daily, then Trigger → Backfill some days of January 2013.")
-            print(
-                f"  Logs, database and tables are in {folder.relative_to(ROOT)}/. Ctrl-C stops everything.",
-                flush=True,
-            )
+            if asked.dags == EXAMPLES:
+                print("  Unpause flights_daily, then Trigger → Backfill some days of January 2013.")
+            print(f"  DAGs are read from {asked.dags}.")
+            print(f"  Logs, database and tables are in {asked.home}. Ctrl-C stops everything.", flush=True)
             while True:
                 stack.refuse_dead()
                 time.sleep(1)

@@ -143,6 +143,7 @@ WRITER_CASES: Cases = {
             Case(facts={"max_active_runs": "1"}),
             Case(facts={"max_active_runs": "16", "max_active_tis_per_dag": "1"}),
             Case(facts={**HUDI, "max_active_runs": "16", "pool_slots": "1"}),
+            Case(facts={"max_active_runs": "16", "takes_turns": "true"}),
         ],
     ),
     "catchup-overlaps": (

@@ -139,6 +139,41 @@ class HudiHook(BaseHook):
 
         return ClusteringLookup.load(self.timeline_store()) if self.find_table_config() is not None else None
 
+    def held_clusterings(
+        self,
+        names: Sequence[str] = (),
+        *,
+        partitions: Sequence[str] = (),
+        request_id: str = "",
+        expires_after_minutes: int = 60,
+    ) -> "tuple[Instant, ...]":
+        """Pending clusterings that somebody carries out just now, oldest first; none where there is no table.
+
+        Args:
+            names: requested times of plans; empty: all.
+            partitions: only plans with file groups in one of them; empty: all.
+            request_id: attempts of this request do not count.
+            expires_after_minutes: age at which an execution without a heartbeat, such as Hudi's, counts as dead.
+        """
+        from hudi_table_services.jobs.held_plans import is_executed_by_others
+        from hudi_table_services.jobs.table_access import TableAccess
+        from hudi_table_services.storage.clock import SystemClock
+
+        lookup = self.look_up_clusterings()
+        if lookup is None:
+            return ()
+        table = TableAccess(storage=self.storage, clock=SystemClock(), config=self.table_config())
+        named = {found.instant for name in names if (found := lookup.current(name)) is not None}
+        return tuple(
+            each.instant
+            for each in lookup.history.pending
+            if (not names or each.instant in named)
+            and (not partitions or any(group.partition_path in partitions for group in each.file_groups))
+            and is_executed_by_others(
+                table, each.instant, request_id, expires_after_minutes=expires_after_minutes
+            )
+        )
+
     def executed_by(self, request_id: str) -> "tuple[Clustering, ...]":
         """Clusterings on the active timeline that this request completed, whoever planned them."""
         from hudi_table_services.storage.request_identity import REQUEST_ID_KEY

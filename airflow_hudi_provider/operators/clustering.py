@@ -9,10 +9,10 @@ from airflow_hudi_provider.clustering_results import result_of_executed, result_
 from airflow_hudi_provider.connection import TableLocation
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.operators.clustering_job import (
+    ExecutingOperator,
     HudiClusteringOperator,
     MetadataOnlyOperator,
     PlanningOperator,
-    WhenHeld,
 )
 from airflow_hudi_provider.task_memory import TaskMemory
 from hudi_table_services.contract.clustering_request import (
@@ -87,7 +87,7 @@ class ScheduleClusteringOperator(PlanningOperator, MetadataOnlyOperator):
         return schedule_clustering(request)
 
 
-class ExecuteClusteringOperator(HudiClusteringOperator):
+class ExecuteClusteringOperator(ExecutingOperator):
     """Carry out pending clusterings on Spark.
 
     What was completed before is not done again. Returns what became of the files: ``{"instants", "files_in",
@@ -100,7 +100,8 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
     :param instant: plans by their requested times: one, a list, texts of these, or the answer of
         `ScheduleClusteringOperator`, as in ``instant=schedule.output``. ``all``: all that are pending, oldest first.
         One that turns out empty is refused; an answer without plans means that there is nothing to do. (templated)
-    :param when_held: while another execution of a plan is alive: ``fail``, to be retried, or ``wait`` for it.
+    :param when_held: while another execution of a plan is alive: ``fail``, to be retried, or ``wait`` for it in the
+        triggerer.
     :param hudi_options: any ``hoodie.*`` key, with Hudi's meaning. (templated)
     :param on_nothing: what it means that no plan is pending: ``skip``, ``succeed`` or ``fail``.
     :param table_name: checked against the table's name. (templated)
@@ -114,12 +115,9 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
     script: ClassVar[str] = "execute_clustering.py"
     template_fields: Sequence[str] = (*HudiClusteringOperator.template_fields, "instant")
 
-    def __init__(
-        self, *, instant: Instants = ALL_PENDING, when_held: WhenHeld = "fail", **kwargs: Any
-    ) -> None:
+    def __init__(self, *, instant: Instants = ALL_PENDING, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.instant = instant
-        self.when_held = when_held
         self.check_arguments()
 
     def build_request(
@@ -132,6 +130,10 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
                 when_held=self.when_held,
             )
         )
+
+    def plans_at_hand(self, table: HudiHook, request: JobRequest) -> Sequence[str]:
+        named = _named(request)
+        return named or [each.instant.requested_time for each in table.clusterings().pending]
 
     @property
     def _means_all(self) -> bool:
@@ -156,7 +158,7 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
         return _if_completed(request, table.executed_by(request.request_id)) if is_all_done else None
 
 
-class ClusteringOperator(PlanningOperator):
+class ClusteringOperator(PlanningOperator, ExecutingOperator):
     """Plan a clustering and carry it out, in one Spark job.
 
     The same task in the same run plans once; a retry finishes what it planned.
@@ -171,7 +173,8 @@ class ClusteringOperator(PlanningOperator):
     :param every_n_commits: cluster only after as many commits since the last clustering, completed or pending; 0:
         always. (templated)
     :param preview: plan, show the plan in log and return value, and write nothing.
-    :param when_held: while another execution of the plan is alive: ``fail``, to be retried, or ``wait`` for it.
+    :param when_held: while another execution of the plan is alive: ``fail``, to be retried, or ``wait`` for it in the
+        triggerer.
     :param hudi_options: any ``hoodie.*`` key, with Hudi's meaning; unknown ones are refused when the DAG is read.
         (templated)
     :param on_nothing: what it means that there is nothing to do: ``skip``, ``succeed`` or ``fail``.
@@ -186,14 +189,19 @@ class ClusteringOperator(PlanningOperator):
 
     script: ClassVar[str] = "run_clustering.py"
 
-    def __init__(self, *, when_held: WhenHeld = "fail", **kwargs: Any) -> None:
+    def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.when_held = when_held
         self.check_arguments()
 
     def build_request(self, location: TableLocation, request_id: str, result_uri: str) -> ClusteringRequest:
         common = self.common_fields(location, request_id, result_uri)
         return self.checked(ClusteringRequest(**common, **self.plan_fields(), when_held=self.when_held))
+
+    def plans_at_hand(self, table: HudiHook, request: JobRequest) -> Sequence[str]:
+        """Those of an earlier try; a new plan is nobody else's yet."""
+        if self.preview:
+            return ()
+        return [each.instant.requested_time for each in table.clusterings().of_request(request.request_id)]
 
     def look_before(self, table: HudiHook, request: JobRequest, memory: TaskMemory) -> JobResult | None:
         return self._executed(table, request)

@@ -1,13 +1,17 @@
 """What the clustering tasks have in common. A table whose timeline has the plan as completed is their witness."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from airflow_hudi_provider.arguments import names_of, whole_number_of
 from airflow_hudi_provider.clustering_results import clustering_answer, clustering_event
+from airflow_hudi_provider.connection import TableLocation
 from airflow_hudi_provider.exceptions import HudiTaskError
 from airflow_hudi_provider.hooks.hudi import HudiHook
+from airflow_hudi_provider.operators.held_plans import WaitsForAttempts
 from airflow_hudi_provider.operators.service_job import HudiServiceOperator, WorkerOrSparkOperator
+from airflow_hudi_provider.task_memory import TaskMemory
 from hudi_table_services.contract.clustering_options import resolve_clustering_options
 from hudi_table_services.contract.clustering_report import ClusteringPlanReport
 from hudi_table_services.contract.clustering_request import ScheduleClusteringRequest
@@ -16,6 +20,8 @@ from hudi_table_services.contract.job_result import JobResult, Outcome
 from hudi_table_services.planning.clustering_checks import check_clustering_options
 
 if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import Context
+
     from hudi_table_services.jobs.clustering_lookup import ClusteringLookup
 
 RequestT = TypeVar("RequestT", bound=JobRequest)
@@ -147,3 +153,31 @@ class PlanningOperator(HudiClusteringOperator):
             "every_n_commits": whole_number_of("every_n_commits", self.every_n_commits),
             "preview": self.preview,
         }
+
+
+class ExecutingOperator(HudiClusteringOperator, WaitsForAttempts):
+    """Base of those that carry plans out.
+
+    :param when_held: while another execution of a plan is alive: ``fail``, to be retried, or ``wait`` for it.
+    """
+
+    def __init__(self, *, when_held: WhenHeld = "fail", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.when_held = when_held
+
+    @abstractmethod
+    def plans_at_hand(self, table: HudiHook, request: JobRequest) -> Sequence[str]:
+        """Requested times of the plans that the job is going to carry out, as far as they are there already."""
+
+    def _run_job(self, context: "Context", location: TableLocation, memory: TaskMemory) -> JobResult:
+        if self.when_held == "wait":
+            assert self._table is not None  # noqa: S101 - `execute` has made it
+            request = self.build_request(location, self._request_id, "")
+            options = resolve_clustering_options(request)
+            if plans := self.plans_at_hand(self._table, request):
+                self.wait_for_attempts(
+                    plans,
+                    wait_seconds=options.wait_seconds,
+                    expires_after_minutes=options.expires_after_minutes,
+                )
+        return super()._run_job(context, location, memory)

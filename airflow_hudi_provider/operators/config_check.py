@@ -36,7 +36,8 @@ class HudiConfigCheckOperator(LinkedTask, LineageMixin, BaseOperator):
     :param storage_conn_id: connection with credentials of the object store. (templated)
     :param table_name: checked against the table's name. (templated)
     :param facts: what the surroundings are, such as ``{"engine": "hudi", "writers": 2}``. (templated)
-    :param knows_dag: take ``max_active_runs`` and ``catchup`` from the task's own DAG, unless ``facts`` has them.
+    :param knows_dag: take ``max_active_runs``, ``catchup`` and ``takes_turns`` from the task's own DAG, unless
+        ``facts`` has them.
     :param fail_on: least severity with which the task fails, without a retry: ``error``, ``warning``, ``advice``; or
         ``never``: findings are warnings in the log only.
     :param accepted_rules: ids of rules whose findings are meant.
@@ -151,6 +152,9 @@ class HudiConfigCheckOperator(LinkedTask, LineageMixin, BaseOperator):
     def _facts_of_dag(self, context: "Context") -> dict[str, str]:
         dag = context.get("dag") if self.knows_dag else None
         found = {name: getattr(dag, name, None) for name in ("max_active_runs", "catchup")}
+        if self._given_facts().get("engine", "native") == "native":  # Hudi's own jobs may be any task
+            turns = [task.take_turns for task in getattr(dag, "tasks", ()) if hasattr(task, "take_turns")]
+            found["takes_turns"] = all(turns) if turns else None
         return {name: text_of(value) for name, value in found.items() if value is not None}
 
     def _check_when_the_dag_is_read(self) -> None:

@@ -134,17 +134,20 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         options = resolve_options(self.build_request(location, self._request_id, ""))
         if options.operation in _ADDS_FILES:
             return None  # nothing is added to files that a plan holds
+        held = options.pending_clustering
         if options.operation is WriteOperation.INSERT_OVERWRITE_TABLE:
-            return FilesAtStake(is_certain=True)
+            return FilesAtStake(is_certain=True, held=held)
         if options.index_type.is_global:
             return FilesAtStake()  # a row may be found, and changed, in any partition
         if options.operation is WriteOperation.DELETE_PARTITION:
             named = options.partitions_to_delete
             return (
-                FilesAtStake() if "*" in "".join(named) else FilesAtStake(partitions=named, is_certain=True)
+                FilesAtStake()
+                if "*" in "".join(named)
+                else FilesAtStake(partitions=named, is_certain=True, held=held)
             )
         named = names_of(self.partitions)
-        return FilesAtStake(partitions=named, is_certain=bool(named))
+        return FilesAtStake(partitions=named, is_certain=bool(named), held=held)
 
     def when_empty(self) -> OnEmpty:
         return self.on_empty

@@ -11,7 +11,7 @@ from airflow_hudi_provider.connection import TableLocation
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.left_behind import what_is_left
-from airflow_hudi_provider.operators.job import HudiJobOperator
+from airflow_hudi_provider.operators.held_plans import WaitsForAttempts
 from airflow_hudi_provider.pending_services import PLANS, look_once
 from airflow_hudi_provider.plan_policy import (
     CHOICES,
@@ -24,7 +24,7 @@ from airflow_hudi_provider.plan_policy import (
 from airflow_hudi_provider.task_memory import TaskMemory
 from airflow_hudi_provider.templates import is_filled_in_later
 from airflow_hudi_provider.triggers.pending_service import HudiPendingServiceTrigger
-from airflow_hudi_provider.triggers.turn import HudiTurnTrigger, writer_queue
+from airflow_hudi_provider.triggers.turn import TOLD_AHEAD, HudiTurnTrigger, writer_queue
 from hudi_table_services.contract.completed_request import result_of_completed
 from hudi_table_services.contract.job_request import JobRequest
 from hudi_table_services.contract.job_result import JobResult, Outcome
@@ -36,11 +36,10 @@ if TYPE_CHECKING:
 
     from hudi_table_services.storage.turns import WriterQueue
 
-TOLD_AHEAD = 10
 PLAN_POKE_INTERVAL_S = 10.0
 
 
-class HudiWriteOperator(HudiJobOperator):
+class HudiWriteOperator(WaitsForAttempts):
     """Base of the operators that write rows.
 
     :param dry_run: tell what would be written, and write nothing.
@@ -139,10 +138,11 @@ class HudiWriteOperator(HudiJobOperator):
 
     def _mind_pending_plans(self, location: TableLocation) -> None:
         """Before Spark is started. What cannot be known yet is the job's to refuse, before it writes anything."""
-        if self.on_pending_plan not in ("refuse", "wait"):
+        stake = self.files_at_stake(location) if self.on_pending_plan is not None else None
+        if stake is None or not (stake.is_certain or self.on_pending_plan == "wait"):
             return
-        stake = self.files_at_stake(location)
-        if stake is None or (self.on_pending_plan == "refuse" and not stake.is_certain):
+        if self.on_pending_plan == "give_way":
+            self._wait_for_attempts_at(stake)
             return
         assert self._table is not None  # noqa: S101 - `execute` has made it
         pending = look_once(self._table, PLANS, stake.partitions, fails_if_missing=False)
@@ -153,9 +153,27 @@ class HudiWriteOperator(HudiJobOperator):
         self.log.info("Waiting in the triggerer for %s. %s.", in_words(pending), cure(pending))
         self._wait_for_plans(stake.partitions)
 
-    def _wait_for_plans(self, partitions: Sequence[str]) -> NoReturn:
+    def _wait_for_attempts_at(self, stake: FilesAtStake) -> None:
+        """A plan that is being carried out gives nothing up: the job would wait for its end."""
+        if self.dry_run_only:
+            return
+        try:
+            self.wait_for_attempts(
+                partitions=stake.partitions,
+                wait_seconds=stake.held.wait_seconds,
+                expires_after_minutes=stake.held.expires_after_minutes,
+            )
+        except TaskDeferred:
+            self._leave_queue()
+            raise
+
+    def _leave_queue(self) -> None:
+        """Others need not wait for what this task waits for."""
         if self.take_turns and self._table is not None:
-            writer_queue(self._table).leave(self._request_id)  # others need not wait for this plan
+            writer_queue(self._table).leave(self._request_id)
+
+    def _wait_for_plans(self, partitions: Sequence[str]) -> NoReturn:
+        self._leave_queue()
         self.defer(
             trigger=HudiPendingServiceTrigger(
                 base_path=self.base_path,
@@ -231,13 +249,11 @@ class HudiWriteOperator(HudiJobOperator):
 
     def end_late_run(self, context: "Context") -> None:
         super().end_late_run(context)
-        if self.take_turns and self._table is not None:
-            writer_queue(self._table).leave(self._request_id)
+        self._leave_queue()
 
     def on_kill(self) -> None:
         super().on_kill()
-        if self.take_turns and self._table is not None:
-            writer_queue(self._table).leave(self._request_id)
+        self._leave_queue()
 
     def look_after(self, table: HudiHook, request: JobRequest, result: JobResult | None) -> JobResult | None:
         return None if self.dry_run_only else _committed(table, request)

@@ -79,8 +79,10 @@ def tables(user: User) -> list[dict[str, Any]]:
 
 def table(table_id: str, view: str, user: User) -> dict[str, Any]:
     """A view of one table. A table that the user may not see is one that does not exist."""
+    if view not in _VIEWS:
+        raise HTTPException(404, f"There is no such view. Views of a table: {', '.join(_VIEWS)}.")
     found = next((each for each in registered_tables() if each.table_id == table_id), None)
-    if found is None or view not in _VIEWS or not may_see(user, found):
+    if found is None or not may_see(user, found):
         raise HTTPException(404, "There is no such table.")
     told = {**_view(found, view), "name": found.name, "base_path": found.base_path}
     if "instants" in told:
@@ -105,7 +107,10 @@ def _view(found: RegisteredTable, view: str) -> dict[str, Any]:
 
 def run(dag_id: str, run_id: str, task_id: str = "", map_index: int | None = None) -> dict[str, Any]:
     """What the Hudi tasks of a run did."""
-    return run_view(dag_id, run_id, task_id, map_index)
+    found = run_view(dag_id, run_id, task_id, map_index)
+    if found is None:
+        raise HTTPException(404, "There is no such run.")
+    return found
 
 
 async def _with_headers(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import PokeReturnValue
 
 from airflow_hudi_provider.arguments import names_of, whole_number_of
-from airflow_hudi_provider.commit_payload import commit_payload, write_operations
+from airflow_hudi_provider.commit_payload import commit_payload, describe_count, write_operations
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.sensors.table import HudiTableSensor
 from airflow_hudi_provider.templates import is_filled_in_later, names_filled_in_later, refuse_emptied
@@ -85,9 +85,4 @@ class HudiCommitCountSensor(HudiTableSensor):
         )
 
     def describe(self, answer: dict[str, Any]) -> str:
-        since = (
-            f"since clustering {answer['since']} ({answer['since_state']})"
-            if answer["since"]
-            else "on the timeline, which has no clustering"
-        )
-        return f"{answer['count']} of {answer['every']} commits {since}"
+        return describe_count(answer)

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from airflow_hudi_provider.commit_payload import commit_payload
+from airflow_hudi_provider.commit_payload import commit_payload, describe_count
 from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.triggers.table import HudiTableTrigger
+from airflow_hudi_provider.triggers.table import NO_TABLE, HudiTableTrigger
 from hudi_table_services.errors import TableNotFoundError
 from hudi_table_services.model.clustering import CommitCount
 
@@ -29,9 +29,12 @@ class HudiCommitCountTrigger(HudiTableTrigger):
 
     def look(self, hook: HudiHook) -> dict[str, Any] | None:
         count = count_once(hook, self.operations, fails_if_missing=self.fails_if_missing)
-        if count is None or count.count < self.every_n_commits:
+        if count is None:
+            self.state = NO_TABLE
             return None
-        return commit_payload(count, self.every_n_commits)
+        payload = commit_payload(count, self.every_n_commits)
+        self.state = describe_count(payload)
+        return payload if count.count >= self.every_n_commits else None
 
 
 def count_once(hook: HudiHook, operations: Sequence[str], *, fails_if_missing: bool) -> CommitCount | None:

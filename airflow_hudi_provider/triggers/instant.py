@@ -5,7 +5,7 @@ from typing import Any
 
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.instant_query import InstantQuery, QueryAnswer
-from airflow_hudi_provider.triggers.table import HudiTableTrigger
+from airflow_hudi_provider.triggers.table import NO_TABLE, HudiTableTrigger
 from hudi_table_services.errors import TableNotFoundError
 
 
@@ -25,7 +25,12 @@ class HudiInstantTrigger(HudiTableTrigger):
     def look(self, hook: HudiHook) -> dict[str, Any] | None:
         query = query_from_json(self.query)
         answer = look_once(hook, query, fails_if_missing=self.fails_if_missing)
-        return answer.to_json() if answer is not None and answer.count >= query.min_count else None
+        if answer is None:
+            self.state = NO_TABLE
+            return None
+        since = f"after {query.after}" if query.after else "on the timeline"
+        self.state = f"{answer.count} of {query.min_count} instants {since}"
+        return answer.to_json() if answer.count >= query.min_count else None
 
 
 def look_once(hook: HudiHook, query: InstantQuery, *, fails_if_missing: bool) -> QueryAnswer | None:

@@ -36,4 +36,8 @@ class HudiPendingServiceTrigger(HudiTableTrigger):
     def look(self, hook: HudiHook) -> dict[str, Any] | None:
         pending = look_once(hook, self.services, self.partitions, fails_if_missing=self.fails_if_missing)
         is_late = self.give_up_at is not None and SystemClock().now().timestamp() >= self.give_up_at
+        self.state = "; ".join(
+            "{service} {instant} is {state}, with {file_groups} file groups".format_map(each)
+            for each in pending
+        )
         return {"pending": pending} if is_late or not pending else None

@@ -11,6 +11,8 @@ from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.triggers.looks import pause, take_a_look
 from hudi_table_services.errors import HudiTableServiceError, StorageError
 
+NO_TABLE = "There is no table yet."
+
 
 class HudiTableTrigger(BaseTrigger):
     """Fires once, with ``{"answer": …}`` or, where waiting makes no sense any more, ``{"error": message}``.
@@ -36,6 +38,7 @@ class HudiTableTrigger(BaseTrigger):
         self.storage_conn_id = storage_conn_id
         self.fails_if_missing = fails_if_missing
         self.poke_interval = poke_interval
+        self.state = ""
 
     @abstractmethod
     def asked(self) -> dict[str, Any]:
@@ -43,7 +46,10 @@ class HudiTableTrigger(BaseTrigger):
 
     @abstractmethod
     def look(self, hook: HudiHook) -> dict[str, Any] | None:
-        """The answer, if it is time for it; plain JSON values."""
+        """The answer, if it is time for it; plain JSON values.
+
+        What keeps it is noted in `state`, a sentence, which is logged whenever it is another one.
+        """
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         return (
@@ -59,6 +65,7 @@ class HudiTableTrigger(BaseTrigger):
         )
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
+        told = ""
         while True:
             try:
                 answer = await take_a_look(self._look)
@@ -74,6 +81,9 @@ class HudiTableTrigger(BaseTrigger):
                 if answer is not None:
                     yield TriggerEvent({"answer": answer})
                     return
+                if self.state != told:
+                    told = self.state
+                    self.log.info("%s", told)
             await pause(self.poke_interval)
 
     def _look(self) -> dict[str, Any] | None:

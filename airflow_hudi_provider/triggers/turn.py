@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from hudi_table_services.storage.turns import WriterQueue
 
 POKE_INTERVAL_S = 5.0
+TOLD_AHEAD = 10
+"""As many of those that come first are named in a log."""
 
 
 def writer_queue(hook: HudiHook) -> "WriterQueue":
@@ -56,7 +58,12 @@ class HudiTurnTrigger(HudiTableTrigger):
         with self._guard:
             if self._has_left:
                 return None
-            return {"owner": self.owner} if writer_queue(hook).wait(self.owner).is_turn else None
+            place = writer_queue(hook).wait(self.owner)
+        if place.is_turn:
+            return {"owner": self.owner}
+        told, more = place.ahead[:TOLD_AHEAD], len(place.ahead) - TOLD_AHEAD
+        self.state = f"Others write first: {', '.join(told)}{f', and {more} more' if more > 0 else ''}"
+        return None
 
     async def on_kill(self) -> None:
         """Somebody cleared or ended the waiting task (Airflow 3.3): those behind it move up at once."""

@@ -100,6 +100,22 @@ def test_the_dag_and_the_facts_are_known() -> None:
     }
 
 
+@pytest.mark.parametrize(("turns", "found"), [((True, True), set()), ((True, False), {"runs-overlap"})])
+def test_loads_that_take_turns_do_not_overlap(turns: tuple[bool, ...], found: set[str]) -> None:
+    from airflow.sdk import DAG
+
+    from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
+
+    start = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    with DAG("d", schedule=None, start_date=start, max_active_runs=3) as dag:
+        for number, takes_turns in enumerate(turns):
+            UpsertWithSizingOperator(
+                task_id=f"load_{number}", base_path="/t", source_path="/s", take_turns=takes_turns
+            )
+    assert rules(check(dag=dag)) == found
+    assert rules(check(dag=dag, facts={"engine": "hudi"})) == {"runs-overlap"}
+
+
 def test_it_runs_in_a_dag(run_dag: Callable[..., Any], table: SmallTable) -> None:
     from airflow.sdk import DAG
 

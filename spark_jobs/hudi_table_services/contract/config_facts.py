@@ -20,6 +20,7 @@ FACTS = {
     "max_active_runs": "of the DAG that writes",
     "max_active_tis_per_dag": "of the task that writes",
     "pool_slots": "slots of the pool that the writing tasks share",
+    "takes_turns": "`true`: every task that writes the table has `take_turns=True`",
     "catchup": "`true`: the DAG catches up on missed intervals",
     "depends_on_past": "`true`: the task waits for the one of the run before",
     "retries": "of the task that writes",
@@ -44,6 +45,7 @@ class RuntimeFacts:
     max_active_runs: int | None = None
     max_active_tis_per_dag: int | None = None
     pool_slots: int | None = None
+    takes_turns: bool | None = None
     catchup: bool | None = None
     depends_on_past: bool | None = None
     retries: int | None = None

@@ -8,10 +8,10 @@ from hudi_table_services.contract.clustering_options import resolve_clustering_o
 from hudi_table_services.contract.clustering_request import CancelClusteringRequest
 from hudi_table_services.contract.job_result import JobResult
 from hudi_table_services.errors import InstantHeldError, InvalidRequestError
-from hudi_table_services.jobs.clustering_attempt import is_executed
 from hudi_table_services.jobs.clustering_history import Clustering, ClusteringHistory
 from hudi_table_services.jobs.clustering_lookup import ClusteringLookup
 from hudi_table_services.jobs.clustering_reporting import ClusteringReporter
+from hudi_table_services.jobs.held_plans import is_executed
 from hudi_table_services.jobs.pending_writes import remove_traces_of_finished_writes
 from hudi_table_services.jobs.rollback import (
     finish_pending_rollbacks,

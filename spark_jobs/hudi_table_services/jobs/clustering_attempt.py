@@ -22,6 +22,7 @@ from hudi_table_services.errors import (
 )
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
+from hudi_table_services.jobs.held_plans import is_executed_by_others
 from hudi_table_services.jobs.metadata_table import switch_off_metadata_table
 from hudi_table_services.jobs.rollback import (
     is_being_rolled_back,
@@ -39,12 +40,7 @@ from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.planning.conflict_detection import groups_to_give_up
 from hudi_table_services.planning.outdated_plans import partitions_of, unchanged_groups
 from hudi_table_services.planning.table_changes import refuse_changed_schema
-from hudi_table_services.storage.heartbeat import (
-    Heartbeat,
-    has_heartbeat,
-    is_heartbeat_alive,
-    read_heartbeat_owner,
-)
+from hudi_table_services.storage.heartbeat import Heartbeat, has_heartbeat, read_heartbeat_owner
 from hudi_table_services.storage.lock import TableLock
 from hudi_table_services.storage.markers import MarkerStore
 from hudi_table_services.storage.pending_plans import running_writes
@@ -130,10 +126,9 @@ class ClusteringAttempt:
 
     def _is_held(self, pending: Instant) -> bool:
         """Whether another request executes the plan."""
-        owner = read_heartbeat_owner(self._table.storage, self.instant_time)
-        if owner is not None and owner.startswith(f"{self._request_id}/"):
-            return False
-        return is_executed(self._table, pending, self._expires_after_minutes)
+        return is_executed_by_others(
+            self._table, pending, self._request_id, expires_after_minutes=self._expires_after_minutes
+        )
 
     def _held(self) -> InstantHeldError:
         if has_heartbeat(self._table.storage, self.instant_time):
@@ -339,17 +334,6 @@ class ClusteringAttempt:
             self._heartbeat.stop()
         except StorageError as failure:
             _LOG.warning("A heartbeat stays behind: %s", failure)
-
-
-def is_executed(table: TableAccess, pending: Instant, expires_after_minutes: int) -> bool:
-    """Whether somebody executes a pending plan. Hudi's own executions have no heartbeat: their age must do."""
-    if has_heartbeat(table.storage, pending.requested_time):
-        return is_heartbeat_alive(table.storage, pending.requested_time, table.clock)
-    if pending.state is not InstantState.INFLIGHT:
-        return False
-    begun_ms = table.storage.modified_ms(table.timeline_store.path_of(pending))
-    age_ms = int(table.clock.now().timestamp() * 1000) - begun_ms
-    return age_ms < expires_after_minutes * 60_000
 
 
 def replaced_without(

@@ -14,12 +14,12 @@ from itertools import chain
 from hudi_table_services.errors import PendingPlanError
 from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
 from hudi_table_services.jobs.cancel_clustering import drop_plan
-from hudi_table_services.jobs.clustering_attempt import is_executed
 from hudi_table_services.jobs.clustering_history import (
     PREDECESSOR_KEY,
     Clustering,
     ClusteringHistory,
 )
+from hudi_table_services.jobs.held_plans import is_executed
 from hudi_table_services.jobs.table_access import TableAccess
 from hudi_table_services.model.clustering import UpdatesStrategy
 from hudi_table_services.model.file_group import FileGroupId

@@ -215,7 +215,7 @@ def _file_lock_never_expires(settings: Settings) -> Iterator[Problem]:
 )
 def _runs_overlap(settings: Settings) -> Iterator[Problem]:
     facts = settings.facts
-    if facts.runs_one_after_another or (facts.max_active_runs or 0) < 2:
+    if facts.runs_one_after_another or facts.takes_turns or (facts.max_active_runs or 0) < 2:
         return
     is_alone = facts.is_hudi and not _is_shared(settings)
     yield Problem(
@@ -227,7 +227,8 @@ def _runs_overlap(settings: Settings) -> Iterator[Problem]:
             if is_alone
             else ": one of them writes its rows again."
         ),
-        cure="Set max_active_tis_per_dag=1 for the task, or give it a pool with one slot"
+        cure="Give every task that writes the table take_turns=True (jobs of this project), or set "
+        "max_active_tis_per_dag=1, or give them a pool with one slot"
         + (f"; or set {_MODE}={_OCC} with a lock." if is_alone else "."),
         severity=Severity.WARNING if is_alone else Severity.ADVICE,
     )

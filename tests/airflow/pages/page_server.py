@@ -59,9 +59,14 @@ def looks(dag_id):
     return dag
 
 shown, hidden = looks("shown"), looks("hidden")
+with DAG("broken", schedule=None, start_date=datetime(2026, 1, 1, tzinfo=timezone.utc)) as broken:
+    HudiTableHealthOperator(
+        task_id="refused", base_path={path!r}, table_name="another", outlets=[HudiAsset({path!r}, name={name!r})]
+    )
 if __name__ == "__main__":
     for dag in (shown, hidden):
         assert dag.test().state == "success", dag
+    assert broken.test().state == "failed"
 """
 
 

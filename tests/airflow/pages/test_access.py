@@ -21,7 +21,7 @@ def addresses(server: Server) -> list[str]:
         "/api/tables/{table_id}/{view}": [
             f"/api/tables/{orders}/{view}" for view in ("health", "history", "plan")
         ],
-        "/api/dags/{dag_id}/runs/{run_id:path}": ["/api/dags/load/runs/scheduled__2026-01-01T00:00:00+00:00"],
+        "/api/dags/{dag_id}/runs/{run_id:path}": [f"/api/dags/shown/runs/{server.run_of('shown')}"],
     }
     routes = {route.path for route in build_app().routes}
     assert routes == known.keys(), "a route without a test of who may call it"

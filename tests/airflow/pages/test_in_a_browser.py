@@ -104,11 +104,18 @@ def test_narrow_screens_do_not_scroll_sideways(page: "Page", server: Server, wid
 
 @pytest.mark.parametrize(
     ("address", "says"),
-    [("?table=nothing", "There is no such table"), ("?dag_id=load&run_id=x", "no result of a Hudi task")],
+    [("?table=nothing", "There is no such table"), ("?dag_id=shown&run_id=x", "There is no such run")],
 )
 def test_errors_and_empty_pages(page: "Page", server: Server, address: str, says: str) -> None:
     page.goto(f"{server.url}/hudi/{address}")
     page.wait_for_selector(f"text={says}")
+
+
+def test_a_run_that_failed_leads_to_its_log(page: "Page", server: Server) -> None:
+    page.goto(f"{server.url}/hudi/?dag_id=broken&run_id={server.run_of('broken')}")
+    page.wait_for_selector("text=has returned nothing")
+    page.get_by_text("broken / refused").click()
+    page.wait_for_url(lambda address: address.endswith("/tasks/refused"))
 
 
 def test_nothing_comes_from_elsewhere(page: "Page", server: Server) -> None:

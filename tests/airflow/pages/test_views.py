@@ -1,5 +1,7 @@
 """What the server tells of tables, by HTTP."""
 
+from urllib.parse import unquote
+
 from page_server import NASTY, Server
 
 
@@ -67,7 +69,28 @@ def test_a_table_that_is_not_there(server: Server) -> None:
     assert "There is no Hudi table" in body["detail"]
 
 
-def test_a_run_without_results(server: Server) -> None:
-    status, run, _ = server.ask("/hudi/api/dags/load/runs/a/b?task_id=t&map_index=3", "vera")
+def test_a_run_without_hudi_tasks_that_began(server: Server) -> None:
+    run_id = server.run_of("shown")
+    status, run, _ = server.ask(f"/hudi/api/dags/shown/runs/{run_id}?task_id=t&map_index=3", "vera")
     assert status == 200
-    assert run == {"dag_id": "load", "run_id": "a/b", "task_id": "t", "tasks": []}
+    assert run == {"dag_id": "shown", "run_id": unquote(run_id), "task_id": "t", "tasks": []}
+
+
+def test_a_run_that_there_is_not(server: Server) -> None:
+    status, body, _ = server.ask("/hudi/api/dags/shown/runs/a/b", "vera")
+    assert (status, body) == (404, {"detail": "There is no such run."})
+
+
+def test_a_task_that_failed_before_it_returned_anything(server: Server) -> None:
+    run = server.ask(f"/hudi/api/dags/broken/runs/{server.run_of('broken')}", "vera")[1]
+    assert run["tasks"] == [
+        {"task_id": "refused", "map_index": -1, "operator": "HudiTableHealthOperator", "state": "failed"}
+    ]
+
+
+def test_a_view_that_there_is_not(server: Server) -> None:
+    status, body, _ = server.ask(f"/hudi/api/tables/{server.table_id('orders')}/rows", "vera")
+    assert (status, body) == (
+        404,
+        {"detail": "There is no such view. Views of a table: health, history, plan."},
+    )

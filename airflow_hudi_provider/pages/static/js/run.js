@@ -1,7 +1,7 @@
 // What the Hudi tasks of one run did: a panel on the run, or on one of its task instances.
 import { html } from "../vendor/htm-preact.module.js";
 import { bytes, counted, duration, number } from "./format.js";
-import { Read, Section, useRead } from "./parts.js";
+import { Read, Section, TaskLink, useRead } from "./parts.js";
 
 export function RunPage({ asked }) {
   const path = `dags/${encodeURIComponent(asked.dag_id)}/runs/${encodeURIComponent(asked.run_id || "")}`;
@@ -14,18 +14,34 @@ export function RunPage({ asked }) {
 function Tasks({ run }) {
   if (run.tasks.length === 0) {
     const which = run.task_id ? "This task" : "This run";
-    return html`<p class="muted">${which} has no result of a Hudi task: none has ended with success yet, or it has none.</p>`;
+    return html`<p class="muted">${which} has nothing of a Hudi task: none has begun yet, or it has none.</p>`;
   }
-  return run.tasks.map((task) => html`<${Task} task=${task} />`);
+  return run.tasks.map((task) =>
+    task.outcome ? html`<${Task} task=${task} />` : html`<${Unfinished} task=${task} run=${run} />`,
+  );
 }
 
+// Its log knows more: what it waits for, how far it is, why it failed.
+function Unfinished({ task, run }) {
+  const by = { ...task, dag_id: run.dag_id, run_id: run.run_id, map_index: task.map_index >= 0 ? task.map_index : "" };
+  return html`
+    <${Section} title=${titleOf(task)}>
+      <p>
+        <span class="badge">${(task.state || "no state").replaceAll("_", " ")}</span> ${task.operator} has returned nothing.
+        The log says why, or how far it is: <${TaskLink} by=${by} />
+      </p>
+    <//>
+  `;
+}
+
+const titleOf = (task) => (task.map_index >= 0 ? `${task.task_id} [${task.map_index}]` : task.task_id);
+
 function Task({ task }) {
-  const title = task.map_index >= 0 ? `${task.task_id} [${task.map_index}]` : task.task_id;
   // Waiting for the lock is part of the phases in which it was.
   const phases = Object.entries(task.timings_s || {}).filter(([name]) => name !== "lock_wait");
   const seconds = phases.reduce((sum, [, each]) => sum + each, 0);
   return html`
-    <${Section} title=${title}>
+    <${Section} title=${titleOf(task)}>
       <p>
         <span class="badge">${task.outcome.replaceAll("_", " ")}</span> ${task.operation} on ${" "}
         <strong>${task.table_name || task.base_path}</strong>${seconds > 0 ? ` in ${duration(seconds)}` : ""}.
