@@ -10,6 +10,8 @@ export UV_PYTHON_DOWNLOADS=never
 echo "Installing $lock into $folder" >&2
 if "$folder/bin/python" -c '' 2>/dev/null; then reuse=--allow-existing; else reuse=--clear; fi
 "$uv" venv --quiet --no-project "$reuse" --python "$python" "$folder"
-"$uv" pip sync --quiet --python "$folder/bin/python" --require-hashes "$lock"
+# Compiled once: Airflow alone takes seconds to compile, and where Python may not write bytecode each process would.
+"$uv" pip sync --quiet --compile-bytecode --python "$folder/bin/python" --require-hashes "$lock"
 "$uv" pip install --quiet --python "$folder/bin/python" --no-deps --no-build-isolation --editable .
+"$folder/bin/python" -m compileall -q airflow_hudi_provider spark_jobs
 touch "$folder/.ready"
