@@ -25,7 +25,9 @@ class FilesLook:
     foreign: tuple[str, ...] = ()
 
 
-def look_at_files(table: TableAccess, snapshot: TableSnapshot, retained_from: str) -> FilesLook:
+def look_at_files(
+    table: TableAccess, snapshot: TableSnapshot, written: WrittenFiles, retained_from: str
+) -> FilesLook:
     """List every folder, read the completed writes of the active timeline, and compare.
 
     Args:
@@ -36,7 +38,6 @@ def look_at_files(table: TableAccess, snapshot: TableSnapshot, retained_from: st
     """
     # Storage is listed after the timeline was loaded: what its writes name was there before.
     listed = list_folders(table.storage)
-    written = WrittenFiles(table.timeline_store)
     sizes = {stored.path: stored.size_bytes for files in listed.values() for stored in files}
     leftovers, outdated = _not_live(table, snapshot, listed, written)
     search = MissingFilesSearch(

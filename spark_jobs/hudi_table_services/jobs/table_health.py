@@ -14,11 +14,11 @@ from hudi_table_services.errors import CorruptTableError, UnhealthyTableError
 from hudi_table_services.jobs.archive_checks import archival_facts
 from hudi_table_services.jobs.clean_history import last_clean
 from hudi_table_services.jobs.clustering_history import ClusteringHistory
-from hudi_table_services.jobs.commit_counter import count_commits_of
 from hudi_table_services.jobs.health_files import look_at_files
 from hudi_table_services.jobs.pending_instants import look_at_pending
 from hudi_table_services.jobs.stopwatch import Stopwatch
 from hudi_table_services.jobs.table_access import TableAccess, check_name
+from hudi_table_services.jobs.written_files import WrittenFiles
 from hudi_table_services.model.archival import ArchivalOptions
 from hudi_table_services.model.clean import Retention
 from hudi_table_services.model.file_sizing import FileSizingOptions
@@ -27,6 +27,7 @@ from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.planning.archival import plan_archival
 from hudi_table_services.planning.clean_retention import retain_from
+from hudi_table_services.planning.commit_count import count_commits
 from hudi_table_services.planning.health import (
     findings,
     partition_health,
@@ -127,9 +128,10 @@ def _with_all(
     cleaned = last_clean(table, timeline)
     retained_before = cleaned.earliest_commit_to_retain if cleaned else ""
     retention = _retention(table, request, timeline, retained_before)
-    files = look_at_files(table, snapshot, retained_before)
+    written = WrittenFiles(table.timeline_store)
+    files = look_at_files(table, snapshot, written, retained_before)
     history = ClusteringHistory.load(table.timeline_store, timeline)
-    counted = count_commits_of(table.timeline_store, timeline, history=history)
+    counted = count_commits(timeline, history.requested_times, written.operations(timeline))
     last = _newest(timeline, Action.CLEAN)
     archival = plan_archival(timeline, ArchivalOptions(), archival_facts(table, timeline, frozenset()))
     measures = {

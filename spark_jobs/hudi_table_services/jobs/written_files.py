@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from hudi_table_services.errors import ObjectNotFoundError
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.model.write_stat import CommitMetadata
+from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
 from hudi_table_services.planning.orphans import named_paths
 from hudi_table_services.storage.timeline_store import TimelineStore
 
@@ -34,6 +34,10 @@ class WrittenFiles:
     def named(self, timeline: Timeline) -> dict[str, frozenset[str]]:
         """Requested time → paths that the write names. Raises as `writes` does."""
         return {i.requested_time: named_paths(m.write_stats) for i, m in self.writes(timeline)}
+
+    def operations(self, timeline: Timeline) -> dict[str, WriteOperation]:
+        """Requested time → what the write did. Raises as `writes` does."""
+        return {i.requested_time: m.operation_type for i, m in self.writes(timeline)}
 
     def _metadata(self, instant: Instant) -> CommitMetadata | None:
         try:
