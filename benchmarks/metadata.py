@@ -78,7 +78,7 @@ CASES = {
 }
 
 
-def make_table(folder: Path) -> None:
+def make_table(folder: Path, files_per_commit: int = FILES_PER_COMMIT) -> None:
     """A table of version 9 with many commits, and a dead write with its markers on top."""
     storage = LocalStorage(str(folder))
     properties = {
@@ -97,7 +97,7 @@ def make_table(folder: Path) -> None:
     timeline = folder / ".hoodie" / "timeline"
     for number in range(COMMITS):
         requested = _BEGIN + timedelta(minutes=number)
-        stats = _write_files(folder, number, _text(requested))
+        stats = _write_files(folder, number, _text(requested), files_per_commit)
         metadata = CommitMetadata(
             operation_type=WriteOperation.UPSERT,
             partition_to_write_stats=stats,
@@ -114,10 +114,12 @@ def _text(moment: datetime) -> str:
     return moment.strftime("%Y%m%d%H%M%S000")
 
 
-def _write_files(folder: Path, commit: int, instant_time: str) -> dict[str, tuple[WriteStat, ...]]:
+def _write_files(
+    folder: Path, commit: int, instant_time: str, count: int
+) -> dict[str, tuple[WriteStat, ...]]:
     """Every second commit rewrites the same files."""
     stats: dict[str, tuple[WriteStat, ...]] = {}
-    for number in range(FILES_PER_COMMIT):
+    for number in range(count):
         partition = f"p={(number * 2 + commit % 2) % PARTITIONS}"
         file_id = f"f{number}-{commit % 2}"
         path = f"{partition}/{file_id}_0-1-0_{instant_time}.parquet"
