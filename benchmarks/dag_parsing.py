@@ -5,8 +5,10 @@ provider. Packages that only jobs need cannot be imported there, so a DAG that n
 """
 
 import argparse
+import atexit
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -64,7 +66,9 @@ class Parsing:
 
 @cache
 def _bytecode_folder() -> str:
-    return tempfile.mkdtemp(prefix="dag-parsing-")
+    folder = tempfile.mkdtemp(prefix="dag-parsing-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def parse_once(paths: Sequence[Path] = EXAMPLES) -> Parsing:

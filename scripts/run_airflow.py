@@ -13,12 +13,19 @@ from airflow_stack.stack import USER, StackError, interrupt_when_terminated  # n
 from demo_support.backfill import EXAMPLES, demo_stack  # noqa: E402
 
 
+def _folder(text: str) -> Path:
+    """Absolute, as Airflow's processes have another working folder."""
+    return Path(text).resolve()
+
+
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     """Those of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--dags", type=Path, default=EXAMPLES, help="folder with DAGs; default: the examples")
     parser.add_argument(
-        "--home", type=Path, default=ROOT / "airflow-home", help="folder for logs, database and tables"
+        "--dags", type=_folder, default=EXAMPLES, help="folder with DAGs; default: the examples"
+    )
+    parser.add_argument(
+        "--home", type=_folder, default=ROOT / "airflow-home", help="folder for logs, database and tables"
     )
     found = parser.parse_args(given)
     if not found.dags.is_dir():

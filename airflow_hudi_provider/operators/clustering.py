@@ -132,8 +132,12 @@ class ExecuteClusteringOperator(ExecutingOperator):
         )
 
     def plans_at_hand(self, table: HudiHook, request: JobRequest) -> Sequence[str]:
-        named = _named(request)
-        return named or [each.instant.requested_time for each in table.clusterings().pending]
+        lookup = table.look_up_clusterings()
+        if lookup is None:
+            return ()
+        named = {each.instant for name in _named(request) if (each := lookup.current(name)) is not None}
+        pending = [each.instant for each in lookup.history.pending]
+        return [i.requested_time for i in pending if self._means_all or i in named]
 
     @property
     def _means_all(self) -> bool:
@@ -149,13 +153,18 @@ class ExecuteClusteringOperator(ExecutingOperator):
         """Also where Spark failed: the plans that were named may all be completed, or gone."""
         return super().look_after(table, request, result) or self._executed(table, request)
 
-    @staticmethod
-    def _executed(table: HudiHook, request: JobRequest) -> JobResult | None:
-        """The result, if all plans that are meant are completed: those named, or whatever this request took on."""
-        if _named(request):
-            return _result_of_named(table, request)
-        is_all_done = not table.clusterings().pending
-        return _if_completed(request, table.executed_by(request.request_id)) if is_all_done else None
+    def _executed(self, table: HudiHook, request: JobRequest) -> JobResult | None:
+        """The result, if all plans that are meant are completed: those named, or whatever this request took on.
+
+        Plans that another attempt completed while this task waited for it count as named.
+        """
+        if names := _named(request):
+            return _result_of_named(table, request, names)
+        if table.clusterings().pending:
+            return None
+        return _if_completed(request, table.executed_by(request.request_id)) or (
+            _result_of_named(table, request, self._waited_for) if self._waited_for else None
+        )
 
 
 class ClusteringOperator(PlanningOperator, ExecutingOperator):
@@ -201,7 +210,8 @@ class ClusteringOperator(PlanningOperator, ExecutingOperator):
         """Those of an earlier try; a new plan is nobody else's yet."""
         if self.preview:
             return ()
-        return [each.instant.requested_time for each in table.clusterings().of_request(request.request_id)]
+        own = table.clusterings().of_request(request.request_id)
+        return [each.instant.requested_time for each in own if not each.instant.is_completed]
 
     def look_before(self, table: HudiHook, request: JobRequest, memory: TaskMemory) -> JobResult | None:
         return self._executed(table, request)
@@ -288,8 +298,8 @@ def _if_completed(request: JobRequest, clusterings: "Sequence[Clustering]") -> J
     return result_of_executed(request, clusterings) if is_done else None
 
 
-def _result_of_named(table: HudiHook, request: JobRequest) -> JobResult | None:
-    """The result, if each plan that the request names, or the one that took its place, is completed or gone.
+def _result_of_named(table: HudiHook, request: JobRequest, names: Sequence[str]) -> JobResult | None:
+    """The result, if each of these plans, or the one that took its place, is completed or gone.
 
     None also where a name says nothing to the timeline: the job tells what is wrong with it.
     """
@@ -298,7 +308,7 @@ def _result_of_named(table: HudiHook, request: JobRequest) -> JobResult | None:
         return None
     found: dict[str, Clustering] = {}
     gone = []
-    for name in _named(request):
+    for name in names:
         if (clustering := lookup.current(name)) is not None:
             found[clustering.instant.requested_time] = clustering  # once, though two names may mean it
         elif (words := lookup.gone(name)) is not None:

@@ -12,11 +12,13 @@ from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.operators.held_plans import WaitsForAttempts
 from airflow_hudi_provider.operators.service_job import HudiServiceOperator, WorkerOrSparkOperator
 from airflow_hudi_provider.task_memory import TaskMemory
+from airflow_hudi_provider.task_results import task_error
 from hudi_table_services.contract.clustering_options import resolve_clustering_options
 from hudi_table_services.contract.clustering_report import ClusteringPlanReport
 from hudi_table_services.contract.clustering_request import ScheduleClusteringRequest
 from hudi_table_services.contract.job_request import JobRequest
 from hudi_table_services.contract.job_result import JobResult, Outcome
+from hudi_table_services.errors import InstantHeldError
 from hudi_table_services.planning.clustering_checks import check_clustering_options
 
 if TYPE_CHECKING:
@@ -167,10 +169,23 @@ class ExecutingOperator(HudiClusteringOperator, WaitsForAttempts):
 
     @abstractmethod
     def plans_at_hand(self, table: HudiHook, request: JobRequest) -> Sequence[str]:
-        """Requested times of the plans that the job is going to carry out, as far as they are there already."""
+        """Requested times of the pending plans that the job is going to carry out, as far as they are there already."""
+
+    def go_on_beside(self, held: Sequence[str]) -> None:
+        if not set(self._waited_for) <= set(held):
+            super().go_on_beside(held)
+            return
+        raise task_error(
+            InstantHeldError(
+                f"Nothing was done: another attempt still carries out clustering {', '.join(held)}; it was waited for "
+                "as long as hoodie.airflow.clustering.wait.seconds says.",
+                hint="Clear this task when it has ended.",
+            )
+        )
 
     def _run_job(self, context: "Context", location: TableLocation, memory: TaskMemory) -> JobResult:
-        if self.when_held == "wait":
+        # A driver on a cluster that an earlier try submitted is taken up, whatever it waits for.
+        if self.when_held == "wait" and not memory.follows_driver:
             assert self._table is not None  # noqa: S101 - `execute` has made it
             request = self.build_request(location, self._request_id, "")
             options = resolve_clustering_options(request)

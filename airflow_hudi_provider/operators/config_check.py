@@ -153,8 +153,8 @@ class HudiConfigCheckOperator(LinkedTask, LineageMixin, BaseOperator):
         dag = context.get("dag") if self.knows_dag else None
         found = {name: getattr(dag, name, None) for name in ("max_active_runs", "catchup")}
         if self._given_facts().get("engine", "native") == "native":  # Hudi's own jobs may be any task
-            turns = [task.take_turns for task in getattr(dag, "tasks", ()) if hasattr(task, "take_turns")]
-            found["takes_turns"] = all(turns) if turns else None
+            turns = {_takes_turns(task) for task in getattr(dag, "tasks", ())} - {None}
+            found["takes_turns"] = turns == {True} if turns else None
         return {name: text_of(value) for name, value in found.items() if value is not None}
 
     def _check_when_the_dag_is_read(self) -> None:
@@ -173,3 +173,15 @@ class HudiConfigCheckOperator(LinkedTask, LineageMixin, BaseOperator):
             check_rule_names(CheckConfigRequest(facts=facts, **fields))
         except HudiTableServiceError as error:
             raise ValueError(f"{self.task_id}: {error}") from error
+
+
+def _takes_turns(task: Any) -> bool | None:
+    """Whether a load, mapped or not, does for sure; None: the task is none."""
+    from airflow_hudi_provider.operators.write import HudiWriteOperator
+
+    if isinstance(task, HudiWriteOperator):
+        return task.take_turns
+    kind = getattr(task, "operator_class", None)
+    if not (isinstance(kind, type) and issubclass(kind, HudiWriteOperator)):
+        return None
+    return task.partial_kwargs.get("take_turns") is True

@@ -115,7 +115,8 @@ class HudiWriteOperator(WaitsForAttempts):
         return found
 
     def _run_job(self, context: "Context", location: TableLocation, memory: TaskMemory) -> JobResult:
-        self._mind_pending_plans(location)
+        if not memory.follows_driver:  # one on a cluster that an earlier try submitted is taken up as it is
+            self._mind_pending_plans(location)
         with self._waiting_for_plans_in_the_way():
             return self._run_in_turn(context, location, memory)
 

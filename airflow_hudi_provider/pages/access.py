@@ -21,6 +21,9 @@ MAY_SEE_PLUGINS = Depends(requires_access_view(AccessView.PLUGINS))
 MAY_SEE_XCOMS = Depends(requires_access_dag("GET", DagAccessEntity.XCOM))
 """For what a run did, which its tasks returned. Takes ``dag_id`` of the path."""
 
+MAY_SEE_TASK_INSTANCES = Depends(requires_access_dag("GET", DagAccessEntity.TASK_INSTANCE))
+"""For the states of tasks that returned nothing. Takes ``dag_id`` of the path."""
+
 User = GetUserDep
 
 

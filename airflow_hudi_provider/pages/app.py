@@ -10,7 +10,14 @@ from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.responses import FileResponse, JSONResponse
 
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
-from airflow_hudi_provider.pages.access import MAY_SEE_PLUGINS, MAY_SEE_XCOMS, User, may_see, may_see_runs
+from airflow_hudi_provider.pages.access import (
+    MAY_SEE_PLUGINS,
+    MAY_SEE_TASK_INSTANCES,
+    MAY_SEE_XCOMS,
+    User,
+    may_see,
+    may_see_runs,
+)
 from airflow_hudi_provider.pages.registered_tables import registered_tables
 from airflow_hudi_provider.pages.run_views import run_view
 from airflow_hudi_provider.pages.table_views import health_view, history_view, plan_view
@@ -51,7 +58,9 @@ def build_app() -> FastAPI:
     app.get("/static/{name:path}")(static)
     app.get("/api/tables")(tables)
     app.get("/api/tables/{table_id}/{view}")(table)
-    app.get("/api/dags/{dag_id}/runs/{run_id:path}", dependencies=[MAY_SEE_XCOMS])(run)
+    app.get("/api/dags/{dag_id}/runs/{run_id:path}", dependencies=[MAY_SEE_XCOMS, MAY_SEE_TASK_INSTANCES])(
+        run
+    )
     return app
 
 

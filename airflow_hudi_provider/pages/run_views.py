@@ -1,22 +1,27 @@
 """What the Hudi tasks of one DAG run did, from what they returned."""
 
+import importlib
+import inspect
+import pkgutil
 from collections.abc import Iterable, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from airflow.models.dagrun import DagRun
 from airflow.models.taskinstance import TaskInstance
 from airflow.models.xcom import XComModel
 from airflow.utils.session import create_session
-from sqlalchemy import select
+from sqlalchemy import exists, not_, or_, select
 
-from airflow_hudi_provider.links import TABLE_LINK
+from airflow_hudi_provider import operators, sensors
+from airflow_hudi_provider.links import TABLE_LINK, LinkedTask
 
 if TYPE_CHECKING:
     from sqlalchemy import Select
 
 SHOWN_TASKS = 200
 _KEYS = ("return_value", "health")
+_KEY_OF_INSTANCE = ("dag_id", "run_id", "task_id", "map_index")
 _TOLD = (
     "outcome",
     "operation",
@@ -43,9 +48,9 @@ _TOLD = (
 def run_view(
     dag_id: str, run_id: str, task_id: str = "", map_index: int | None = None
 ) -> dict[str, Any] | None:
-    """One entry for each Hudi task instance of the run: first those that returned something, in order of time.
+    """What the Hudi tasks of the run returned, in order of time, and those that have a state and returned nothing.
 
-    Those that began and returned nothing have only ``task_id``, ``map_index``, ``operator`` and ``state``.
+    The latter have only ``task_id``, ``map_index``, ``operator`` and ``state``.
 
     Args:
         task_id: of this task only; empty: of all.
@@ -54,33 +59,40 @@ def run_view(
     Returns:
         None: there is no such run.
     """
+    wanted = partial(_wanted, dag_id=dag_id, run_id=run_id, task_id=task_id, map_index=map_index)
     with create_session() as session:
         if session.scalar(select(DagRun.id).where(DagRun.dag_id == dag_id, DagRun.run_id == run_id)) is None:
             return None
-        wanted = partial(_wanted, dag_id=dag_id, run_id=run_id, task_id=task_id, map_index=map_index)
-        query = wanted(select(XComModel), XComModel).where(XComModel.key.in_((*_KEYS, TABLE_LINK.xcom_key)))
-        found = list(session.scalars(query.order_by(XComModel.timestamp).limit(SHOWN_TASKS * 2)))
-        returned = [
-            (row.task_id, row.map_index, XComModel.deserialize_value(row))
-            for row in found
-            if row.key in _KEYS
-        ]
-        ours = {(row.task_id, row.map_index) for row in found if row.key not in _KEYS}
-        states = [
-            {
-                "task_id": each.task_id,
-                "map_index": each.map_index,
-                "operator": each.operator,
-                "state": each.state,
-            }
-            for each in session.scalars(wanted(select(TaskInstance), TaskInstance))
-            if (each.task_id, each.map_index) in ours
-        ]
-    told = list(_told(returned))
-    with_result = {(each["task_id"], each["map_index"]) for each in told}
-    others = [each for each in states if (each["task_id"], each["map_index"]) not in with_result]
-    others.sort(key=lambda each: (each["task_id"], each["map_index"]))
-    return {"dag_id": dag_id, "run_id": run_id, "task_id": task_id, "tasks": [*told, *others][:SHOWN_TASKS]}
+        query = wanted(select(XComModel), XComModel).where(XComModel.key.in_(_KEYS))
+        rows = session.scalars(query.order_by(XComModel.timestamp).limit(SHOWN_TASKS))
+        returned = [(row.task_id, row.map_index, XComModel.deserialize_value(row)) for row in rows]
+        columns = (TaskInstance.task_id, TaskInstance.map_index, TaskInstance.operator, TaskInstance.state)
+        query = wanted(select(*columns), TaskInstance).where(
+            or_(TaskInstance.operator.in_(_our_operators()), _has_xcom(TABLE_LINK.xcom_key)),
+            not_(_has_xcom(*_KEYS)),
+            TaskInstance.state.is_not(None),
+        )
+        begun = session.execute(query.order_by(*columns[:2]).limit(SHOWN_TASKS))
+        others = [dict(row._mapping) for row in begun]
+    return {"dag_id": dag_id, "run_id": run_id, "task_id": task_id, "tasks": [*_told(returned), *others]}
+
+
+def _has_xcom(*keys: str) -> Any:
+    """Whether a task instance has one of these; also where it is a subclass of ours, whose name we do not know."""
+    same = (getattr(XComModel, name) == getattr(TaskInstance, name) for name in _KEY_OF_INSTANCE)
+    return exists().where(*same, XComModel.key.in_(keys))
+
+
+@cache
+def _our_operators() -> tuple[str, ...]:
+    """Names of the operators and sensors of this package."""
+    found = set()
+    for package in (operators, sensors):
+        for each in pkgutil.iter_modules(package.__path__):
+            module = importlib.import_module(f"{package.__name__}.{each.name}")
+            kinds = [kind for _, kind in inspect.getmembers(module, inspect.isclass)]
+            found.update(kind.__name__ for kind in kinds if issubclass(kind, LinkedTask))
+    return tuple(sorted(found))
 
 
 def _wanted(

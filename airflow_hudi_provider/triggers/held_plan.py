@@ -9,12 +9,12 @@ from hudi_table_services.storage.clock import SystemClock
 
 
 class HudiHeldPlanTrigger(HudiTableTrigger):
-    """Fires once when no other attempt carries out what is asked, with ``{"held": []}``; see `HudiTableTrigger`.
+    """Fires once when no other attempt carries out one of these plans; see `HudiTableTrigger`.
 
-    An attempt is over when its plan is completed or cancelled, or when its heartbeat has expired.
+    Its answer is ``{"instants", "held"}``: what was asked, and what is still held. An attempt is over when its plan is
+    completed or cancelled, or when its heartbeat has expired.
 
-    :param instants: plans by their requested times; empty: all.
-    :param partitions: only plans with file groups in one of them; empty: all.
+    :param instants: plans by their requested times, one or more.
     :param request_id: attempts of this request do not count.
     :param expires_after_minutes: age at which an execution without a heartbeat, such as Hudi's, counts as dead.
     :param give_up_at: seconds since 1970 when it fires all the same, with the plans that are held then.
@@ -24,7 +24,6 @@ class HudiHeldPlanTrigger(HudiTableTrigger):
         self,
         *,
         instants: Sequence[str],
-        partitions: Sequence[str],
         request_id: str,
         expires_after_minutes: int,
         give_up_at: float,
@@ -32,7 +31,6 @@ class HudiHeldPlanTrigger(HudiTableTrigger):
     ) -> None:
         super().__init__(**kwargs)
         self.instants = list(instants)
-        self.partitions = list(partitions)
         self.request_id = request_id
         self.expires_after_minutes = expires_after_minutes
         self.give_up_at = give_up_at
@@ -40,7 +38,6 @@ class HudiHeldPlanTrigger(HudiTableTrigger):
     def asked(self) -> dict[str, Any]:
         return {
             "instants": self.instants,
-            "partitions": self.partitions,
             "request_id": self.request_id,
             "expires_after_minutes": self.expires_after_minutes,
             "give_up_at": self.give_up_at,
@@ -49,11 +46,10 @@ class HudiHeldPlanTrigger(HudiTableTrigger):
     def look(self, hook: HudiHook) -> dict[str, Any] | None:
         found = hook.held_clusterings(
             self.instants,
-            partitions=self.partitions,
             request_id=self.request_id,
             expires_after_minutes=self.expires_after_minutes,
         )
         held = [instant.requested_time for instant in found]
         self.state = f"Carried out by another attempt: {', '.join(held)}"
         is_late = SystemClock().now().timestamp() >= self.give_up_at
-        return {"held": held} if is_late or not held else None
+        return {"instants": self.instants, "held": held} if is_late or not held else None

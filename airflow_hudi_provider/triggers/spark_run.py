@@ -48,6 +48,7 @@ class HudiSparkRunTrigger(HudiJobTrigger):
         self.folder = folder
         self.launch = launch
         self._run = SupervisedRun(Path(folder))
+        self._is_asked_to_end = False
 
     def followed(self) -> dict[str, Any]:
         return {"folder": self.folder, "launch": self.launch}
@@ -88,12 +89,18 @@ class HudiSparkRunTrigger(HudiJobTrigger):
         try:
             await self._end(deadline)
         except asyncio.CancelledError:
-            self.log.warning("Asked to end, not seen to end; the next try says what it left on the timeline.")
+            self.log.warning(
+                "Airflow's time for this ([triggerer] on_kill_timeout) is over. %s",
+                "The run was asked to end; the next try says what it left on the timeline."
+                if self._is_asked_to_end
+                else "The run was not reached; the next try takes it up or ends it.",
+            )
             raise
 
     async def _end(self, deadline: float) -> None:
         # Asked at once: many may be ended together, and wait for a thread then.
         is_mine = await asyncio.to_thread(self._run.ask_to_end, self.launch)
+        self._is_asked_to_end = True
         if is_mine and self.takes_turns:  # a new try has a run of its own, and the turn by the same name
             await take_a_look(self.leave)
         while is_mine and time.monotonic() < deadline:

@@ -10,6 +10,7 @@ from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.triggers.looks import pause, take_a_look
 from hudi_table_services.errors import HudiTableServiceError, StorageError
+from hudi_table_services.storage.clock import SystemClock
 
 NO_TABLE = "There is no table yet."
 
@@ -18,7 +19,7 @@ class HudiTableTrigger(BaseTrigger):
     """Fires once, with ``{"answer": …}`` or, where waiting makes no sense any more, ``{"error": message}``.
 
     A storage that fails is asked again. It keeps nothing between two looks, so a restart of the triggerer only means
-    another look. How long it may wait is the task's timeout, which Airflow keeps.
+    another look. How long it may wait is the task's timeout, which Airflow keeps, or `give_up_at`.
 
     :param fails_if_missing: a missing table is an error instead of something to wait for.
     """
@@ -39,6 +40,9 @@ class HudiTableTrigger(BaseTrigger):
         self.fails_if_missing = fails_if_missing
         self.poke_interval = poke_interval
         self.state = ""
+
+    give_up_at: float | None = None
+    """Seconds since 1970 from when on a storage that fails is an error; None: never."""
 
     @abstractmethod
     def asked(self) -> dict[str, Any]:
@@ -70,7 +74,8 @@ class HudiTableTrigger(BaseTrigger):
             try:
                 answer = await take_a_look(self._look)
             except StorageError as error:
-                if not error.retryable:
+                is_late = self.give_up_at is not None and SystemClock().now().timestamp() >= self.give_up_at
+                if is_late or not error.retryable:
                     yield TriggerEvent({"error": f"{error.kind}: {error}"})
                     return
                 self.log.warning("The timeline was not read, looking again later: %s", error)

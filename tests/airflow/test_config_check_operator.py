@@ -114,6 +114,9 @@ def test_loads_that_take_turns_do_not_overlap(turns: tuple[bool, ...], found: se
             )
     assert rules(check(dag=dag)) == found
     assert rules(check(dag=dag, facts={"engine": "hudi"})) == {"runs-overlap"}
+    with dag:
+        UpsertWithSizingOperator.partial(task_id="mapped", base_path="/t").expand(source_path=["/a", "/b"])
+    assert rules(check(dag=dag)) == {"runs-overlap"}
 
 
 def test_it_runs_in_a_dag(run_dag: Callable[..., Any], table: SmallTable) -> None:

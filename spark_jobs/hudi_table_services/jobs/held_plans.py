@@ -1,5 +1,6 @@
 """Whether somebody carries a pending plan out just now."""
 
+from hudi_table_services.errors import ObjectNotFoundError
 from hudi_table_services.jobs.table_access import TableAccess
 from hudi_table_services.model.instant import Instant, InstantState
 from hudi_table_services.storage.heartbeat import has_heartbeat, is_heartbeat_alive, read_heartbeat_owner
@@ -11,7 +12,10 @@ def is_executed(table: TableAccess, pending: Instant, expires_after_minutes: int
         return is_heartbeat_alive(table.storage, pending.requested_time, table.clock)
     if pending.state is not InstantState.INFLIGHT:
         return False
-    begun_ms = table.storage.modified_ms(table.timeline_store.path_of(pending))
+    try:
+        begun_ms = table.storage.modified_ms(table.timeline_store.path_of(pending))
+    except ObjectNotFoundError:
+        return False  # it was given back, completed or cancelled this moment
     age_ms = int(table.clock.now().timestamp() * 1000) - begun_ms
     return age_ms < expires_after_minutes * 60_000
 

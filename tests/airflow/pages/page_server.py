@@ -49,6 +49,7 @@ from datetime import datetime, timezone
 from airflow.sdk import DAG
 from airflow_hudi_provider.assets import HudiAsset
 from airflow_hudi_provider.operators.health import HudiTableHealthOperator
+from airflow_hudi_provider.sensors.commit_count import HudiCommitCountSensor
 
 def looks(dag_id):
     with DAG(dag_id, schedule=None, start_date=datetime(2026, 1, 1, tzinfo=timezone.utc)) as dag:
@@ -60,6 +61,7 @@ def looks(dag_id):
 
 shown, hidden = looks("shown"), looks("hidden")
 with DAG("broken", schedule=None, start_date=datetime(2026, 1, 1, tzinfo=timezone.utc)) as broken:
+    HudiCommitCountSensor(task_id="count", base_path={path!r}, every_n_commits=1)
     HudiTableHealthOperator(
         task_id="refused", base_path={path!r}, table_name="another", outlets=[HudiAsset({path!r}, name={name!r})]
     )

@@ -27,8 +27,8 @@ function Unfinished({ task, run }) {
   return html`
     <${Section} title=${titleOf(task)}>
       <p>
-        <span class="badge">${(task.state || "no state").replaceAll("_", " ")}</span> ${task.operator} has returned nothing.
-        The log says why, or how far it is: <${TaskLink} by=${by} />
+        <span class="badge">${task.state.replaceAll("_", " ")}</span> ${task.operator} has returned nothing yet. Its log
+        says how far it is, or why: <${TaskLink} by=${by} />
       </p>
     <//>
   `;

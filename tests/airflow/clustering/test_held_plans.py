@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from airflow.providers.common.compat.sdk import TaskDeferred
 from clustered_tables import complete, schedule
+from operator_runs import COMPLETES, SAYS_SO
 from stand_ins import stand_in
 from task_context import context
 
@@ -18,6 +19,7 @@ from airflow_hudi_provider.exceptions import HudiTaskError
 from airflow_hudi_provider.operators.clustering import ClusteringOperator, ExecuteClusteringOperator
 from airflow_hudi_provider.task_identity import identity_of
 from airflow_hudi_provider.triggers.held_plan import HudiHeldPlanTrigger
+from hudi_table_services.errors import StorageError
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_version import TableVersion
@@ -94,16 +96,61 @@ def event_of(trigger: HudiHeldPlanTrigger, meanwhile: Callable[[], None] | None 
 
 
 @pytest.mark.parametrize("names_it", [True, False], ids=["named", "all"])
-@pytest.mark.parametrize("end", [let_go, complete])
-def test_it_waits_until_the_attempt_is_over_and_goes_on(
-    table: SmallTable, execute: Callable[..., Any], names_it: bool, end: Callable[..., None]
+def test_it_waits_until_the_plan_is_given_back_and_carries_it_out(
+    table: SmallTable, execute: Callable[..., Any], names_it: bool
 ) -> None:
     plan = schedule(table)
     hold(table, plan)
-    made = execute(NOTHING, **({"instant": plan.requested_time} if names_it else {}))
-    event = event_of(deferred_of(made), lambda: end(table, plan))
-    assert event == {"answer": {"held": []}}
-    assert made.execute_when_free(context(), event) is not None
+    made = execute(COMPLETES + SAYS_SO, **({"instant": plan.requested_time} if names_it else {}))
+    event = event_of(deferred_of(made), lambda: let_go(table, plan))
+    assert event == {"answer": {"instants": [plan.requested_time], "held": []}}
+    answer = made.execute_when_free(context(), event)
+    assert (answer["outcome"], answer["reused"], answer["instants"]) == (
+        "completed",
+        False,
+        [plan.requested_time],
+    )
+
+
+@pytest.mark.parametrize("names_it", [True, False], ids=["named", "all"])
+def test_a_plan_that_the_other_one_completed_counts_as_done(
+    table: SmallTable, execute: Callable[..., Any], names_it: bool
+) -> None:
+    plan = schedule(table)
+    hold(table, plan)
+    named = {"instant": plan.requested_time} if names_it else {}
+    made = execute(NO_SPARK, on_nothing="skip", **named)
+    event = event_of(deferred_of(made), lambda: complete(table, plan))
+    answer = made.execute_when_free(context(), event)
+    assert (answer["outcome"], answer["reused"], answer["instants"]) == (
+        "completed",
+        True,
+        [plan.requested_time],
+    )
+
+
+def test_a_plan_that_is_free_is_not_kept_waiting(table: SmallTable, execute: Callable[..., Any]) -> None:
+    hold(table, schedule(table))
+    schedule(table, partition="city=b")
+    assert execute(NOTHING).execute(context())["outcome"] == "nothing_to_do"
+
+
+def test_an_execution_by_hudi_has_no_heartbeat(table: SmallTable, execute: Callable[..., Any]) -> None:
+    plan = table.timeline_store.start(schedule(table))
+    assert deferred_of(execute()).instants == [plan.requested_time]
+    dead = execute(NOTHING, hudi_options={"hoodie.clustering.expiration.threshold.mins": "0"})
+    assert dead.execute(context())["outcome"] == "nothing_to_do"
+
+
+def test_it_waits_once(table: SmallTable, execute: Callable[..., Any]) -> None:
+    """The attempt that begins meanwhile is the job's to wait for."""
+    plan = schedule(table)
+    hold(table, plan)
+    made = execute("failed('InstantHeldError', True); sys.exit(75)")
+    event = event_of(deferred_of(made), lambda: let_go(table, plan))
+    hold(table, plan)
+    with pytest.raises(HudiTaskError, match="InstantHeldError: It broke"):
+        made.execute_when_free(context(), event)
 
 
 def test_a_heartbeat_that_stops_is_over(table: SmallTable, execute: Callable[..., Any]) -> None:
@@ -112,7 +159,7 @@ def test_a_heartbeat_that_stops_is_over(table: SmallTable, execute: Callable[...
     long_ago = time.time() - 3600
     path = Path(table.storage.uri.removeprefix("file://")) / HEARTBEATS / plan.requested_time
     trigger = deferred_of(execute())
-    assert event_of(trigger, lambda: os.utime(path, (long_ago, long_ago)))["answer"] == {"held": []}
+    assert event_of(trigger, lambda: os.utime(path, (long_ago, long_ago)))["answer"]["held"] == []
 
 
 def test_only_plans_that_are_meant_are_waited_for(table: SmallTable, execute: Callable[..., Any]) -> None:
@@ -150,7 +197,7 @@ def test_waiting_has_an_end(table: SmallTable, execute: Callable[..., Any]) -> N
     hold(table, plan)
     made = execute(hudi_options={"hoodie.airflow.clustering.wait.seconds": "0"})
     event = event_of(deferred_of(made))
-    assert event == {"answer": {"held": [plan.requested_time]}}
+    assert event == {"answer": {"instants": [plan.requested_time], "held": [plan.requested_time]}}
     with pytest.raises(HudiTaskError, match=f"still carries out clustering {plan.requested_time}") as failure:
         made.execute_when_free(context(), event)
     assert failure.value.kind == "InstantHeldError"
@@ -158,17 +205,49 @@ def test_waiting_has_an_end(table: SmallTable, execute: Callable[..., Any]) -> N
         made.execute_when_free(context(), {"error": "no storage"})
 
 
+def test_a_storage_that_fails_past_the_end_of_waiting_ends_it(
+    table: SmallTable, execute: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hold(table, schedule(table))
+    trigger = deferred_of(execute(hudi_options={"hoodie.airflow.clustering.wait.seconds": "0"}))
+
+    def fail(_hook: object) -> None:
+        raise StorageError("The store is away.")
+
+    monkeypatch.setattr(trigger, "look", fail)
+    assert "The store is away" in event_of(trigger)["error"]
+
+
 def test_a_load_waits_where_it_knows_its_partitions(table: SmallTable, operator: Callable[..., Any]) -> None:
     """A plan that is carried out gives nothing up; those who wait behind this load go first."""
     plan = schedule(table)
     hold(table, plan)
-    queue = turns.WriterQueue(table.storage, table.clock)
     made = operator(on_pending_plan="give_way", partitions="city=a", take_turns=True)
+    queue = turns.WriterQueue(table.storage, table.clock)
+    assert queue.wait(identity_of(context(), made.retries, "reuse")).is_turn
     trigger = deferred_of(made)
     assert queue.begin("somebody else")
     queue.leave("somebody else")
     event = event_of(trigger, lambda: let_go(table, plan))
     assert made.execute_when_free(context(), event)["outcome"] == "completed"
+
+
+def test_a_load_that_waited_for_long_leaves_it_to_the_job(
+    table: SmallTable, operator: Callable[..., Any]
+) -> None:
+    """Which knows whether its files are those of the plan."""
+    hold(table, schedule(table))
+    options = {"hoodie.airflow.clustering.wait.seconds": "0"}
+    made = operator(on_pending_plan="give_way", partitions="city=a", hudi_options=options)
+    assert made.execute_when_free(context(), event_of(deferred_of(made)))["outcome"] == "completed"
+
+
+def test_a_preview_does_not_wait(table: SmallTable, operator: Callable[..., Any]) -> None:
+    hold(table, schedule(table))
+    made = operator(
+        "result(outcome='planned')", on_pending_plan="give_way", partitions="city=a", dry_run=True
+    )
+    assert made.execute(context())["outcome"] == "planned"
 
 
 @pytest.mark.parametrize("partitions", ["city=b", ()], ids=["others", "not named"])
