@@ -22,7 +22,7 @@ SPARK_HOME = Path(pyspark.__file__).parent
 SPARK_SUBMIT = SPARK_HOME / "bin" / "spark-submit"
 SPARK_CLASS = SPARK_HOME / "bin" / "spark-class"
 
-# Short jobs are over before the best compiler of the JVM has earned its cost.
+# Short jobs are over before generated code and the best compiler of the JVM have earned their cost.
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 LONGEST_JOB_S = 150.0
@@ -58,6 +58,8 @@ def spark_settings(folder: Path, **settings: str) -> Path:
         "spark.driver.memory": "1g",
         "spark.executor.extraJavaOptions": QUICK_START,
         "spark.local.dir": str(folder / "local"),
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.codegen.wholeStage": "false",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.ui.enabled": "false",

@@ -19,7 +19,7 @@ from judges.hudi_rs import read_snapshot
 from judges.table_files import files_below
 
 DAG_ID = "preview_then_approve"
-LONG = 120.0
+LONG = 900.0
 FORM = {"sort_columns": "dest", "layout": "linear"}
 ROWS = [
     {"id": n, "carrier": ("AA", "B6", "UA")[n % 3], "dest": ("ATL", "BOS", "ORD", "SFO")[n % 4]}

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 from airflow_stack.api import AirflowApi, wait_until
 from airflow_stack.stack import AirflowStack
 
-LONG = 240.0
+LONG = 900.0
 DAYS = [f"2013-01-{day:02d}" for day in (1, 2, 3, 4)]
 KEYS = sorted(f"{day}-{number}" for day in DAYS for number in range(10))
 

@@ -19,7 +19,7 @@ from judges.hudi_rs import read_snapshot
 from judges.table_files import files_below
 from small_tables import SmallTable
 
-LONG = 240.0
+LONG = 900.0
 
 
 @pytest.fixture(scope="module")
@@ -104,10 +104,10 @@ def test_a_task_marked_failed_ends_spark_and_clearing_repairs(api: AirflowApi, f
     before = wait_for_job(LONG)
     run_id = run_of(api, "slow", 1)["dag_run_id"]
     api.patch(f"/api/v2/dags/slow/dagRuns/{run_id}/taskInstances/load", {"new_state": "failed"})
-    wait_until(lambda: not set(before) & set(spark_processes()), 30, lambda: "Spark goes on after the kill")
+    wait_until(lambda: not set(before) & set(spark_processes()), LONG, lambda: "Spark goes on after the kill")
     wait_until(
         lambda: "as it was" in api.log("slow", run_id, "load", 1),
-        30,
+        LONG,
         lambda: api.log("slow", run_id, "load", 1),
     )
     api.clear("slow", run_id, "load")
@@ -152,12 +152,12 @@ def test_a_deferred_sensor_survives_a_restart_of_the_triggerer(
     def state() -> str:
         return str(api.task_instances("watch", run_id)["wait"]["state"])
 
-    wait_until(lambda: state() == "deferred", 60, state)
+    wait_until(lambda: state() == "deferred", LONG, state)
     stack.stop("triggerer", kill=True)
     time.sleep(2)
     stack.start("triggerer")
     table.commit(FileGroupId("city=a", "a-0"))
-    wait_until(lambda: state() == "success", 120, state)
+    wait_until(lambda: state() == "success", LONG, state)
     assert api.xcom("watch", run_id, "wait")["count"] == 1
 
 

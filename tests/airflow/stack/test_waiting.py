@@ -9,7 +9,7 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.storage.local import LocalStorage
 from small_tables import SmallTable
 
-LONG = 240.0
+LONG = 900.0
 POOL = "two_slots"
 GROUP = FileGroupId("city=a", "a-0")
 
@@ -41,13 +41,13 @@ def test_twenty_tables_wait_in_one_triggerer_and_take_no_slot(stack: AirflowStac
 
     run_id = start(api, "twenty_tables")
     wait_until(lambda: states(api, run_id) == {"deferred": 20}, LONG, lambda: f"{states(api, run_id)}")
-    wait_until(lambda: slots(api) == (0, 0, 20), 10, lambda: f"{slots(api)}")
+    wait_until(lambda: slots(api) == (0, 0, 20), LONG, lambda: f"{slots(api)}")
     assert list(stack.processes).count("triggerer") == 1
 
     beside = start(api, "beside_them")
     wait_until(
         lambda: api.task_instances("beside_them", beside)["work"]["state"] == "success",
-        30,
+        LONG,
         lambda: f"waits for a slot: {api.task_instances('beside_them', beside)}",
     )
     assert states(api, run_id) == {"deferred": 20}
