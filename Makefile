@@ -42,7 +42,7 @@ format: .venv/.ready ## Format the sources and mend what ruff can mend
 test: .venv/.ready .venv-s3/.ready .venv-airflow31/.ready .venv-judges/.ready ## Run every group of tests, in two lanes
 	@$(WITH_JAVA) .venv/bin/python scripts/run_test_groups.py
 
-test-unit: .venv/.ready ## Tests without Spark, in about a minute
+test-unit: .venv/.ready ## Tests without Spark, in two to five minutes
 	.venv/bin/python $(PYTEST) tests/unit
 
 docs: .venv-docs/.ready ## Build the site of docs/ into build/site, with warnings as errors
@@ -79,7 +79,7 @@ test-e2e: .venv/.ready ## Whole jobs as their users run them: spark-submit, a st
 test-conformance: .venv/.ready .venv-judges/.ready ## Real Hudi 1.2.0 and 0.15.0 and hudi-rs judge our tables
 	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/conformance
 
-demo: .venv/.ready ## Two weeks of real flights, backfilled in a real Airflow and clustered on the way (5 to 6 minutes)
+demo: .venv/.ready ## Two weeks of real flights, backfilled in a real Airflow and clustered on the way (5 to 8 minutes)
 	@$(WITH_JAVA) .venv/bin/python scripts/demo_airflow.py
 
 demo-spark: .venv/.ready ## Five weeks of them, some days corrected, without Airflow (1 minute)
