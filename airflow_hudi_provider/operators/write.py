@@ -114,6 +114,13 @@ class HudiWriteOperator(WaitsForAttempts):
             )
         return found
 
+    def _result(
+        self, context: "Context", location: TableLocation, memory: TaskMemory, event: dict[str, Any] | None
+    ) -> JobResult:
+        result = super()._result(context, location, memory, event)
+        self._leave_queue()  # an earlier try that completed the request may have been killed before it left
+        return result
+
     def _run_job(self, context: "Context", location: TableLocation, memory: TaskMemory) -> JobResult:
         if not memory.follows_driver:  # one on a cluster that an earlier try submitted is taken up as it is
             self._mind_pending_plans(location)

@@ -43,6 +43,19 @@ def test_a_task_that_fails_makes_room(operator: Operator, tmp_path: Path) -> Non
     assert places(tmp_path) == []
 
 
+def test_a_try_that_finds_its_work_done_leaves_for_the_killed_one(
+    operator: Operator, queue: WriterQueue, tmp_path: Path
+) -> None:
+    made = operator(take_turns=True)
+    made.execute(context())
+    assert queue.begin(made._request_id), "as the worker's end left it"
+    again = operator(take_turns=True)
+    again.execute(context())
+    assert again.last_result is not None
+    assert again.last_result.reused
+    assert places(tmp_path) == []
+
+
 def test_others_first(operator: Operator, queue: WriterQueue, tmp_path: Path) -> None:
     assert queue.begin("somebody else")
     made = operator(take_turns=True)
