@@ -63,7 +63,7 @@ class JobExchange:
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
         elif not self._is_kept:
-            self._storage().delete("request.json")
+            self.forget_request()
 
     @property
     def request_uri(self) -> str:
@@ -83,6 +83,10 @@ class JobExchange:
             storage.write_secret("request.json", content)
         else:
             storage.write("request.json", content)
+
+    def forget_request(self) -> None:
+        """Remove the request, which may hold credentials, once no driver will read it any more."""
+        self._storage().delete("request.json")
 
     def forget_result(self) -> None:
         """Remove what an earlier try left, before a driver of our own is submitted."""

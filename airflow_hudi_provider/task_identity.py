@@ -1,6 +1,7 @@
 """Who a task is, to its table and to itself: names that stay the same over its tries."""
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from hudi_table_services.contract.job_request import JobRequest
@@ -31,7 +32,13 @@ def identity_of(context: "Context", retries: int | None, on_rerun: OnRerun) -> s
 def owner_of(context: "Context", request: JobRequest) -> str:
     """Whose a run of Spark is: whoever clears the task, or changes its arguments, wants another one.
 
-    Also where nobody could end the old one. Clearing allows more tries; retries by Airflow itself do not.
+    Also where nobody could end the old one. Clearing allows more tries; retries by Airflow itself do not. Credentials
+    do not count, as some are new at every look.
     """
-    digest = hashlib.sha256(request.to_json().encode()).hexdigest()[:16]
+    digest = hashlib.sha256(replace(request, storage_options={}).to_json().encode()).hexdigest()[:16]
     return f"{request.request_id} {context['ti'].max_tries or 0} {digest}"
+
+
+def request_of(owner: str) -> str:
+    """The request id in what `owner_of` gave."""
+    return owner.rsplit(" ", 2)[0]

@@ -1,8 +1,12 @@
 """Arguments that Airflow fills in when a task runs: Jinja templates, and outputs of other tasks."""
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
+
+if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import Context
 
 
 def is_filled_in_later(value: object) -> bool:
@@ -33,6 +37,21 @@ def refuse_emptied(task: object, names: Iterable[str]) -> None:
             raise HudiTaskRefusedError(
                 f"{name} is empty once its template is rendered: look at its template and at what it refers to."
             )
+
+
+def refuse_empty_interval(context: "Context") -> None:
+    """A run without an interval of data would do nothing, and end well.
+
+    Raises:
+        HudiTaskRefusedError: the interval begins where it ends.
+    """
+    start, end = context.get("data_interval_start"), context.get("data_interval_end")
+    if start is not None and start == end:
+        raise HudiTaskRefusedError(
+            f"The data interval of this run is empty: it begins and ends at {start}. Templates with "
+            "data_interval_start and data_interval_end need a schedule with intervals, such as "
+            "schedule=CronDataIntervalTimetable('0 0 * * *', timezone='UTC') instead of a cron text."
+        )
 
 
 def _is_empty(value: object) -> bool:

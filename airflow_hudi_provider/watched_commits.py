@@ -1,7 +1,7 @@
 """What a watcher tells of new commits, as JSON: the payload of an asset event."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -41,11 +41,11 @@ class NewCommits:
     timeline: Timeline | None = None
     is_missing: bool = False
 
-    def moved(self, cursor: CommitCursor, *, are_told: bool) -> CommitCursor:
+    def moved(self, cursor: CommitCursor, *, told: Collection[Instant]) -> CommitCursor:
         """The cursor after this look; writes that were not read, or that count and were not told, stay new."""
         if self.timeline is None:
             return cursor
-        untold = () if are_told else (instant for instant, _ in self.wanted)
+        untold = (instant for instant, _ in self.wanted if instant not in told)
         waiting = frozenset((*self.unread, *untold))
         return cursor.past(self.timeline, [i for i in self.writes if i not in waiting], waiting)
 

@@ -9,7 +9,7 @@ from airflow.providers.common.compat.sdk import conf
 
 from airflow_hudi_provider.connection import find_connection
 from airflow_hudi_provider.exceptions import HudiTaskError
-from airflow_hudi_provider.operators.spark_run import SparkRunOperator
+from airflow_hudi_provider.operators.followed_driver import FollowedDriverOperator
 from airflow_hudi_provider.supervision.supervised_run import (
     RunState,
     SupervisedRun,
@@ -17,7 +17,6 @@ from airflow_hudi_provider.supervision.supervised_run import (
     sweep_abandoned,
 )
 from airflow_hudi_provider.task_log import job_line, log_output
-from airflow_hudi_provider.triggers.application import HudiApplicationTrigger, Tracking, end_application
 from airflow_hudi_provider.triggers.spark_run import HudiSparkRunTrigger
 
 if TYPE_CHECKING:
@@ -30,11 +29,10 @@ _KILL_PATIENCE_S = 3.0
 _SHOWN_OUTPUT_BYTES = 1 << 20
 
 
-class DeferredRunOperator(SparkRunOperator):
+class DeferredRunOperator(FollowedDriverOperator):
     """A task that begins a supervised run of spark-submit, is deferred, and comes back when the run has ended."""
 
     _supervised: SupervisedRun | None = None
-    _on_cluster: dict[str, Any] | None = None
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -91,53 +89,6 @@ class DeferredRunOperator(SparkRunOperator):
         self._spark_binary = run.write_launcher(binary)
         return self.run_spark(context)
 
-    def follow_on_cluster(self, **of_the_job: Any) -> None:
-        """Let `poll_until_complete` wait in the triggerer, where that can ask the master as this task would.
-
-        Args:
-            of_the_job: arguments of `HudiApplicationTrigger`.
-        """
-        tracking = self._tracking()
-        if tracking is None:
-            self.log.info(
-                "This task waits in its worker: the triggerer can ask YARN with yarn_track_via_rm_api=True (and no "
-                "yarn_rm_auth), Kubernetes with track_driver_via_k8s_api=True."
-            )
-            return
-        self._on_cluster = {
-            "tracking": tracking,
-            "spark_conn_id": self._conn_id,
-            "spark_binary": self._spark_binary,
-            **of_the_job,
-        }
-
-    def end_on_cluster(self, application: str | None) -> None:
-        """End a driver that an earlier process of this task submitted; nothing where none is known."""
-        tracking = self._tracking()
-        if application is not None and tracking is not None:
-            end_application(self, tracking, application)
-
-    def _tracking(self) -> Tracking | None:
-        # Spark providers before 6 know none of these.
-        if getattr(self, "_yarn_rm_auth", None) is not None:  # an object of this process
-            return None
-        if getattr(self, "_yarn_track_via_rm_api", False):
-            return "yarn"
-        return "kubernetes" if getattr(self, "_track_driver_via_k8s_api", False) else None
-
-    def poll_until_complete(self, external_id: Any, context: "Context") -> None:
-        """Called by Airflow's operator once the driver is on its cluster, or was found there by a retry."""
-        if self._on_cluster is None:
-            super().poll_until_complete(external_id, context)
-            return
-        self.defer(
-            trigger=HudiApplicationTrigger(
-                application=str(external_id), began=time.time(), **self._on_cluster
-            ),
-            method_name="execute_when_over",
-            timeout=self.execution_timeout if isinstance(self.execution_timeout, timedelta) else None,
-        )
-
     def defer_until_over(self, run: SupervisedRun, **of_the_table: Any) -> None:
         """Wait for the run's end in the triggerer. Raises TaskDeferred."""
         self.defer(
@@ -181,9 +132,9 @@ class DeferredRunOperator(SparkRunOperator):
         return HudiTaskError(f"spark-submit ended with exit code {seen.exit_code}{by_whom}.")
 
     def forget_run(self, place: tuple[str, ...]) -> None:
-        """Of an ended run that nobody came back for, since its worker died: log what it said, and remove it."""
+        """Of a run that nobody came back for, since its worker died: log what it said, and remove it."""
         run = self.run_of(place)
-        if run.look().state is RunState.ENDED:
+        if run.look().state in (RunState.ENDED, RunState.LOST):
             self._log_output(run)
             run.clear_away()
 

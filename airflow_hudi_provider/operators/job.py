@@ -16,11 +16,12 @@ from airflow_hudi_provider.lineage import LineageMixin
 from airflow_hudi_provider.metrics import measured
 from airflow_hudi_provider.operators.deferred_run import DeferredRunOperator
 from airflow_hudi_provider.supervision.supervised_run import RunState
-from airflow_hudi_provider.task_identity import OnRerun, identity_of, owner_of, place_of
+from airflow_hudi_provider.task_identity import OnRerun, identity_of, owner_of, place_of, request_of
 from airflow_hudi_provider.task_log import log_result
 from airflow_hudi_provider.task_memory import TaskMemory
 from airflow_hudi_provider.task_results import JobEnd, event_of, judge, task_error, xcom_of
-from airflow_hudi_provider.templates import is_filled_in_later, refuse_emptied
+from airflow_hudi_provider.templates import is_filled_in_later, refuse_emptied, refuse_empty_interval
+from airflow_hudi_provider.triggers.application import STATUS_UNKNOWN
 from hudi_table_services.contract.job_request import JobRequest
 from hudi_table_services.contract.job_result import JobResult, Outcome
 from hudi_table_services.contract.known_options import find_option
@@ -80,6 +81,8 @@ class HudiJobOperator(LineageMixin, DeferredRunOperator):
         self.hudi_options = hudi_options
         self.on_rerun = on_rerun
         self._table: HudiHook | None = None
+        self._place: tuple[str, ...] = ()
+        self._owner = ""
         self._request_id = ""
         self._filled_in_later: tuple[str, ...] = ()
 
@@ -160,11 +163,13 @@ class HudiJobOperator(LineageMixin, DeferredRunOperator):
             return self._carry_out(context, event)
 
     def _carry_out(self, context: "Context", event: dict[str, Any] | None) -> dict[str, Any]:
-        self._refuse_empty_interval(context)
+        if self._uses_interval:
+            refuse_empty_interval(context)
         refuse_emptied(self, self._filled_in_later)
         self.push_table_link(context)
         self._table = self.find_table()
         location = self._table.location
+        self._place = place_of(context)
         self._request_id = identity_of(context, self.retries, self.on_rerun)
         self.log.info("Request %s on %s", self._request_id, location.base_path)
         memory = TaskMemory(context, self)
@@ -185,11 +190,13 @@ class HudiJobOperator(LineageMixin, DeferredRunOperator):
         assert self._table is not None  # noqa: S101 - `_carry_out` has made it
         request = self.build_request(location, self._request_id, "")
         result = self.look_before(self._table, request, memory)
-        if result is not None:
+        if result is not None:  # whatever was left by an earlier try whose worker was killed goes
             if self.deferrable:
-                self.forget_run(place_of(context))
+                self.forget_run(self._place)
+            self.clear_driver_away(memory, self._place, location)
             return result
-        self.take_up_run(context, location)
+        self._owner = owner_of(context, request)
+        self.take_up_run(context, location, memory)
         return self._run_job(context, location, memory)
 
     def find_table(self) -> HudiHook:
@@ -210,15 +217,6 @@ class HudiJobOperator(LineageMixin, DeferredRunOperator):
         """Template fields that `SparkSubmitOperator` does not have."""
         return tuple(name for name in cls.template_fields if name not in SparkSubmitOperator.template_fields)
 
-    def _refuse_empty_interval(self, context: "Context") -> None:
-        start, end = context.get("data_interval_start"), context.get("data_interval_end")
-        if self._uses_interval and start is not None and start == end:
-            raise HudiTaskRefusedError(
-                f"The data interval of this run is empty: it begins and ends at {start}. Templates with "
-                "data_interval_start and data_interval_end need a schedule with intervals, such as "
-                "schedule=CronDataIntervalTimetable('0 0 * * *', timezone='UTC') instead of a cron text."
-            )
-
     @property
     def _uses_interval(self) -> bool:
         return False
@@ -231,9 +229,10 @@ class HudiJobOperator(LineageMixin, DeferredRunOperator):
             request = self.build_request(location, self._request_id, exchange.result_uri)
             if self._is_on_cluster and not memory.follows_driver:
                 exchange.forget_result()
+                memory.begin_driver(self._owner)
             self._prepare_job(exchange, request)
             if self._is_on_cluster and self.deferrable:
-                self.follow_on_cluster(result_path=exchange.result_uri, **self._followed_as())
+                self.follow_on_cluster(memory, result_path=exchange.result_uri, **self._followed_as())
             try:
                 failure = self.run_spark(context)
             except TaskDeferred:
@@ -247,30 +246,39 @@ class HudiJobOperator(LineageMixin, DeferredRunOperator):
         self.application_args = ["--request", exchange.request_uri]
         self.py_files = ",".join(filter(None, [self.py_files, str(engine_archive())]))
 
-    def take_up_run(self, context: "Context", location: TableLocation) -> None:
+    def take_up_run(self, context: "Context", location: TableLocation, memory: TaskMemory) -> None:
         """Go on waiting for the run of an earlier try, if there is one; one that must not go on is ended first.
 
-        Called before anything else is waited for: what that run does is decided already. Raises TaskDeferred.
+        Called before anything else is waited for: what it does is decided already. A driver on a cluster that may go on
+        is left to `run_spark`. Raises TaskDeferred.
         """
-        if not self.deferrable:
+        if memory.follows_driver:
+            self.prepare_spark(location)
+            before = memory.driver_owner
+            self.take_up_driver(context, memory, self._owner)
+            self._leave_turn_of(before)
+        run = self.run_of(self._place) if self.deferrable else None
+        if run is None or (seen := run.look()).state is RunState.ABSENT:
             return
-        run = self.run_of(place_of(context))
-        if run.look().state is RunState.ABSENT:
-            return
-        if self.is_under_way(run, self._owner(context, location)):
+        if self.is_under_way(run, self._owner):
             self.defer_until_over(run, **self._followed_as())
+        self._leave_turn_of(seen.owner)
         run.clear_away()
 
-    def _owner(self, context: "Context", location: TableLocation) -> str:
-        result_uri = JobExchange.in_folder(self.run_of(place_of(context)).folder).result_uri
-        return owner_of(context, self.build_request(location, self._request_id, result_uri))
+    def _leave_turn_of(self, owner: str | None) -> None:
+        """Whoever cleared the task may have given it another request id, and nobody comes back for the old one."""
+        if owner and request_of(owner) != self._request_id:
+            self.leave_turn(request_of(owner))
+
+    def leave_turn(self, request_id: str) -> None:
+        """Give up a turn in the table's queue of writers; by default there are none."""
 
     def _begin_supervised(self, context: "Context", location: TableLocation, memory: TaskMemory) -> JobResult:
         """Begin the run and be deferred; returns only where it cannot begin."""
         run = self.run_of(place_of(context))
-        run.begin(self._owner(context, location))
         exchange = JobExchange.in_folder(run.folder)
         request = self.build_request(location, self._request_id, exchange.result_uri)
+        run.begin(self._owner)
         self._prepare_job(exchange, request)
         failure = self.launch(context, run)
         if failure is None:
@@ -316,6 +324,8 @@ class HudiJobOperator(LineageMixin, DeferredRunOperator):
             failure = None
             if not event.get("succeeded"):
                 failure = HudiTaskError(f"{event['application']} ended as {event.get('status')}.")
+                if event.get("status") != STATUS_UNKNOWN:
+                    memory.forget_driver()
             return self._judge(context, exchange, request, memory, failure)
 
     def _judge(
@@ -362,7 +372,7 @@ class HudiJobOperator(LineageMixin, DeferredRunOperator):
         self.log.warning("Its time is over: ending the Spark run.")
         self.prepare_spark(self._table.location)
         if self._is_on_cluster:
-            self.end_on_cluster(TaskMemory(context, self).driver)
+            self.end_driver(TaskMemory(context, self), place_of(context), self._table.location)
         else:
             run = self.run_of(place_of(context))
             run.ask_to_end()
@@ -370,7 +380,9 @@ class HudiJobOperator(LineageMixin, DeferredRunOperator):
         self._tell_what_is_left()
 
     def on_kill(self) -> None:
-        """End the run, and say what the timeline holds."""
+        """End the run, and say what the timeline holds: what must not stay first, as Airflow gives few seconds."""
+        if self._table is not None and self._is_on_cluster:
+            self.forget_request(self._place, self._table.location)
         self.end_spark()
         self._tell_what_is_left()
 

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from airflow.providers.common.compat.sdk import TaskDeferred
@@ -28,7 +28,7 @@ from airflow_hudi_provider.triggers.turn import TOLD_AHEAD, HudiTurnTrigger, wri
 from hudi_table_services.contract.completed_request import result_of_completed
 from hudi_table_services.contract.job_request import JobRequest
 from hudi_table_services.contract.job_result import JobResult, Outcome
-from hudi_table_services.errors import PendingPlanError
+from hudi_table_services.errors import HudiTableServiceError, PendingPlanError
 from hudi_table_services.storage.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -117,7 +117,14 @@ class HudiWriteOperator(WaitsForAttempts):
     def _result(
         self, context: "Context", location: TableLocation, memory: TaskMemory, event: dict[str, Any] | None
     ) -> JobResult:
-        result = super()._result(context, location, memory, event)
+        try:
+            result = super()._result(context, location, memory, event)
+        except TaskDeferred:
+            raise  # somebody else goes on
+        except BaseException:
+            with suppress(HudiTableServiceError):  # the place expires by itself; what went wrong must be told
+                self._leave_queue()
+            raise
         self._leave_queue()  # an earlier try that completed the request may have been killed before it left
         return result
 
@@ -177,8 +184,11 @@ class HudiWriteOperator(WaitsForAttempts):
 
     def _leave_queue(self) -> None:
         """Others need not wait for what this task waits for."""
+        self.leave_turn(self._request_id)
+
+    def leave_turn(self, request_id: str) -> None:
         if self.take_turns and self._table is not None:
-            writer_queue(self._table).leave(self._request_id)
+            writer_queue(self._table).leave(request_id)
 
     def _wait_for_plans(self, partitions: Sequence[str]) -> NoReturn:
         self._leave_queue()
@@ -219,7 +229,7 @@ class HudiWriteOperator(WaitsForAttempts):
             return super()._run_job(context, location, memory)
         assert self._table is not None  # noqa: S101 - `execute` has made it
         queue = writer_queue(self._table)
-        if not queue.begin(self._request_id):
+        if not queue.begin(self._request_id) and not memory.follows_driver:  # which does not wait
             self.log.info("Others write %s first: %s", location.base_path, ", ".join(self._ahead(queue)))
             self.defer(
                 trigger=HudiTurnTrigger(
@@ -260,8 +270,8 @@ class HudiWriteOperator(WaitsForAttempts):
         self._leave_queue()
 
     def on_kill(self) -> None:
+        self._leave_queue()  # first, as Airflow gives all of it few seconds
         super().on_kill()
-        self._leave_queue()
 
     def look_after(self, table: HudiHook, request: JobRequest, result: JobResult | None) -> JobResult | None:
         return None if self.dry_run_only else _committed(table, request)

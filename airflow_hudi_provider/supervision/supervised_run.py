@@ -25,6 +25,8 @@ from airflow_hudi_provider.supervision import run_files
 _ABANDONED_AFTER_S = 24 * 3600.0
 _LONGEST_NAME = 100
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
+_OUR_NAME = re.compile(r"-[0-9a-f]{20}(\.[0-9a-f]{8})?$")
+"""Of a run, or of one that was being removed."""
 
 
 class RunState(Enum):
@@ -269,12 +271,18 @@ class SupervisedRun:
 
 
 def sweep_abandoned(root: Path) -> None:
-    """Remove runs that ended a day ago or more, and whose task never came back."""
+    """Remove runs that ended a day ago or more, on whichever machine, and whose task never came back.
+
+    A run that goes on changes its folder every second. Folders with names of other kinds are somebody else's.
+    """
     for folder in root.iterdir():
+        if not _OUR_NAME.search(folder.name):
+            continue
         run = SupervisedRun(folder)
         try:
             age = time.time() - folder.stat().st_mtime
-            if age > _ABANDONED_AFTER_S and run.look().state in (RunState.ENDED, RunState.LOST):
+            seen = run.look()
+            if age > _ABANDONED_AFTER_S and (seen.state is not RunState.RUNNING or not seen.is_here):
                 run.clear_away()
         except OSError:
             continue  # another user's, or gone

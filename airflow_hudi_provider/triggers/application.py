@@ -18,6 +18,7 @@ from hudi_table_services.errors import HudiTableServiceError
 Tracking = Literal["yarn", "kubernetes", "standalone"]
 
 POKE_INTERVAL_S = 10.0
+STATUS_UNKNOWN = "unknown"
 UNKNOWN_AFTER_S = 600.0
 """A master that gives no answer for so long is not asked any more; the timeline decides then."""
 
@@ -73,7 +74,7 @@ class HudiApplicationTrigger(HudiJobTrigger):
             except Exception as error:
                 self.log.warning("The master did not say how %s is: %s", self.application, error)
                 if time.monotonic() - answered > UNKNOWN_AFTER_S:
-                    yield self._event("unknown", is_success=False)
+                    yield self._event(STATUS_UNKNOWN, is_success=False)
                     return
             else:
                 answered = time.monotonic()
@@ -113,16 +114,7 @@ class HudiApplicationTrigger(HudiJobTrigger):
         )
 
     def _master(self) -> SparkSubmitOperator:
-        """Airflow's own operator knows how each kind of master is asked."""
-        return SparkSubmitOperator(
-            task_id="ask",
-            application="",
-            conn_id=self.spark_conn_id,
-            deploy_mode="cluster",
-            spark_binary=self.spark_binary,
-            yarn_track_via_rm_api=self.tracking == "yarn",
-            track_driver_via_k8s_api=self.tracking == "kubernetes",
-        )
+        return master_to_ask(self.tracking, self.spark_conn_id, self.spark_binary)
 
     def _forget_request(self) -> None:
         """It may hold credentials, and perhaps nobody comes back for it."""
@@ -153,6 +145,26 @@ class HudiApplicationTrigger(HudiJobTrigger):
         if self.takes_turns:
             self.leave()
         self.tell_what_is_left()
+
+
+def master_to_ask(
+    tracking: Tracking, spark_conn_id: str, spark_binary: str | None, **more: Any
+) -> SparkSubmitOperator:
+    """Airflow's own operator, which knows how each kind of master is asked.
+
+    Args:
+        more: further arguments of the operator.
+    """
+    return SparkSubmitOperator(
+        task_id="ask",
+        application="",
+        conn_id=spark_conn_id,
+        deploy_mode="cluster",
+        spark_binary=spark_binary,
+        yarn_track_via_rm_api=tracking == "yarn",
+        track_driver_via_k8s_api=tracking == "kubernetes",
+        **more,
+    )
 
 
 def end_application(master: SparkSubmitOperator, tracking: Tracking, application: str) -> None:

@@ -1,7 +1,7 @@
 """Tell an asset of the commits that anybody makes on its table."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Container, Sequence
 from typing import Any
 
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
@@ -13,8 +13,13 @@ from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.triggers.looks import pause, take_a_look
 from airflow_hudi_provider.watched_commits import CommitWatch, NewCommits, watched_payload
 from hudi_table_services.errors import HudiTableServiceError
+from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.write_stat import CommitMetadata
 
 _CURSOR = "cursor"
+_TELLING = "telling"
+"""Requested times of the commits of the newest event, which may not have arrived."""
+
 _SETTLING_S = 5.0
 
 
@@ -78,25 +83,43 @@ class HudiTableWatcherTrigger(BaseEventTrigger):
         )
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        cursor = await self._stored_cursor()
-        all_is_new = self.from_beginning
+        stored = await self._stored(_CURSOR)
+        cursor = None if stored is None else CommitCursor.from_json(stored)
+        announced = frozenset(await self._stored(_TELLING) or ())
         while True:
             found = await self._look(cursor)
-            all_is_new |= found.is_missing
-            if found.timeline is not None and cursor is None:
-                cursor = CommitCursor() if all_is_new else CommitCursor.at_head(found.timeline)
-                await self._store(cursor)
-                continue
-            if found.timeline is not None and cursor is not None:
-                is_due = len(found.wanted) >= self.every_n_commits
-                if is_due:
-                    yield TriggerEvent(watched_payload(found.base_path, found.wanted, self.every_n_commits))
+            if cursor is None:
+                cursor = self._beginning(found)
+                if cursor is not None:
+                    await self._store(_CURSOR, cursor.to_json())
+                    continue
+            elif found.timeline is not None:
+                batch = self._batch(found, announced)
+                announced = frozenset()
+                if batch:
+                    await self._store(_TELLING, [instant.requested_time for instant, _ in batch])
+                    yield TriggerEvent(watched_payload(found.base_path, batch, self.every_n_commits))
                     await asyncio.sleep(min(_SETTLING_S, self.poke_interval))
-                moved = found.moved(cursor, are_told=is_due)
+                moved = found.moved(cursor, told=[instant for instant, _ in batch])
                 if moved != cursor:
                     cursor = moved
-                    await self._store(cursor)
+                    await self._store(_CURSOR, cursor.to_json())
             await pause(self.poke_interval)
+
+    def _beginning(self, found: NewCommits) -> CommitCursor | None:
+        """Where watching begins; None: at a later look. Of a table that is not there yet all commits will be new."""
+        if found.is_missing:
+            return CommitCursor()
+        if found.timeline is None:
+            return None
+        return CommitCursor() if self.from_beginning else CommitCursor.at_head(found.timeline)
+
+    def _batch(
+        self, found: NewCommits, announced: Container[str]
+    ) -> Sequence[tuple[Instant, CommitMetadata]]:
+        """What is told now: first of all what may have been told before a restart, by itself, so by the same key."""
+        again = [each for each in found.wanted if each[0].requested_time in announced]
+        return again or (found.wanted if len(found.wanted) >= self.every_n_commits else ())
 
     async def _look(self, cursor: CommitCursor | None) -> NewCommits:
         try:
@@ -109,23 +132,25 @@ class HudiTableWatcherTrigger(BaseEventTrigger):
         hook = HudiHook(self.base_path, hudi_conn_id=self.hudi_conn_id, storage_conn_id=self.storage_conn_id)
         return self._watch.look(hook, cursor)
 
-    async def _stored_cursor(self) -> CommitCursor | None:
+    async def _stored(self, key: str) -> Any:
         store = self._state_store()
         if store is None:
-            self.log.warning("This Airflow keeps no state of assets: a restart begins at the newest commit.")
+            if key == _CURSOR:
+                self.log.warning(
+                    "This Airflow keeps no state of assets: a restart begins at the newest commit."
+                )
             return None
         try:
-            stored = await store.aget(_CURSOR, None)
+            return await store.aget(key, None)
         except ValueError:
             self.log.warning("Two assets share this watcher, so its state is not kept; give each a watch_id.")
             self.asset_state_store = None
             return None
-        return None if stored is None else CommitCursor.from_json(stored)
 
-    async def _store(self, cursor: CommitCursor) -> None:
+    async def _store(self, key: str, value: Any) -> None:
         store = self._state_store()
         if store is not None:
-            await store.aset(_CURSOR, cursor.to_json())
+            await store.aset(key, value)
 
     def _state_store(self) -> Any:
         """None below Airflow 3.3."""

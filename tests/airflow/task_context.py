@@ -11,6 +11,13 @@ class TaskInstance:
         self.dag_id, self.run_id, self.task_id = "d", run_id, "load"
         self.max_tries, self.map_index = max_tries, map_index
         self.stats_tags: dict[str, str] = {}
+        self.pushed: dict[str, Any] = {}
+
+    def xcom_push(self, key: str, value: Any) -> None:
+        self.pushed[key] = json.loads(json.dumps(value))
+
+    def xcom_pull(self, *, task_ids: str, key: str = "return_value", **_: Any) -> Any:
+        return self.pushed.get(key) if task_ids == self.task_id else None
 
 
 def context(**fields: Any) -> Any:

@@ -18,6 +18,7 @@ from airflow_hudi_provider.triggers.pending_service import HudiPendingServiceTri
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage import turns
+from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.local import LocalStorage
 from small_tables import SmallTable
 
@@ -208,6 +209,20 @@ def test_who_waits_for_a_plan_holds_nobody_up(table: SmallTable, operator: Opera
     queue = turns.WriterQueue(table.storage, table.clock)
     deferred_of(operator(NO_SPARK, on_pending_plan="wait", take_turns=True))
     assert queue.begin("somebody else")
+
+
+def test_who_is_refused_when_its_turn_has_come_holds_nobody_up(table: SmallTable, operator: Operator) -> None:
+    queue = turns.WriterQueue(table.storage, SystemClock())
+    assert queue.begin("somebody else")
+    made = operator(NO_SPARK, on_pending_plan="refuse", partitions=["city=a"], take_turns=True)
+    with pytest.raises(TaskDeferred) as deferred:
+        made.execute(context())
+    owner = deferred.value.trigger.owner
+    queue.leave("somebody else")
+    schedule(table)
+    with pytest.raises(HudiTaskError, match="Cancel"):
+        made.execute_in_turn(context(), {"owner": owner})
+    assert list(table.storage.list_files(turns.FOLDER)) == []
 
 
 def test_waiting_has_an_end(table: SmallTable, operator: Operator) -> None:

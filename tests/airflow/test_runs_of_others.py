@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,11 +11,18 @@ from airflow.providers.common.compat.sdk import TaskDeferred
 from task_context import TaskInstance, context
 from test_deferred_runs import PATIENCE_S, WELL, begins, begun, deferred, event_of, the_run, until
 
+from airflow_hudi_provider.connection import TableLocation
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.operators import deferred_run
 from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
 from airflow_hudi_provider.supervision import run_files
-from airflow_hudi_provider.supervision.supervised_run import RunState, SupervisedRun, folder_of_runs
+from airflow_hudi_provider.supervision.supervised_run import (
+    RunState,
+    SupervisedRun,
+    folder_of_runs,
+    sweep_abandoned,
+)
+from airflow_hudi_provider.task_identity import owner_of
 from airflow_hudi_provider.triggers import spark_run
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.local import LocalStorage
@@ -95,6 +103,19 @@ def test_other_arguments_are_another_run(operator: Operator, tmp_path: Path, run
     assert begun(tmp_path) == 2
 
 
+def test_new_credentials_are_no_other_arguments(operator: Operator) -> None:
+    """Those of a session change from one look at the connection to the next."""
+    made = operator(deferrable=True)
+    owners = {
+        owner_of(
+            context(),
+            made.build_request(TableLocation(base_path="/t", storage_options={"token": token}), "id", ""),
+        )
+        for token in ("old", "new")
+    }
+    assert len(owners) == 1
+
+
 def test_the_old_trigger_spares_the_run_and_the_turn_of_the_next_try(
     operator: Operator, tmp_path: Path, runs: Path
 ) -> None:
@@ -118,6 +139,46 @@ def test_a_run_whose_folder_is_taken_ends(operator: Operator, tmp_path: Path, ru
     folder = the_run(runs).folder
     moved = SupervisedRun(folder.rename(folder.with_name("moved")))
     until(lambda: moved.look().state is not RunState.RUNNING)
+
+
+def test_what_nobody_comes_back_for_is_swept(operator: Operator, tmp_path: Path, runs: Path) -> None:
+    """Runs of machines that are gone, too, and removals that were ended half-way; nothing that has another name."""
+    (tmp_path / "go").touch()
+    deferred(operator(begins(tmp_path) + "sys.exit(1)", deferrable=True))
+    elsewhere(the_run(runs))
+    gone = the_run(runs).folder
+    half_removed = runs / f"d-run_1-other-{'0' * 20}.01234567"
+    young, foreign = runs / f"d-run_1-young-{'1' * 20}", runs / "somebody's notes"
+    for folder in (half_removed, young, foreign):
+        folder.mkdir()
+        (folder / "request.json").touch()
+    for folder in (gone, half_removed, foreign):
+        os.utime(folder, (1_000_000_000, 1_000_000_000))
+    sweep_abandoned(runs)
+    assert sorted(folder.name for folder in runs.iterdir()) == sorted([young.name, foreign.name])
+
+
+def test_a_run_that_lost_its_supervisor_goes_when_its_work_is_found_done(
+    operator: Operator, tmp_path: Path, runs: Path
+) -> None:
+    """Both died after the commit, with their machine."""
+    (tmp_path / "go").touch()
+    deferred(operator(begins(tmp_path) + WELL, deferrable=True))
+    the_run(runs).wait_for_end(PATIENCE_S)
+    (the_run(runs).folder / run_files.END).unlink()
+    assert the_run(runs).look().state is RunState.LOST
+    assert operator(deferrable=True).execute(context())["outcome"] == "completed"
+    assert list(runs.iterdir()) == []
+
+
+def test_the_turn_of_a_run_that_was_ended_is_free(operator: Operator, tmp_path: Path, runs: Path) -> None:
+    """With a new request id nobody comes back for the old one's."""
+    arguments = {"deferrable": True, "take_turns": True, "on_rerun": "write_again"}
+    deferred(operator(begins(tmp_path) + WELL, **arguments))
+    until(lambda: begun(tmp_path) == 1)
+    trigger = deferred(operator(begins(tmp_path) + WELL, **arguments), ti=TaskInstance(max_tries=1))
+    queue = WriterQueue(LocalStorage(str(tmp_path / "table")), SystemClock())
+    assert queue.wait("behind").ahead == (trigger.request_id,)
 
 
 def test_what_the_job_was_asked_goes_with_its_end(operator: Operator, tmp_path: Path, runs: Path) -> None:

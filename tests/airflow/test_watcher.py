@@ -116,6 +116,24 @@ def test_a_triggerer_that_dies_after_an_event_tells_it_again_with_the_same_key(t
     assert told[0] == told[1]
 
 
+def test_the_same_key_though_more_was_committed_meanwhile(table: SmallTable) -> None:
+    store = Kept()
+    told: list[dict[str, Any]] = []
+
+    async def dies(event: Any) -> None:
+        told.append(await event())
+
+    table.commit(GROUP)
+    watch(trigger(table, store, from_beginning=True), dies)
+    later = [table.commit(GROUP).requested_time for _ in range(2)]
+
+    async def both(event: Any) -> None:
+        assert await event() == told[0]
+        assert (await event())["instants"] == later
+
+    watch(trigger(table, store), both)
+
+
 def test_every_n_commits_and_only_some_operations(table: SmallTable) -> None:
     for _ in range(5):
         table.commit(GROUP)
@@ -170,6 +188,27 @@ def test_a_missing_table_is_waited_for(tmp_path: Path) -> None:
     watch(watcher, later)
 
 
+def test_a_triggerer_that_dies_while_the_table_is_missing_forgets_nothing(tmp_path: Path) -> None:
+    path, store = str(tmp_path / "later"), Kept()
+
+    def watcher() -> HudiTableWatcherTrigger:
+        made = HudiTableWatcherTrigger(base_path=path, poke_interval=0.02)
+        made.asset_state_store = store  # type: ignore[assignment]
+        return made
+
+    async def nothing(event: Any) -> None:
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(event(), 0.3)
+
+    watch(watcher(), nothing)
+    SmallTable(LocalStorage(path)).commit(GROUP)
+
+    async def the_first(event: Any) -> None:
+        assert (await event())["count"] == 1
+
+    watch(watcher(), the_first)
+
+
 class ArchivedMeanwhile(HudiHook):
     """The table right after its timeline was loaded: an archival moves the oldest commits away before they are read."""
 
@@ -205,7 +244,7 @@ def test_commits_that_are_archived_while_it_looks_are_told_later(table: SmallTab
     for _ in range(2):
         found = watch.look(hook, cursor)
         told += [instant.requested_time for instant, _ in found.wanted]
-        cursor = found.moved(cursor, are_told=True)
+        cursor = found.moved(cursor, told=[instant for instant, _ in found.wanted])
     assert len(hook.timeline().completed_writes) < 8
     assert sorted(told) == made
 

@@ -92,7 +92,7 @@ class _RollbackJob:
             [describe(self._table, instant, preview=self._request.preview) for instant in chosen]
         )
         if not chosen:
-            return self._report.nothing_to_do(self._nothing(undone_before))
+            return self._nothing(undone_before)
         if self._request.preview:
             return self._report.previewed()
         done = None
@@ -101,10 +101,13 @@ class _RollbackJob:
             done = self._undo(instant)
         return self._report.done(done)
 
-    def _nothing(self, undone_before: dict[str, str]) -> str:
+    def _nothing(self, undone_before: dict[str, str]) -> JobResult:
         if self._request.all_failed:
-            return "no pending write is without a living heartbeat"
-        return ", ".join(f"{time} was undone by {undone_before[time]}" for time in self._request.instants)
+            return self._report.nothing_to_do("no pending write is without a living heartbeat")
+        told = ", ".join(f"{time} was undone by {undone_before[time]}" for time in self._request.instants)
+        if self._request.preview:
+            return self._report.nothing_to_do(told)
+        return self._report.done(None, reason=told, reused=True)  # perhaps by an attempt of itself that died
 
     def _failed(self, timeline: Timeline) -> list[Instant]:
         writes = [i for i in timeline.pending if is_dead_write_candidate(self._table.timeline_store, i)]
