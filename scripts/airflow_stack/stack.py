@@ -5,10 +5,12 @@ import os
 import secrets
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 
@@ -21,7 +23,9 @@ USERS = {"vera": "viewer", "uma": "user", "olga": "op", USER: "admin"}
 
 _HEALTHY_WITHIN_S = 300.0
 _STOP_WITHIN_S = 10.0
-
+_DATABASE = "airflow.db"
+_DATABASE_PATIENCE_S = 60
+"""So long a process waits while another one writes; SQLite's own 5 s are too few for a busy machine."""
 
 _CLAIMS: list[socket.socket] = []
 
@@ -136,6 +140,10 @@ class AirflowStack:
         )
         if done.returncode != 0:
             raise StackError(f"airflow db migrate failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        with closing(sqlite3.connect(self.home / _DATABASE)) as database:
+            database.execute(
+                "PRAGMA journal_mode=WAL"
+            )  # stays with the file: readers and a writer do not wait
 
     def _wait_until_healthy(self) -> None:
         deadline = time.monotonic() + _HEALTHY_WITHIN_S
@@ -220,7 +228,7 @@ def _settings(home: Path, dags: Path, port: int, log_ports: list[int], paralleli
         ),
         "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "60",
         "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "60",
-        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home}/airflow.db",
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home / _DATABASE}?timeout={_DATABASE_PATIENCE_S}",
         "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(log_ports[1]),
         "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(log_ports[0]),
         "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "15",
