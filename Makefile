@@ -68,7 +68,7 @@ test-airflow: .venv/.ready ## The provider in Airflow, with real Spark under the
 
 test-airflow31: .venv-airflow31/.ready ## The same on the oldest supported Airflow, without Spark
 	.venv-airflow31/bin/python $(PYTEST) tests/airflow --ignore tests/airflow/stack \
-	  --ignore tests/airflow/pages --ignore tests/airflow/test_examples.py --ignore tests/airflow/test_examples_in_backfills.py --ignore tests/airflow/test_upkeep_examples.py --ignore tests/airflow/test_fleet_example.py --ignore tests/airflow/test_with_spark.py --ignore tests/airflow/test_deferred_on_cluster.py -k "not in_a_dag and not mapped_sensor"
+	  --ignore tests/airflow/pages --ignore tests/airflow/test_examples.py --ignore tests/airflow/test_examples_in_backfills.py --ignore tests/airflow/test_upkeep_examples.py --ignore tests/airflow/test_fleet_example.py --ignore tests/airflow/test_with_spark.py --ignore tests/airflow/drivers -k "not in_a_dag and not mapped_sensor"
 
 test-airflow-stack: .venv/.ready ## The provider in Airflow's four processes: backfills, kills, restarts
 	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/airflow/stack

@@ -32,9 +32,14 @@ class CommitCursor:
     known: frozenset[str] = field(default_factory=frozenset)
 
     @classmethod
+    def before_all(cls) -> "CommitCursor":
+        """Nothing is known: whatever there is will be new, archived meanwhile or not."""
+        return cls(floor=_BEFORE_ALL)
+
+    @classmethod
     def at_head(cls, timeline: Timeline) -> "CommitCursor":
         """Everything that has completed is known; whatever comes later is new, archived meanwhile or not."""
-        return cls(floor=_BEFORE_ALL).past(timeline, timeline.completed_writes)
+        return cls.before_all().past(timeline, timeline.completed_writes)
 
     def new_writes(self, timeline: Timeline, archived: Iterable[Instant] = ()) -> tuple[Instant, ...]:
         """Completed writes that are not known, in the order in which they became visible."""

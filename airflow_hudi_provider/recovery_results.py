@@ -54,6 +54,7 @@ def recovery_event(result: JobResult) -> dict[str, Any]:
         "operation": result.operation,
         "instant_time": result.instant_time,
         "completion_time": result.completion_time,
+        "reused": result.reused,
     }
     if result.recovery is not None:
         event["undone"] = [each.instant_time for each in result.recovery.undone[:TOLD]]
@@ -117,7 +118,7 @@ def recovery_summary(result: JobResult) -> str:
         return f"Nothing to do: {result.reason}"
     verb = "Preview, nothing written: " if result.outcome is Outcome.PLANNED else ""
     told = result.reason
-    if result.recovery is not None:
+    if result.recovery is not None and not result.reused:
         report = result.recovery
         told = f"{len(report.undone)} instants, {report.file_count} files, {report.row_count} rows"
     elif result.archive is not None:

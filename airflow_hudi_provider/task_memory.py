@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 _COMMIT = "hudi_commit"
 _DRIVER_OWNER = "hudi_driver_owner"
 _DRIVER = "hudi_driver"
+_NOBODY = "nobody"
 
 
 class TaskMemory:
@@ -61,6 +62,11 @@ class TaskMemory:
         """Call it before a driver is submitted; see `owner_of`."""
         if self._drivers is not None:
             self._drivers.set(_DRIVER_OWNER, owner)
+
+    def disown_driver(self) -> None:
+        """Call it when a driver was told to end, which nobody has seen yet: no try follows it any more."""
+        if self._drivers is not None:
+            self._drivers.set(_DRIVER_OWNER, _NOBODY)
 
     def forget_driver(self) -> None:
         """Call it when the job has ended: a cleared task would take the old driver's success for its own."""

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _OLD_DRIVER_PATIENCE_S = 60.0
 _LOOK_INTERVAL_S = 1.0
+_FORGOTTEN_BY_YARN = "HTTP 404"
+"""In the error of Airflow's hook. A resource manager knows its newest applications, after a restart perhaps none."""
 
 
 class _DriverState(Enum):
@@ -63,6 +65,9 @@ class FollowedDriverOperator(SparkRunOperator):
     def poll_until_complete(self, external_id: Any, context: "Context") -> None:
         """Called by Airflow's operator once the driver is on its cluster, or was found there by a retry."""
         if self._on_cluster is None or self._noting_driver is None:
+            if self._tracking() == "yarn" and self._hook is not None:
+                # One that was found there would not be ended with the task: Airflow's hook has not submitted it.
+                self._hook._yarn_application_id = str(external_id)
             super().poll_until_complete(external_id, context)
             return
         self._noting_driver.tell_driver(str(external_id))
@@ -85,6 +90,7 @@ class FollowedDriverOperator(SparkRunOperator):
         """
         application = memory.driver
         if application is None:
+            memory.forget_driver()  # a removal that was killed half-way
             return
         seen = self._driver_state(application, context)
         if memory.driver_owner in (None, owner):  # None: of a release that did not note it
@@ -99,14 +105,15 @@ class FollowedDriverOperator(SparkRunOperator):
 
     def end_on_cluster(self, application: str | None) -> None:
         """End a driver that an earlier process of this task submitted; nothing where none is known."""
-        tracking = self._tracking()
-        if application is not None and tracking is not None:
+        if application is not None:
+            tracking = self._tracking_of(application)
             end_application(self._master(tracking), tracking, application)
 
     def end_driver(self, memory: TaskMemory, place: tuple[str, ...], location: TableLocation) -> None:
-        """End the driver of a try that was deferred, for good."""
+        """Have the driver of a try that was deferred ended; the next try does not follow it, and waits for its end."""
         self.end_on_cluster(memory.told_driver)
-        self.clear_driver_away(memory, place, location)
+        memory.disown_driver()
+        self.forget_request(place, location)
 
     def clear_driver_away(self, memory: TaskMemory, place: tuple[str, ...], location: TableLocation) -> None:
         """What an earlier process noted and wrote for a driver that is of no use any more."""
@@ -136,14 +143,13 @@ class FollowedDriverOperator(SparkRunOperator):
             time.sleep(_LOOK_INTERVAL_S)
 
     def _driver_state(self, application: str, context: "Context") -> _DriverState:
-        tracking = self._tracking()
-        if tracking is None:
-            return _DriverState.UNKNOWN
         # Not this operator itself: its hook is made once, when the job's arguments are known.
-        master = self._master(tracking)
+        master = self._master(self._tracking_of(application))
         try:
             status = master.get_job_status(application, context)
         except Exception as error:
+            if _FORGOTTEN_BY_YARN in str(error):
+                return _DriverState.FAILED
             self.log.warning("The master did not say how %s is: %s", application, error)
             return _DriverState.UNKNOWN
         if master.is_job_active(status):
@@ -152,7 +158,15 @@ class FollowedDriverOperator(SparkRunOperator):
 
     def _master(self, tracking: Tracking) -> Any:
         auth = {} if self._master_auth is None else {"yarn_rm_auth": self._master_auth}
-        return master_to_ask(tracking, self._conn_id, self._spark_binary, **auth)
+        return master_to_ask(
+            tracking,
+            self._conn_id,
+            self._spark_binary,
+            conf=self.conf,
+            keytab=self.keytab,
+            principal=self.principal,
+            **auth,
+        )
 
     @property
     def _master_auth(self) -> Any:
@@ -163,3 +177,7 @@ class FollowedDriverOperator(SparkRunOperator):
         if getattr(self, "_yarn_track_via_rm_api", False):
             return "yarn"
         return "kubernetes" if getattr(self, "_track_driver_via_k8s_api", False) else None
+
+    def _tracking_of(self, application: str) -> Tracking:
+        """The same of a driver that is known: it was tracked once, whatever the arguments are now."""
+        return self._tracking() or ("yarn" if application.startswith("application_") else "kubernetes")

@@ -4,7 +4,6 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.providers.common.compat.sdk import AirflowSkipException, TaskDeferred
 
 from airflow_hudi_provider.connection import TableLocation
@@ -212,11 +211,6 @@ class HudiJobOperator(LineageMixin, DeferredRunOperator):
     def _run_job(self, context: "Context", location: TableLocation, memory: TaskMemory) -> JobResult:
         return self._submit(context, location, memory)
 
-    @classmethod
-    def _own_fields(cls) -> tuple[str, ...]:
-        """Template fields that `SparkSubmitOperator` does not have."""
-        return tuple(name for name in cls.template_fields if name not in SparkSubmitOperator.template_fields)
-
     @property
     def _uses_interval(self) -> bool:
         return False
@@ -380,11 +374,14 @@ class HudiJobOperator(LineageMixin, DeferredRunOperator):
         self._tell_what_is_left()
 
     def on_kill(self) -> None:
-        """End the run, and say what the timeline holds: what must not stay first, as Airflow gives few seconds."""
-        if self._table is not None and self._is_on_cluster:
-            self.forget_request(self._place, self._table.location)
+        """End the run, and say what the timeline holds."""
+        self.let_go_in_time()
         self.end_spark()
         self._tell_what_is_left()
+
+    def let_go(self) -> None:
+        if self._table is not None and self._is_on_cluster:
+            self.forget_request(self._place, self._table.location)
 
     def _tell_what_is_left(self) -> None:
         if self._table is None:

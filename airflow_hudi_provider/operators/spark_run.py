@@ -1,5 +1,6 @@
 """How a job gets onto Spark, what Airflow logs of it, and how it is ended there."""
 
+import threading
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _DEFAULT_SPARK_CONN_ID = "spark_default"
 _KILL_GRACE_SECONDS = 3.0
+_LET_GO_SECONDS = 1.0
 _OF_THE_JOB = {"application", "application_args", "java_class"}
 
 
@@ -70,6 +72,11 @@ class SparkRunOperator(SparkLinkedTask, SparkSubmitOperator):
         self.deferrable = deferrable
         self._is_on_cluster = False
         self._sorter: SparkLogSorter | None = None
+
+    @classmethod
+    def _own_fields(cls) -> tuple[str, ...]:
+        """Template fields that `SparkSubmitOperator` does not have."""
+        return tuple(name for name in cls.template_fields if name not in SparkSubmitOperator.template_fields)
 
     def prepare_spark(self, location: TableLocation) -> str:
         """Check what can be checked before submitting; returns the folder for documents, empty in client mode.
@@ -138,6 +145,22 @@ class SparkRunOperator(SparkLinkedTask, SparkSubmitOperator):
         self._sorter = SparkLogSorter(hook.log, self.push_spark_ui)
         hook._log = self._sorter
         return hook
+
+    def let_go(self) -> None:
+        """Give up what must not stay when the task is ended; by default nothing."""
+
+    def let_go_in_time(self) -> None:
+        """`let_go`, which a slow store must not let stand in the way of `end_spark`: Airflow allows five seconds."""
+
+        def let_go() -> None:
+            try:
+                self.let_go()
+            except Exception as error:
+                self.log.warning("Not all was given up, and expires by itself: %s", error)
+
+        thread = threading.Thread(target=let_go, name="let-go", daemon=True)
+        thread.start()
+        thread.join(_LET_GO_SECONDS)
 
     def end_spark(self) -> None:
         """End the driver and spark-submit with all its children.

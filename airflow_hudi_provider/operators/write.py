@@ -269,9 +269,9 @@ class HudiWriteOperator(WaitsForAttempts):
         super().end_late_run(context)
         self._leave_queue()
 
-    def on_kill(self) -> None:
-        self._leave_queue()  # first, as Airflow gives all of it few seconds
-        super().on_kill()
+    def let_go(self) -> None:
+        self._leave_queue()
+        super().let_go()
 
     def look_after(self, table: HudiHook, request: JobRequest, result: JobResult | None) -> JobResult | None:
         return None if self.dry_run_only else _committed(table, request)

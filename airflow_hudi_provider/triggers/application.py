@@ -13,11 +13,13 @@ from airflow.triggers.base import TriggerEvent
 from airflow_hudi_provider.triggers.job import HudiJobTrigger
 from airflow_hudi_provider.triggers.looks import pause, take_a_look
 from hudi_table_services.contract.job_progress import JobProgress, progress_path
-from hudi_table_services.errors import HudiTableServiceError
+from hudi_table_services.errors import HudiTableServiceError, ObjectNotFoundError
 
 Tracking = Literal["yarn", "kubernetes", "standalone"]
 
 POKE_INTERVAL_S = 10.0
+_REQUEST = "request.json"
+_CLOCKS_DIFFER_S = 5.0
 STATUS_UNKNOWN = "unknown"
 UNKNOWN_AFTER_S = 600.0
 """A master that gives no answer for so long is not asked any more; the timeline decides then."""
@@ -116,15 +118,21 @@ class HudiApplicationTrigger(HudiJobTrigger):
     def _master(self) -> SparkSubmitOperator:
         return master_to_ask(self.tracking, self.spark_conn_id, self.spark_binary)
 
-    def _forget_request(self) -> None:
-        """It may hold credentials, and perhaps nobody comes back for it."""
+    def _forget_request(self) -> bool:
+        """It may hold credentials, and perhaps nobody comes back for it. False: it is the next try's already."""
         from hudi_table_services.storage.factory import open_storage
 
         folder = self.result_path.rpartition("/")[0]
         try:
-            open_storage(folder, self.hook().location.storage_options).delete("request.json")
+            storage = open_storage(folder, self.hook().location.storage_options)
+            if storage.modified_ms(_REQUEST) / 1000 > self.began + _CLOCKS_DIFFER_S:
+                return False
+            storage.delete(_REQUEST)
+        except ObjectNotFoundError:
+            pass
         except Exception as error:
             self.log.warning("The request document in %s was not removed: %s", folder, error)
+        return True
 
     def _progress(self) -> JobProgress | None:
         from hudi_table_services.storage.factory import open_storage
@@ -141,8 +149,7 @@ class HudiApplicationTrigger(HudiJobTrigger):
     def _end(self) -> None:
         self.log.info("Ending %s of request %s", self.application, self.request_id)
         end_application(self._master(), self.tracking, self.application)
-        self._forget_request()
-        if self.takes_turns:
+        if self._forget_request() and self.takes_turns:
             self.leave()
         self.tell_what_is_left()
 
@@ -173,7 +180,7 @@ def end_application(master: SparkSubmitOperator, tracking: Tracking, application
     if tracking == "yarn":
         hook._yarn_application_id = application
     elif tracking == "kubernetes":
-        hook._kubernetes_driver_pod = application.partition(":")[2]
+        hook._connection["namespace"], _, hook._kubernetes_driver_pod = application.partition(":")
     else:
         hook._driver_id = application
     hook.on_kill()

@@ -109,7 +109,7 @@ class HudiTableWatcherTrigger(BaseEventTrigger):
     def _beginning(self, found: NewCommits) -> CommitCursor | None:
         """Where watching begins; None: at a later look. Of a table that is not there yet all commits will be new."""
         if found.is_missing:
-            return CommitCursor()
+            return CommitCursor.before_all()
         if found.timeline is None:
             return None
         return CommitCursor() if self.from_beginning else CommitCursor.at_head(found.timeline)

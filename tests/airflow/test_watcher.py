@@ -201,12 +201,17 @@ def test_a_triggerer_that_dies_while_the_table_is_missing_forgets_nothing(tmp_pa
             await asyncio.wait_for(event(), 0.3)
 
     watch(watcher(), nothing)
-    SmallTable(LocalStorage(path)).commit(GROUP)
+    table = SmallTable(LocalStorage(path))
+    for number in range(10):
+        table.commit(FileGroupId("city=a", f"a-{number}"))
+    request = ArchiveRequest(base_path="/t", options=FEW, min_commits=2, max_commits=3)
+    archive(request, storage=table.storage, clock=table.clock)
+    assert len(table.timeline_store.load().completed_writes) < 10
 
-    async def the_first(event: Any) -> None:
-        assert (await event())["count"] == 1
+    async def all_of_them(event: Any) -> None:
+        assert (await event())["count"] == 10
 
-    watch(watcher(), the_first)
+    watch(watcher(), all_of_them)
 
 
 class ArchivedMeanwhile(HudiHook):
