@@ -60,8 +60,9 @@ test-spark: .venv/.ready ## Tests of the execution layer and the jobs on Spark 4
 NOT_SPARK35 = $(addprefix --ignore tests/spark/test_,writes_on_a_full_disk.py bad_input.py fail_at_every_call.py job_crashes.py merge_memory.py table_machine.py two_writers.py \
                 clustering_beside_overwrites.py clustering_beside_writers.py clustering_crashes.py clustering_in_a_loop.py clustering_memory.py dry_runs_beside_plans.py)
 
+# A table's version is not Spark's business: one is enough there.
 test-spark35: .venv-judges/.ready ## Those of them in which Spark plays a part, on Spark 3.5
-	$(WITH_JAVA) .venv-judges/bin/python $(PYTEST) tests/spark $(NOT_SPARK35)
+	$(WITH_JAVA) TABLE_VERSION=9 .venv-judges/bin/python $(PYTEST) tests/spark $(NOT_SPARK35)
 
 test-airflow: .venv/.ready ## The provider in Airflow, with real Spark under the operator
 	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/airflow --ignore tests/airflow/stack

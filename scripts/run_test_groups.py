@@ -17,8 +17,8 @@ from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
 LANES = (
-    ("test-unit", "test-docs", "test-s3", "test-e2e", "test-spark35", "test-conformance"),
-    ("test-airflow-stack", "test-airflow31", "test-airflow", "test-spark"),
+    ("test-unit", "test-docs", "test-s3", "test-e2e", "test-spark35", "test-conformance", "test-airflow31"),
+    ("test-airflow-stack", "test-airflow", "test-spark"),
 )
 
 
