@@ -10,6 +10,7 @@ from typing import Any, Literal
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.triggers.base import TriggerEvent
 
+from airflow_hudi_provider.triggers.ending import see_through
 from airflow_hudi_provider.triggers.job import HudiJobTrigger
 from airflow_hudi_provider.triggers.looks import pause, take_a_look
 from hudi_table_services.contract.job_progress import JobProgress, progress_path
@@ -91,7 +92,7 @@ class HudiApplicationTrigger(HudiJobTrigger):
 
     async def on_kill(self) -> None:
         """Somebody cleared or ended the deferred task (Airflow 3.3): the driver ends too."""
-        await asyncio.to_thread(self._end)
+        await see_through(asyncio.to_thread(self._end))
 
     def _event(self, status: str, *, is_success: bool) -> TriggerEvent:
         return TriggerEvent(

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from airflow.providers.common.compat.sdk import conf
 from airflow.triggers.base import TriggerEvent
 
 from airflow_hudi_provider.supervision.supervised_run import RunLook, RunState, SupervisedRun
 from airflow_hudi_provider.task_log import job_line
+from airflow_hudi_provider.triggers.ending import see_through, time_to_end
 from airflow_hudi_provider.triggers.job import HudiJobTrigger
 from airflow_hudi_provider.triggers.looks import pause, take_a_look
 
@@ -20,7 +20,6 @@ LOST_AFTER_S = 120.0
 """A run on another machine that gives no sign of life for so long counts as lost."""
 
 _STAY_S = 30.0
-_KILL_TIMEOUT_S = 30
 _SHARE_FOR_THE_END = 0.6
 _AFTER_AN_ERROR_S = 10.0
 _LOOK_AT_END_S = 0.3
@@ -83,11 +82,9 @@ class HudiSparkRunTrigger(HudiJobTrigger):
         Airflow gives this ``[triggerer] on_kill_timeout`` seconds; the run's end may take a share of them.
         """
         self.log.info("Ending the Spark run of request %s", self.request_id)
-        deadline = time.monotonic() + _SHARE_FOR_THE_END * conf.getint(
-            "triggerer", "on_kill_timeout", fallback=_KILL_TIMEOUT_S
-        )
+        deadline = time.monotonic() + _SHARE_FOR_THE_END * time_to_end()
         try:
-            await self._end(deadline)
+            await see_through(self._end(deadline))
         except asyncio.CancelledError:
             self.log.warning(
                 "Airflow's time for this ([triggerer] on_kill_timeout) is over. %s",

@@ -4,6 +4,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from airflow_hudi_provider.hooks.hudi import HudiHook
+from airflow_hudi_provider.triggers.ending import see_through
 from airflow_hudi_provider.triggers.looks import take_a_look
 from airflow_hudi_provider.triggers.table import HudiTableTrigger
 
@@ -67,7 +68,7 @@ class HudiTurnTrigger(HudiTableTrigger):
 
     async def on_kill(self) -> None:
         """Somebody cleared or ended the waiting task (Airflow 3.3): those behind it move up at once."""
-        await take_a_look(self._leave)
+        await see_through(take_a_look(self._leave))
 
     def _leave(self) -> None:
         hook = HudiHook(self.base_path, hudi_conn_id=self.hudi_conn_id, storage_conn_id=self.storage_conn_id)

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 _PAGE = 500
-_CREATION_TRIES = 60
+_TRIES = 60
 
 
 class ApiError(Exception):
@@ -82,14 +82,13 @@ class AirflowApi:
 
     def _created_backfill(self, body: Mapping[str, Any]) -> int:
         reason = ""
-        for _ in range(_CREATION_TRIES):
+        for _ in range(_TRIES):
             try:
                 return int(self.post("/api/v2/backfills", body)["id"])
             except ApiError as error:
-                # 503, or 500 from Airflow's log of events: SQLite is locked.
-                # 409: the DAG's last backfill is done, which Airflow notes every 30 s only.
-                is_locked = error.status == 503 or (error.status == 500 and "Database error" in str(error))
-                if not is_locked and error.status != 409:
+                if (
+                    error.status != 409
+                ):  # the DAG's last backfill is done, which Airflow notes every 30 s only
                     raise
                 reason = str(error)
             time.sleep(1.0)
@@ -132,6 +131,18 @@ class AirflowApi:
         self.post(f"/api/v2/dags/{dag_id}/clearTaskInstances", body)
 
     def _call(self, method: str, path: str, body: Mapping[str, Any] | None) -> Any:
+        """On SQLite two parts of the API server may wait for each other: one fails then, and changes nothing."""
+        for tries_left in reversed(range(_TRIES)):
+            try:
+                return self._call_once(method, path, body)
+            except ApiError as error:
+                # 503, or 500 from Airflow's log of events.
+                is_locked = error.status == 503 or (error.status == 500 and "Database error" in str(error))
+                if not is_locked or not tries_left:
+                    raise
+            time.sleep(1.0)
+
+    def _call_once(self, method: str, path: str, body: Mapping[str, Any] | None) -> Any:
         request = urllib.request.Request(
             self._url + path,
             method=method,

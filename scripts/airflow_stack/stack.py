@@ -24,8 +24,6 @@ USERS = {"vera": "viewer", "uma": "user", "olga": "op", USER: "admin"}
 _HEALTHY_WITHIN_S = 300.0
 _STOP_WITHIN_S = 10.0
 _DATABASE = "airflow.db"
-_DATABASE_PATIENCE_S = 60
-"""So long a process waits while another one writes; SQLite's own 5 s are too few for a busy machine."""
 
 _CLAIMS: list[socket.socket] = []
 
@@ -228,7 +226,7 @@ def _settings(home: Path, dags: Path, port: int, log_ports: list[int], paralleli
         ),
         "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "60",
         "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "60",
-        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home / _DATABASE}?timeout={_DATABASE_PATIENCE_S}",
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home / _DATABASE}",
         "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(log_ports[1]),
         "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(log_ports[0]),
         "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "15",

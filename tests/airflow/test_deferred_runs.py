@@ -308,8 +308,11 @@ def test_a_cleared_task_gives_up_its_turn(operator: Operator, tmp_path: Path) ->
     assert queue.wait("behind").is_turn
 
 
-def test_its_turn_is_free_before_its_run_has_ended(operator: Operator, tmp_path: Path, runs: Path) -> None:
+def test_its_turn_is_free_before_its_run_has_ended(
+    operator: Operator, tmp_path: Path, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A driver may take its time to end, or Airflow's time for it be over."""
+    monkeypatch.setenv("AIRFLOW__TRIGGERER__ON_KILL_TIMEOUT", "4")
     queue = WriterQueue(LocalStorage(str(tmp_path / "table")), SystemClock())
     stays = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n{begins(tmp_path)}"
     trigger = deferred(operator(stays, deferrable=True, take_turns=True))
@@ -322,6 +325,31 @@ def test_its_turn_is_free_before_its_run_has_ended(operator: Operator, tmp_path:
     asyncio.run(cut_off())
     assert the_run(runs).look().state is RunState.RUNNING
     assert queue.wait("behind").is_turn
+
+
+def test_airflow_cancels_again_and_again_until_the_end(
+    operator: Operator,
+    tmp_path: Path,
+    runs: Path,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Its triggerer does, in each round, from the moment that somebody ended the task."""
+    caplog.set_level(logging.INFO)
+    trigger = deferred(operator(begins(tmp_path), deferrable=True))
+    until(lambda: begun(tmp_path) == 1)
+
+    async def rounds() -> None:
+        ending = asyncio.create_task(trigger.on_kill())
+        while not ending.done():
+            await asyncio.sleep(0.05)
+            ending.cancel("__airflow_user_action__")
+
+    asyncio.run(rounds())
+    assert the_run(runs).look().state is RunState.ENDED
+    told = caplog.text + "".join(capfd.readouterr())
+    assert "nothing of this request that is pending" in told
+    assert "is over" not in told
 
 
 def test_a_task_that_was_cleared_without_a_triggerer_begins_anew(
