@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import fail_points
+import table_versions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 TESTS = Path(__file__).parent
-VERSIONS = {"6", "8", "9"}
 
 GROUPS = {
     "unit": "no Spark, no network, no sleep",
@@ -45,7 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    deselect_other_versions(config, items, os.environ.get("TABLE_VERSION", ""))
+    table_versions.deselect_others(config, items, os.environ.get("TABLE_VERSION", ""))
     for item in items:
         group = item.path.relative_to(TESTS).parts[0]
         if group not in GROUPS:
@@ -53,19 +53,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 f"{item.path} belongs to no group: put it under one of {', '.join(GROUPS)}."
             )
         item.add_marker(group)
-
-
-def deselect_other_versions(config: pytest.Config, items: list[pytest.Item], version: str) -> None:
-    """Of tests for several versions of tables leave those for one; empty: all."""
-    others = VERSIONS - {version} if version else set()
-    dropped = [i for i in items if isinstance(i, pytest.Function) and others & set(parameters_of(i))]
-    items[:] = [item for item in items if item not in dropped]
-    config.hook.pytest_deselected(items=dropped)
-
-
-def parameters_of(item: pytest.Function) -> list[str]:
-    call = getattr(item, "callspec", None)
-    return [value for value in call.params.values() if isinstance(value, str)] if call is not None else []
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
