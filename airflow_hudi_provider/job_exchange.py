@@ -14,6 +14,9 @@ from hudi_table_services.contract.job_request import JobRequest
 from hudi_table_services.contract.job_result import JobResult
 from hudi_table_services.errors import HudiTableServiceError, ObjectNotFoundError
 
+REQUEST = "request.json"
+"""What the job is asked, in the folder of a submission; it may hold credentials."""
+
 _PREFIX = "airflow-hudi-task-"
 _ABANDONED_AFTER_S = 24 * 3600.0
 
@@ -67,7 +70,7 @@ class JobExchange:
 
     @property
     def request_uri(self) -> str:
-        return f"{self._root}/request.json"
+        return f"{self._root}/{REQUEST}"
 
     @property
     def result_uri(self) -> str:
@@ -80,13 +83,13 @@ class JobExchange:
         storage = self._storage()
         content = request.to_json().encode()
         if request.storage_options and isinstance(storage, LocalStorage):
-            storage.write_secret("request.json", content)
+            storage.write_secret(REQUEST, content)
         else:
-            storage.write("request.json", content)
+            storage.write(REQUEST, content)
 
     def forget_request(self) -> None:
         """Remove the request, which may hold credentials, once no driver will read it any more."""
-        self._storage().delete("request.json")
+        self._storage().delete(REQUEST)
 
     def forget_result(self) -> None:
         """Remove what an earlier try left, before a driver of our own is submitted."""

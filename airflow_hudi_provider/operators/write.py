@@ -21,6 +21,7 @@ from airflow_hudi_provider.plan_policy import (
     in_words,
     refused,
 )
+from airflow_hudi_provider.task_identity import identity_of
 from airflow_hudi_provider.task_memory import TaskMemory
 from airflow_hudi_provider.templates import is_filled_in_later
 from airflow_hudi_provider.triggers.pending_service import HudiPendingServiceTrigger
@@ -122,8 +123,7 @@ class HudiWriteOperator(WaitsForAttempts):
         except TaskDeferred:
             raise  # somebody else goes on
         except BaseException:
-            with suppress(HudiTableServiceError):  # the place expires by itself; what went wrong must be told
-                self._leave_queue()
+            self._leave_after_failure()
             raise
         self._leave_queue()  # an earlier try that completed the request may have been killed before it left
         return result
@@ -185,6 +185,10 @@ class HudiWriteOperator(WaitsForAttempts):
     def _leave_queue(self) -> None:
         """Others need not wait for what this task waits for."""
         self.leave_turn(self._request_id)
+
+    def _leave_after_failure(self) -> None:
+        with suppress(HudiTableServiceError):  # the place expires by itself; what went wrong must be told
+            self._leave_queue()
 
     def leave_turn(self, request_id: str) -> None:
         if self.take_turns and self._table is not None:
@@ -262,6 +266,9 @@ class HudiWriteOperator(WaitsForAttempts):
     def execute_in_turn(self, context: "Context", event: dict[str, Any] | None = None) -> dict[str, Any]:
         """Called with the trigger's event: the same as in the beginning, as another one may have been quicker."""
         if event is not None and "error" in event:
+            self._table = self.find_table()
+            self._request_id = identity_of(context, self.retries, self.on_rerun)
+            self._leave_after_failure()
             raise HudiTaskError(f"Its turn was waited for in vain: {event['error']}")
         return self.execute(context)
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.triggers.base import TriggerEvent
 
+from airflow_hudi_provider.job_exchange import REQUEST
 from airflow_hudi_provider.triggers.ending import see_through
 from airflow_hudi_provider.triggers.job import HudiJobTrigger
 from airflow_hudi_provider.triggers.looks import pause, take_a_look
@@ -19,11 +20,12 @@ from hudi_table_services.errors import HudiTableServiceError, ObjectNotFoundErro
 Tracking = Literal["yarn", "kubernetes", "standalone"]
 
 POKE_INTERVAL_S = 10.0
-_REQUEST = "request.json"
-_CLOCKS_DIFFER_S = 5.0
 STATUS_UNKNOWN = "unknown"
 UNKNOWN_AFTER_S = 600.0
 """A master that gives no answer for so long is not asked any more; the timeline decides then."""
+
+_CLOCKS_DIFFER_S = 5.0
+"""A request that is younger than its driver by more than the store's clock may be ahead is the next try's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +128,9 @@ class HudiApplicationTrigger(HudiJobTrigger):
         folder = self.result_path.rpartition("/")[0]
         try:
             storage = open_storage(folder, self.hook().location.storage_options)
-            if storage.modified_ms(_REQUEST) / 1000 > self.began + _CLOCKS_DIFFER_S:
+            if storage.modified_ms(REQUEST) / 1000 > self.began + _CLOCKS_DIFFER_S:
                 return False
-            storage.delete(_REQUEST)
+            storage.delete(REQUEST)
         except ObjectNotFoundError:
             pass
         except Exception as error:

@@ -20,7 +20,8 @@ async def see_through(work: Coroutine[Any, Any, None]) -> None:
     """Await the work, whatever cancels the caller meanwhile, for nearly as long as Airflow gives it.
 
     Airflow 3.3 cancels the trigger of an ended task in each round of its triggerer until it is gone, about once in a
-    second, and so also the `on_kill` that the first of these cancellations led to.
+    second, and so also the `on_kill` that the first of these cancellations led to. A triggerer that is to end cannot be
+    told from that, and waits for the work too.
 
     Raises:
         asyncio.CancelledError: the time is over; the work is cancelled too.

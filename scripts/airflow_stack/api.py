@@ -86,9 +86,8 @@ class AirflowApi:
             try:
                 return int(self.post("/api/v2/backfills", body)["id"])
             except ApiError as error:
-                if (
-                    error.status != 409
-                ):  # the DAG's last backfill is done, which Airflow notes every 30 s only
+                # 409: the DAG's last backfill is done, which Airflow notes every 30 s only.
+                if error.status != 409:
                     raise
                 reason = str(error)
             time.sleep(1.0)

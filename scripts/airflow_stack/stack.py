@@ -139,9 +139,8 @@ class AirflowStack:
         if done.returncode != 0:
             raise StackError(f"airflow db migrate failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
         with closing(sqlite3.connect(self.home / _DATABASE)) as database:
-            database.execute(
-                "PRAGMA journal_mode=WAL"
-            )  # stays with the file: readers and a writer do not wait
+            # Stays with the file: readers and a writer do not wait for each other.
+            database.execute("PRAGMA journal_mode=WAL")
 
     def _wait_until_healthy(self) -> None:
         deadline = time.monotonic() + _HEALTHY_WITHIN_S

@@ -130,9 +130,8 @@ def test_a_pod_is_deleted_where_it_is(
 ) -> None:
     """The connection may name another namespace, or none."""
     connections("k8s", conn_type="spark", host="k8s://https://nowhere")
-    monkeypatch.setattr(
-        spark_submit, "kube_client", object(), raising=False
-    )  # whose package is not installed here
+    # Its package is not installed here.
+    monkeypatch.setattr(spark_submit, "kube_client", object(), raising=False)
     deleted: list[tuple[Any, Any]] = []
 
     def note(hook: Any) -> None:
@@ -144,15 +143,25 @@ def test_a_pod_is_deleted_where_it_is(
     assert deleted == [("lake", "load-driver")]
 
 
-def test_a_driver_that_failed_meanwhile_is_forgotten(
-    on_yarn: Operator, manager: ResourceManager, tmp_path: Path
-) -> None:
-    """The retry looks at everything anew, as one does that has no driver."""
+@pytest.fixture
+def queue(tmp_path: Path) -> WriterQueue:
+    return WriterQueue(LocalStorage(str(tmp_path / "table")), SystemClock())
+
+
+def lost_its_turn(on_yarn: Operator, queue: WriterQueue) -> StateStore:
+    """What Airflow keeps of a task with a driver whose turn somebody else has, since its worker died."""
     store = StateStore()
     deferred(on_yarn(SUBMIT, take_turns=True), task_state_store=store)
-    queue = WriterQueue(LocalStorage(str(tmp_path / "table")), SystemClock())
     queue.leave("d/run 1/load")
     assert queue.begin("somebody else")
+    return store
+
+
+def test_a_driver_that_failed_meanwhile_is_forgotten(
+    on_yarn: Operator, manager: ResourceManager, queue: WriterQueue
+) -> None:
+    """The retry looks at everything anew, as one does that has no driver."""
+    store = lost_its_turn(on_yarn, queue)
     manager.states, manager.final_status = ["FINISHED"], "FAILED"
     with pytest.raises(TaskDeferred) as stopped:
         on_yarn(take_turns=True).execute(context(task_state_store=store))
@@ -160,13 +169,9 @@ def test_a_driver_that_failed_meanwhile_is_forgotten(
 
 
 def test_nobody_waits_for_a_turn_whose_driver_writes(
-    on_yarn: Operator, manager: ResourceManager, tmp_path: Path
+    on_yarn: Operator, manager: ResourceManager, queue: WriterQueue
 ) -> None:
-    store = StateStore()
-    deferred(on_yarn(SUBMIT, take_turns=True), task_state_store=store)
-    queue = WriterQueue(LocalStorage(str(tmp_path / "table")), SystemClock())
-    queue.leave("d/run 1/load")
-    assert queue.begin("somebody else")
+    store = lost_its_turn(on_yarn, queue)
     manager.states = ["RUNNING"]
     trigger = deferred(on_yarn("sys.exit(1)", take_turns=True), task_state_store=store)
     assert trigger.application == APPLICATION
@@ -174,7 +179,7 @@ def test_nobody_waits_for_a_turn_whose_driver_writes(
 
 
 def test_the_turn_of_a_driver_that_was_ended_is_free(
-    on_yarn: Operator, manager: ResourceManager, tmp_path: Path
+    on_yarn: Operator, manager: ResourceManager, queue: WriterQueue
 ) -> None:
     """With a new request id nobody comes back for the old one's."""
     store = StateStore()
@@ -183,7 +188,6 @@ def test_the_turn_of_a_driver_that_was_ended_is_free(
     manager.states = ["RUNNING"]
     trigger = deferred(on_yarn(SUBMIT, **arguments), ti=TaskInstance(max_tries=1), task_state_store=store)
     assert trigger.request_id == "d/run 1/load#1"
-    queue = WriterQueue(LocalStorage(str(tmp_path / "table")), SystemClock())
     assert queue.wait("behind").ahead == ("d/run 1/load#1",)
 
 
@@ -213,14 +217,15 @@ def waiting_itself(on_yarn: Operator) -> Iterator[UpsertWithSizingOperator]:
     assert not thread.is_alive()
 
 
-def test_a_task_that_waits_itself_is_ended(waiting_itself: UpsertWithSizingOperator, tmp_path: Path) -> None:
+def test_a_task_that_waits_itself_is_ended(
+    waiting_itself: UpsertWithSizingOperator, queue: WriterQueue, tmp_path: Path
+) -> None:
     """Airflow gives it five seconds: what must not stay goes first."""
     request = tmp_path / "results" / "d" / "run%201" / "load" / "request.json"
     assert request.exists()
     left: list[bool] = []
     ended = waiting_itself.end_spark
     waiting_itself.end_spark = lambda: (left.append(request.exists()), ended())  # type: ignore[method-assign, assignment]
-    queue = WriterQueue(LocalStorage(str(tmp_path / "table")), SystemClock())
     assert not queue.wait("behind").is_turn
     waiting_itself.on_kill()
     assert left == [False]
@@ -232,9 +237,8 @@ def test_a_store_that_fails_does_not_keep_spark_at_work(
     waiting_itself: UpsertWithSizingOperator, stall_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(self: WriterQueue, owner: str) -> None:
-        if (
-            threading.current_thread().name == "let-go"
-        ):  # not that of the task itself, which is ended meanwhile
+        # Not that of the task itself, which is ended meanwhile.
+        if threading.current_thread().name == "let-go":
             time.sleep(stall_s)
         raise StorageError("The store is gone.")
 

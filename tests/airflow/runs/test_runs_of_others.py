@@ -3,13 +3,13 @@
 import asyncio
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from airflow.providers.common.compat.sdk import TaskDeferred
+from supervised_runs import PATIENCE_S, WELL, begins, begun, deferred, event_of, the_run, until
 from task_context import TaskInstance, context
-from test_deferred_runs import PATIENCE_S, WELL, begins, begun, deferred, event_of, the_run, until
 
 from airflow_hudi_provider.connection import TableLocation
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
@@ -29,16 +29,6 @@ from hudi_table_services.storage.local import LocalStorage
 from hudi_table_services.storage.turns import WriterQueue
 
 Operator = Callable[..., UpsertWithSizingOperator]
-
-
-@pytest.fixture(autouse=True)
-def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv("AIRFLOW__HUDI__RUN_FOLDER", str(tmp_path / "runs"))
-    yield tmp_path / "runs"
-    for folder in (tmp_path / "runs").glob("*"):
-        run = SupervisedRun(folder)
-        run.ask_to_end()
-        run.wait_for_end(PATIENCE_S)
 
 
 def elsewhere(run: SupervisedRun) -> None:
