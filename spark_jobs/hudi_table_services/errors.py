@@ -132,7 +132,7 @@ class TableExistsError(CommitConflictError):
 
 
 class FileGroupConflictError(CommitConflictError):
-    """Another writer changed a file group this commit changes too."""
+    """Another writer changed a file group this commit changes too, or added rows of keys that it adds too."""
 
 
 class PendingPlanError(CommitConflictError):

@@ -1,70 +1,16 @@
 """Two jobs on one table at once: rows of both, or a conflict by name and nothing lost."""
 
-import threading
-from collections.abc import Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from types import MappingProxyType
 
 import pytest
+from held_up import NO_RETRY, OPTIMISTIC, HeldUp
 from pyspark.sql import SparkSession
 from writing import Row, TableUnderTest
 
-from hudi_table_services.contract.job_result import JobResult
 from hudi_table_services.errors import FileGroupConflictError
 from hudi_table_services.storage.local import LocalStorage
-from judges.table_files import markers
 
-OPTIMISTIC = {
-    "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
-    "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider",
-}
-NO_RETRY = {"hoodie.write.num.retries.on.conflict.failures": "0"}
 OLD: list[Row] = [("a", 1, "x", 1.0), ("b", 1, "y", 1.0)]
-
-
-class HeldUp:
-    """A first writer that has written its files and waits before it commits."""
-
-    def __init__(
-        self,
-        table: TableUnderTest,
-        rows: list[Row],
-        request_id: str,
-        options: Mapping[str, str] = MappingProxyType({}),
-    ) -> None:
-        self.has_written, self.may_commit = threading.Event(), threading.Event()
-        storage = _storage_that_waits(table.base_path, self.has_written, self.may_commit)
-        self._pool = ThreadPoolExecutor(1)
-        self.result: Future[JobResult] = self._pool.submit(
-            table.write, rows, options={**OPTIMISTIC, **options}, request_id=request_id, storage=storage
-        )
-
-    def __enter__(self) -> "HeldUp":
-        assert self.has_written.wait(60), self.result.exception(0)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.may_commit.set()
-        self._pool.shutdown()
-
-
-def _storage_that_waits(
-    base_path: Path, has_written: threading.Event, may_commit: threading.Event
-) -> LocalStorage:
-    class Waiting(LocalStorage):
-        def create(self, path: str, data: bytes) -> None:
-            # The second lock is the one under which the commit is checked and completed.
-            is_lock = path == ".hoodie/lock"
-            if is_lock and markers(base_path):
-                has_written.set()
-                may_commit.wait(60)
-            super().create(path, data)
-
-        def __reduce__(self) -> tuple[object, ...]:
-            return (LocalStorage, (self.root,))
-
-    return Waiting(str(base_path))
 
 
 @pytest.fixture(params=["6", "9"])

@@ -111,6 +111,19 @@ class RecordIndex:
             files_pruned=sum(r.files_pruned for r in tagged),
         )
 
+    def count_matches(self, staged: StagedInput, slices: Iterable[FileSlice]) -> int:
+        """Rows of these files whose keys the batch has, whatever the operation looks up."""
+        targets = _targets(slices)
+        tasks = [replace(task, combine=False) for task in self._tag_tasks(staged, targets)]
+        found = run_tasks(
+            self._spark,
+            tasks,
+            find_tags,
+            description=f"Look for {staged.row_count} keys in {len(targets)} base files of other writers",
+            weights=[_weight(task) for task in tasks],
+        )
+        return sum(result.matched_count for result in found)
+
     def _tag_tasks(self, staged: StagedInput, targets: tuple[BaseFileRef, ...]) -> list[TagTask]:
         scopes = (
             [staged.batches]

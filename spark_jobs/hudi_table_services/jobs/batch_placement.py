@@ -12,11 +12,12 @@ from hudi_table_services.execution.stage_input import StagedInput, StagingSpec, 
 from hudi_table_services.execution.task_assignment import workload_of
 from hudi_table_services.jobs.table_access import TableAccess
 from hudi_table_services.jobs.write_settings import WriteSettings, index_lookup
+from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.file_sizing import CommitTotals, FileSizingPlan
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_options import InsertDupPolicy, WriteOptions
-from hudi_table_services.model.write_stat import WriteOperation
+from hudi_table_services.model.write_stat import OVERWRITE, WriteOperation
 from hudi_table_services.planning.file_sizing import plan_file_sizing
 from hudi_table_services.planning.hudi_parity import commit_totals
 from hudi_table_services.storage.storage import Storage
@@ -46,6 +47,13 @@ class PlacedBatch:
     @property
     def read_count(self) -> int:
         return self.staged.row_count
+
+    def changed_file_groups(self, operation: WriteOperation) -> set[FileGroupId]:
+        """File groups that the write changes or replaces."""
+        if operation in OVERWRITE:
+            return {s.file_group_id for s in self.snapshot.all_slices}
+        batches = self.routed.batches
+        return {FileGroupId(b.partition_path, b.file_id) for b in batches if b.file_id is not None}
 
 
 def stage_batch(
@@ -115,7 +123,7 @@ def plan_batch(table: TableAccess, placed: PlacedBatch, options: WriteOptions) -
     pads = options.operation in _PADS_SMALL_FILES
     samples = sample_base_files(storage, placed.snapshot, [p.partition_path for p in workload.partitions])
     sizing_snapshot = placed.snapshot
-    if options.operation in (WriteOperation.INSERT_OVERWRITE, WriteOperation.INSERT_OVERWRITE_TABLE):
+    if options.operation in OVERWRITE:
         sizing_snapshot = replace(placed.snapshot, file_slices={})
     return plan_file_sizing(sizing_snapshot, workload, samples, options.file_sizing, pad_small_files=pads)
 

@@ -6,7 +6,7 @@ does not get the lock then, is rolled back by the next job.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 
 from hudi_table_services.errors import (
@@ -25,7 +25,7 @@ from hudi_table_services.hudi_format.workload_profile import encode_workload_pro
 from hudi_table_services.jobs.metadata_table import switch_off_metadata_table
 from hudi_table_services.jobs.rollback import rollback_instant
 from hudi_table_services.jobs.table_access import TableAccess
-from hudi_table_services.model.concurrent_change import ConflictStrategy
+from hudi_table_services.model.concurrent_change import ConcurrentChange, ConflictStrategy
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.schema import StructType
@@ -42,6 +42,9 @@ from hudi_table_services.storage.snapshot_loader import load_commit_changes, loa
 from hudi_table_services.storage.table_store import read_table_config
 
 _LOG = logging.getLogger(__name__)
+
+RefuseTwins = Callable[[Sequence[ConcurrentChange]], None]
+"""Told which commits added rows since the snapshot; raises FileGroupConflictError where this write adds the same."""
 
 
 class CommitAttempt:
@@ -116,22 +119,21 @@ class CommitAttempt:
         content = encode_workload_profile(profile, self._table.config.table_version)
         self._pending = self._store.start(self._pending, content)
 
-    def complete(self, metadata: CommitMetadata) -> Instant:
+    def complete(self, metadata: CommitMetadata, refuse_twins: RefuseTwins | None = None) -> Instant:
         """Make the write visible.
 
+        Args:
+            refuse_twins: asked about commits that added rows meanwhile; None: the write may add a key once more.
+
         Raises:
-            FileGroupConflictError: a commit completed meanwhile changed a file group of ours.
+            FileGroupConflictError: a commit completed meanwhile changed a file group of ours, or what
+                `refuse_twins` found.
             InstantVanishedError: another writer rolled this attempt back.
             UnsupportedTableError: somebody switched a metadata table on meanwhile.
         """
         assert self._pending is not None  # noqa: S101 - set on entry
         self._remove_leftovers(metadata.write_stats)
-        content = encode_commit_metadata(metadata, self._table.config.table_version)
-        with self._lock:
-            self._check_conflicts(metadata)
-            switch_off_metadata_table(self._table)
-            self._lock.verify()
-            completed = self._store.complete(self._pending, content)
+        completed = self._complete(metadata, refuse_twins)
         self._completed = True
         _LOG.info("Completed %s %s", self._action.value, completed.requested_time)
         self._stop_heartbeat()
@@ -142,6 +144,22 @@ class CommitAttempt:
             # The rows are in the table; the next job removes the rest.
             _LOG.warning("The markers of %s stay behind: %s", self.instant_time, failure)
         return completed
+
+    def _complete(self, metadata: CommitMetadata, refuse_twins: RefuseTwins | None) -> Instant:
+        """Keys are compared without the lock; where a commit came between, those of that one are, too."""
+        assert self._pending is not None  # noqa: S101 - set on entry
+        content = encode_commit_metadata(metadata, self._table.config.table_version)
+        compared: set[Instant] = set()
+        while True:
+            with self._lock:
+                changes = self._check_conflicts(metadata)
+                added = [c for c in changes if c.added_to and c.instant not in compared]
+                if refuse_twins is None or not added:
+                    switch_off_metadata_table(self._table)
+                    self._lock.verify()
+                    return self._store.complete(self._pending, content)
+            refuse_twins(added)
+            compared.update(change.instant for change in added)
 
     @property
     def _markers(self) -> MarkerStore:
@@ -161,7 +179,8 @@ class CommitAttempt:
         for path in self._markers.sweep(keep={stat.path for stat in stats}):
             _LOG.info("Removed leftover of a retried task: %s", path)
 
-    def _check_conflicts(self, metadata: CommitMetadata) -> None:
+    def _check_conflicts(self, metadata: CommitMetadata) -> tuple[ConcurrentChange, ...]:
+        """What others did since the snapshot, if none of it stands in the way."""
         config = read_table_config(self._table.storage)
         if config.table_version is not self._table.config.table_version:
             raise UnsupportedTableError(
@@ -179,6 +198,7 @@ class CommitAttempt:
             raise FileGroupConflictError(
                 conflict.message, hint="Nothing was committed; run the request again."
             )
+        return changes
 
     def _refuse_second_write(self, timeline: Timeline) -> None:
         """Another attempt of this request, taken for dead, may have completed since we looked."""

@@ -44,6 +44,7 @@ from hudi_table_services.jobs.reporting import Report
 from hudi_table_services.jobs.staging_area import StagingArea
 from hudi_table_services.jobs.stopwatch import Stopwatch
 from hudi_table_services.jobs.table_access import TableAccess, check_writable
+from hudi_table_services.jobs.twin_rows import TwinRows, adds_no_twins
 from hudi_table_services.jobs.write_settings import WriteSettings, derive_settings
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.file_sizing import FileSizingPlan
@@ -55,7 +56,7 @@ from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_options import WriteOptions
-from hudi_table_services.model.write_stat import WriteOperation
+from hudi_table_services.model.write_stat import OVERWRITE, WriteOperation
 from hudi_table_services.planning.key_generator import (
     TABLE_VERSION_OPTION,
     depends_on_existing_key,
@@ -80,8 +81,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-_OVERWRITES = (WriteOperation.INSERT_OVERWRITE, WriteOperation.INSERT_OVERWRITE_TABLE)
-_REPLACES = (*_OVERWRITES, WriteOperation.DELETE_PARTITION)
+_REPLACES = (*OVERWRITE, WriteOperation.DELETE_PARTITION)
 _NO_ROWS = StructType(())
 
 
@@ -186,7 +186,8 @@ class _UpsertJob:
             return self._report.planned(placed, plan)
         if plan.is_empty and not self._empties_table(placed):
             return self._report.nothing_to_do(placed)
-        return self._write(table, settings, placed, plan)
+        twins = self._twins(folder, placed, settings) if adds_no_twins(self._options) else None
+        return self._write(table, settings, placed, plan, twins)
 
     def _staging_area(self, table: TableAccess) -> StagingArea:
         # A dry run must not take the rows of the very request away while that is at work.
@@ -286,17 +287,10 @@ class _UpsertJob:
             index = RecordIndex(self._spark, self._storage, folder, lookup)
             placed = place_rows(index, staged, snapshot, lookup)
         refuse_duplicates(placed, self._options)
-        changed = self._changed(placed)
+        changed = placed.changed_file_groups(self._options.operation)
         if self._makes_room(table, snapshot, changed):
             return self._place(staged, folder, table, settings)
         return replace(placed, snapshot=self._foreseen(table, snapshot, changed))
-
-    def _changed(self, placed: PlacedBatch) -> set[FileGroupId]:
-        """File groups that the write changes or replaces."""
-        if self._options.operation in _OVERWRITES:
-            return {s.file_group_id for s in placed.snapshot.all_slices}
-        batches = placed.routed.batches
-        return {FileGroupId(b.partition_path, b.file_id) for b in batches if b.file_id is not None}
 
     def _makes_room(self, table: TableAccess, snapshot: TableSnapshot, changed: set[FileGroupId]) -> bool:
         """Whether pending plans for these file groups are gone now, so that the table is another one."""
@@ -323,7 +317,12 @@ class _UpsertJob:
         return is_overwrite and bool(placed.snapshot.all_slices)
 
     def _write(
-        self, table: TableAccess, settings: WriteSettings, placed: PlacedBatch, plan: FileSizingPlan
+        self,
+        table: TableAccess,
+        settings: WriteSettings,
+        placed: PlacedBatch,
+        plan: FileSizingPlan,
+        twins: TwinRows | None,
     ) -> JobResult:
         if not table.exists:
             create_table(self._storage, table.config.properties, self._clock)
@@ -341,8 +340,14 @@ class _UpsertJob:
                 written = write_batch(self._spark, job, placed, plan, table.config.table_name)
             metadata = commit_metadata([w.stat for w in written], settings.operation, extra, replaced)
             with self._watch.phase("commit"):
-                instant = attempt.complete(metadata)
+                instant = attempt.complete(metadata, twins and twins.refuse)
         return self._report.completed(placed, plan, written, instant, metadata)
+
+    def _twins(self, folder: str, placed: PlacedBatch, settings: WriteSettings) -> TwinRows:
+        index = RecordIndex(
+            self._spark, self._storage, folder, lookup_for(self._spark, self._options, settings)
+        )
+        return TwinRows(options=self._options, placed=placed, index=index, storage=self._storage)
 
     def _replaced(self, snapshot: TableSnapshot, plan: FileSizingPlan) -> dict[str, tuple[str, ...]]:
         everything = self._options.operation is WriteOperation.INSERT_OVERWRITE_TABLE

@@ -34,8 +34,13 @@ class ConcurrentChange:
             replace file slices; BEING_WRITTEN: an inflight write that says what it changes; UNDONE: a write that was
             visible at the start and is rolled back now.
         file_groups: what it wrote, replaced or is going to replace; empty for UNDONE, where it is not known any more.
+        added_to: partitions that have new rows by it, or rows of new file groups; only COMPLETED writes of rows,
+            without services, which move rows.
+        overwrites: it was to leave nothing but its own rows in those partitions.
     """
 
     instant: Instant
     kind: ChangeKind
     file_groups: frozenset[FileGroupId] = frozenset()
+    added_to: frozenset[str] = frozenset()
+    overwrites: bool = False

@@ -32,6 +32,18 @@ class WriteOperation(str, Enum):
     UNKNOWN = "UNKNOWN"
 
 
+OVERWRITE = (WriteOperation.INSERT_OVERWRITE, WriteOperation.INSERT_OVERWRITE_TABLE)
+"""Operations that leave nothing but their own rows, in their partitions or in the table."""
+
+MOVE_ROWS = (
+    WriteOperation.CLUSTER,
+    WriteOperation.COMPACT,
+    WriteOperation.LOG_COMPACT,
+    WriteOperation.BUCKET_RESCALE,
+)
+"""Operations of table services: the rows they write were in the table before."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteStat:
     """What writing one base file did. Counts are rows, sizes are bytes.

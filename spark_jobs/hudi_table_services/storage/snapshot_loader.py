@@ -17,7 +17,7 @@ from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.model.write_stat import CommitMetadata
+from hudi_table_services.model.write_stat import MOVE_ROWS, NEW_FILE_GROUP, OVERWRITE, CommitMetadata
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.file_slices import Visibility, first_write_time, latest_slices
@@ -148,7 +148,7 @@ def load_commit_changes(
     others = [i for i in after if i.requested_time not in ignore]
     known = {i.identity for i in before.completed_writes}
     changes = [
-        ConcurrentChange(instant=i, kind=ChangeKind.COMPLETED, file_groups=_changed_file_groups(store, i))
+        _completed_change(store, i)
         for i in others
         if i.is_completed and i.action.writes_data and i.identity not in known
     ]
@@ -174,9 +174,19 @@ def _undone(before: Timeline, after: Timeline) -> Iterable[ConcurrentChange]:
             yield ConcurrentChange(instant=instant, kind=ChangeKind.UNDONE)
 
 
-def _changed_file_groups(store: TimelineStore, instant: Instant) -> frozenset[FileGroupId]:
-    """File groups a completed write wrote or replaced."""
+def _completed_change(store: TimelineStore, instant: Instant) -> ConcurrentChange:
     metadata = store.commit_metadata(instant)
     written = {FileGroupId(stat.partition_path, stat.file_id) for stat in metadata.write_stats}
     replaced = metadata.partition_to_replace_file_ids or {}
-    return frozenset(written | {FileGroupId(path, i) for path, ids in replaced.items() for i in ids})
+    added = [s for s in metadata.write_stats if s.num_inserts > 0 or s.prev_commit == NEW_FILE_GROUP]
+    return ConcurrentChange(
+        instant=instant,
+        kind=ChangeKind.COMPLETED,
+        file_groups=frozenset(
+            written | {FileGroupId(path, i) for path, ids in replaced.items() for i in ids}
+        ),
+        added_to=frozenset(
+            () if metadata.operation_type in MOVE_ROWS else {stat.partition_path for stat in added}
+        ),
+        overwrites=metadata.operation_type in OVERWRITE,
+    )

@@ -1,0 +1,69 @@
+"""A writer that has written its files and waits before it commits."""
+
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from types import MappingProxyType
+
+from writing import Row, TableUnderTest
+
+from hudi_table_services.contract.job_result import JobResult
+from hudi_table_services.storage.local import LocalStorage
+from judges.table_files import markers
+
+OPTIMISTIC = {
+    "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
+    "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider",
+}
+NO_RETRY = {"hoodie.write.num.retries.on.conflict.failures": "0"}
+
+
+class HeldUp:
+    """A first writer that has written its files and waits before it commits."""
+
+    def __init__(
+        self,
+        table: TableUnderTest,
+        rows: list[Row],
+        request_id: str,
+        options: Mapping[str, str] = MappingProxyType({}),
+        operation: str = "upsert",
+    ) -> None:
+        self.has_written, self.may_commit = threading.Event(), threading.Event()
+        storage = _storage_that_waits(table.base_path, self.has_written, self.may_commit)
+        self._pool = ThreadPoolExecutor(1)
+        self.result: Future[JobResult] = self._pool.submit(
+            table.write,
+            rows,
+            operation,
+            options={**OPTIMISTIC, **options},
+            request_id=request_id,
+            storage=storage,
+        )
+
+    def __enter__(self) -> "HeldUp":
+        assert self.has_written.wait(60), self.result.exception(0)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.may_commit.set()
+        self._pool.shutdown()
+
+
+def _storage_that_waits(
+    base_path: Path, has_written: threading.Event, may_commit: threading.Event
+) -> LocalStorage:
+    class Waiting(LocalStorage):
+        def create(self, path: str, data: bytes) -> None:
+            # The second lock is the one under which the commit is checked and completed.
+            is_lock = path == ".hoodie/lock"
+            if is_lock and markers(base_path):
+                has_written.set()
+                may_commit.wait(60)
+            super().create(path, data)
+
+        def __reduce__(self) -> tuple[object, ...]:
+            return (LocalStorage, (self.root,))
+
+    return Waiting(str(base_path))
