@@ -55,15 +55,16 @@ def seed_rows() -> list[dict[str, object]]:
 
 
 def batch_of(writer: int, number: int, writers: int) -> list[dict[str, object]]:
-    """Some of the shared keys, another choice each time; an older key of the writer's own; and two new ones.
+    """Some of the shared keys, another choice each time; an older key of the writer's own; and a new one.
 
-    One of the new keys all writers bring, more or less at once.
+    Every third batch has new keys only, which all writers bring, so that nothing but these keys is in the way.
     """
     order = number * writers + writer + 1
+    if number % 3 == 2:
+        return [a_row(f"new-{number}-{i}", order, f"writer {writer}") for i in range(4)]
     shared = {(number * 5 + writer * 3 + i * 7) % SHARED_KEYS for i in range(4)}
     own = {number, number // 2}
     keys = [f"shared-{i}" for i in sorted(shared)] + [f"own-{writer}-{i}" for i in sorted(own)]
-    keys.append(f"new-{number}")
     return [a_row(key, order, f"writer {writer}") for key in keys]
 
 

@@ -1,5 +1,6 @@
 """Two jobs on one table at once: rows of both, or a conflict by name and nothing lost."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,9 @@ from held_up import NO_RETRY, OPTIMISTIC, HeldUp
 from pyspark.sql import SparkSession
 from writing import Row, TableUnderTest
 
-from hudi_table_services.errors import FileGroupConflictError
+from hudi_table_services.contract.clean_request import CleanRequest
+from hudi_table_services.errors import ExecutionFailedError, FileGroupConflictError
+from hudi_table_services.jobs.clean import clean
 from hudi_table_services.storage.local import LocalStorage
 
 OLD: list[Row] = [("a", 1, "x", 1.0), ("b", 1, "y", 1.0)]
@@ -83,3 +86,49 @@ def test_of_two_writers_that_create_a_table_the_later_one_writes_into_it(
     assert (result.rows.inserted, result.rows.older_than_stored) == (1, 1)
     assert table.rows() == [("a", 2, "x", 2.0), ("b", 1, "y", 1.0)]
     assert table.leftovers() == set()
+
+
+def before_merging(base_path: Path, meanwhile: Callable[[], object]) -> LocalStorage:
+    """A storage whose writer has found its rows, and is about to read the file that it merges them with."""
+
+    class Overtaken(LocalStorage):
+        is_over = False
+
+        def create(self, path: str, data: bytes) -> None:
+            super().create(path, data)
+            if path.endswith("inflight") and not Overtaken.is_over:
+                Overtaken.is_over = True
+                meanwhile()
+
+        def __reduce__(self) -> tuple[object, ...]:
+            return (LocalStorage, (self.root,))
+
+    return Overtaken(str(base_path))
+
+
+def test_files_that_a_clean_removed_under_a_writer_are_a_conflict(
+    table: TableUnderTest, caplog: pytest.LogCaptureFixture
+) -> None:
+    no_floor = {"hoodie.airflow.clean.floor.hours": "0"}
+    keeps_one = CleanRequest(
+        base_path=str(table.base_path),
+        policy="KEEP_LATEST_FILE_VERSIONS",
+        file_versions_retained=1,
+        options=no_floor,
+    )
+
+    def meanwhile() -> None:
+        table.write([("a", 2, "x", 2.0)], request_id="other")
+        clean(keeps_one)
+
+    storage = before_merging(table.base_path, meanwhile)
+    table.write([("a", 3, "x", 3.0)], request_id="slow", storage=storage)
+    assert "and a clean removed it, while this write was reading it" in caplog.text
+    assert table.rows() == [("a", 3, "x", 3.0), ("b", 1, "y", 1.0)]
+    assert table.leftovers() == set()
+
+
+def test_a_file_that_was_lost_under_a_writer_is_no_conflict(table: TableUnderTest) -> None:
+    (lost,) = table.live_files()["x"]
+    with pytest.raises(ExecutionFailedError, match=lost.name):
+        table.write([("a", 3, "x", 3.0)], storage=before_merging(table.base_path, lost.unlink))

@@ -42,7 +42,7 @@ def test_of_two_that_add_a_key_the_later_one_updates_it(
 def test_of_two_that_add_a_key_the_later_one_is_told(table: TableUnderTest) -> None:
     with HeldUp(table, [("k", 2, "x", 2.0)], "first", NO_RETRY) as first:
         other = table.write([("k", 1, "x", 1.0), ("l", 1, "x", 1.0)])
-    with pytest.raises(FileGroupConflictError, match=f"commit {other.instant_time} added rows of 1 keys"):
+    with pytest.raises(FileGroupConflictError, match=rf"commit {other.instant_time} or later, added 1 rows"):
         first.result.result()
     assert table.rows() == [OLD[0], OLD[1], ("k", 1, "x", 1.0), ("l", 1, "x", 1.0)]
     assert table.leftovers() == set()
@@ -112,3 +112,58 @@ def test_rows_of_an_upsert_beside_an_overwrite_stay_where_no_key_is_the_same(tab
         table.write([("l", 1, "new", 1.0)])
     assert first.result.exception() is None
     assert table.rows() == [*OLD, ("k", 2, "new", 2.0), ("l", 1, "new", 1.0)]
+
+
+@pytest.mark.parametrize("operation", ["insert_overwrite", "insert_overwrite_table"])
+def test_overwrites_of_different_empty_partitions(table: TableUnderTest, operation: str) -> None:
+    """Two partitions get along; the whole table takes everything with it, and so begins anew."""
+    with HeldUp(table, [("k", 2, "new", 2.0)], "first", operation=operation) as first:
+        table.write([("l", 1, "other", 1.0)], "insert_overwrite")
+    assert first.result.exception() is None
+    kept = [*OLD, ("l", 1, "other", 1.0)] if operation == "insert_overwrite" else []
+    assert table.rows() == sorted([*kept, ("k", 2, "new", 2.0)])
+
+
+def test_an_overwrite_asks_no_other_partition_about_its_keys(table: TableUnderTest) -> None:
+    options = {"hoodie.index.type": "GLOBAL_SIMPLE", **NO_RETRY}
+    with HeldUp(table, [("b", 2, "new", 2.0)], "first", options, "insert_overwrite") as first:
+        table.write([("l", 1, "y", 1.0)])  # where b has been for long
+    assert first.result.exception() is None
+    assert table.rows() == [*OLD, ("b", 2, "new", 2.0), ("l", 1, "y", 1.0)]
+
+
+def test_a_row_that_was_put_into_an_old_file_is_found(table: TableUnderTest) -> None:
+    pads = {"hoodie.parquet.small.file.limit": "104857600"}
+    with HeldUp(table, [("k", 2, "x", 2.0)], "first") as first:
+        table.write([("k", 1, "x", 1.0)], options=pads)
+        assert len(table.live_files()["x"]) == 1
+    assert first.result.result().rows.updated == 1
+    assert table.rows() == [*OLD, ("k", 2, "x", 2.0)]
+
+
+def test_a_row_that_a_clustering_moved_since_is_found(table: TableUnderTest) -> None:
+    with HeldUp(table, [("k", 2, "x", 2.0)], "first") as first:
+        table.write([("k", 1, "x", 1.0)])
+        table.schedule()
+        assert table.execute().instant_time
+        assert len(table.live_files()["x"]) == 1
+    assert first.result.result().rows.updated == 1
+    assert table.rows() == [*OLD, ("k", 2, "x", 2.0)]
+
+
+def test_a_key_that_an_insert_drops_is_not_looked_for_again(table: TableUnderTest) -> None:
+    options = {"hoodie.datasource.insert.dup.policy": "drop", **NO_RETRY}
+    with HeldUp(table, [("a", 2, "x", 2.0), ("k", 2, "x", 2.0)], "first", options, "insert") as first:
+        table.write([("a", 3, "x", 3.0), ("l", 3, "x", 3.0)])
+    assert first.result.exception() is None
+    assert table.rows() == [("a", 3, "x", 3.0), OLD[1], ("k", 2, "x", 2.0), ("l", 3, "x", 3.0)]
+
+
+def test_a_table_without_partitions(spark: SparkSession, tmp_path: Path) -> None:
+    table = TableUnderTest(spark, tmp_path / "flat", hoodie__parquet__small__file__limit="0")
+    table.is_partitioned = False
+    table.write(OLD)
+    with HeldUp(table, [("k", 2, "x", 2.0), ("own", 2, "x", 2.0)], "first") as first:
+        table.write([("k", 1, "x", 1.0)])
+    assert first.result.result().rows.updated == 1
+    assert table.rows() == [*OLD, ("k", 2, "x", 2.0), ("own", 2, "x", 2.0)]

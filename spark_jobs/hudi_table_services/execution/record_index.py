@@ -114,7 +114,11 @@ class RecordIndex:
     def count_matches(self, staged: StagedInput, slices: Iterable[FileSlice]) -> int:
         """Rows of these files whose keys the batch has, whatever the operation looks up."""
         targets = _targets(slices)
-        tasks = [replace(task, combine=False) for task in self._tag_tasks(staged, targets)]
+        tasks = [
+            replace(task, combine=False, compares_moves=False)
+            for task in self._tag_tasks(staged, targets)
+            if task.base_files
+        ]
         found = run_tasks(
             self._spark,
             tasks,

@@ -40,11 +40,12 @@ from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.planning.conflict_detection import groups_to_give_up
 from hudi_table_services.planning.outdated_plans import partitions_of, unchanged_groups
 from hudi_table_services.planning.table_changes import refuse_changed_schema
+from hudi_table_services.storage.concurrent_changes import load_commit_changes
 from hudi_table_services.storage.heartbeat import Heartbeat, has_heartbeat, read_heartbeat_owner
 from hudi_table_services.storage.lock import TableLock
 from hudi_table_services.storage.markers import MarkerStore
 from hudi_table_services.storage.pending_plans import running_writes
-from hudi_table_services.storage.snapshot_loader import load_commit_changes, load_snapshot
+from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.table_store import read_table_config
 
 _LOG = logging.getLogger(__name__)

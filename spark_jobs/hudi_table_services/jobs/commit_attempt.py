@@ -6,8 +6,10 @@ does not get the lock then, is rolled back by the next job.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
 from types import TracebackType
+from typing import Protocol
 
 from hudi_table_services.errors import (
     CommitConflictError,
@@ -34,17 +36,33 @@ from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import NEW_FILE_GROUP, CommitMetadata, WriteStat
 from hudi_table_services.planning.conflict_detection import find_conflict
 from hudi_table_services.planning.table_changes import refuse_changed_schema
+from hudi_table_services.storage.concurrent_changes import (
+    load_commit_changes,
+    load_completed_changes,
+    may_be_archived,
+)
 from hudi_table_services.storage.heartbeat import Heartbeat
 from hudi_table_services.storage.lock import TableLock
 from hudi_table_services.storage.markers import MarkerStore
 from hudi_table_services.storage.request_identity import find_completed
-from hudi_table_services.storage.snapshot_loader import load_commit_changes, load_snapshot
+from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.table_store import read_table_config
 
 _LOG = logging.getLogger(__name__)
 
-RefuseTwins = Callable[[Sequence[ConcurrentChange]], None]
-"""Told which commits added rows since the snapshot; raises FileGroupConflictError where this write adds the same."""
+_ROUNDS_WITHOUT_LOCK = 5
+
+
+class RowComparison(Protocol):
+    """Compares the rows that a write adds with those that others added since its snapshot (see `twin_rows`)."""
+
+    def concerns(self, change: ConcurrentChange) -> bool:
+        """Whether there may be something to refuse. Asked under the lock: reads nothing."""
+        ...
+
+    def refuse(self, changes: Sequence[ConcurrentChange]) -> None:
+        """Raises FileGroupConflictError where both bring rows of the same key."""
+        ...
 
 
 class CommitAttempt:
@@ -76,6 +94,8 @@ class CommitAttempt:
         self._heartbeat: Heartbeat | None = None
         self._pending: Instant | None = None
         self._completed = False
+        self._requested_among = Timeline()
+        self._changes_before: tuple[ConcurrentChange, ...] = ()
 
     @property
     def instant_time(self) -> str:
@@ -86,6 +106,7 @@ class CommitAttempt:
         content = encode_requested_replace(None) if self._action is Action.REPLACE_COMMIT else b""
         try:
             with self._lock:
+                self._note_changes()
                 requested_time = self._store.new_instant_time()
                 self._heartbeat = Heartbeat(self._table.storage, requested_time, owner=self._request_id)
                 self._heartbeat.start()
@@ -119,21 +140,33 @@ class CommitAttempt:
         content = encode_workload_profile(profile, self._table.config.table_version)
         self._pending = self._store.start(self._pending, content)
 
-    def complete(self, metadata: CommitMetadata, refuse_twins: RefuseTwins | None = None) -> Instant:
+    def _note_changes(self) -> None:
+        """What completed since the snapshot may be archived before we commit; nothing that completes from now on is.
+
+        Raises:
+            FileGroupConflictError: some of it may be archived already.
+        """
+        now, planned_with = self._store.load(), self._snapshot.timeline
+        if may_be_archived([*_writes(planned_with.pending), *planned_with.completed_writes[-1:]], now):
+            raise _archived_meanwhile()
+        self._requested_among = now
+        self._changes_before = load_completed_changes(self._store, planned_with, now)
+
+    def complete(self, metadata: CommitMetadata, comparison: RowComparison | None = None) -> Instant:
         """Make the write visible.
 
         Args:
-            refuse_twins: asked about commits that added rows meanwhile; None: the write may add a key once more.
+            comparison: asked about commits that added rows meanwhile; None: the write may add a key once more.
 
         Raises:
-            FileGroupConflictError: a commit completed meanwhile changed a file group of ours, or what
-                `refuse_twins` found.
+            FileGroupConflictError: a commit completed meanwhile changed a file group of ours, or added a row that
+                ours adds too.
             InstantVanishedError: another writer rolled this attempt back.
             UnsupportedTableError: somebody switched a metadata table on meanwhile.
         """
         assert self._pending is not None  # noqa: S101 - set on entry
         self._remove_leftovers(metadata.write_stats)
-        completed = self._complete(metadata, refuse_twins)
+        completed = self._complete(metadata, comparison)
         self._completed = True
         _LOG.info("Completed %s %s", self._action.value, completed.requested_time)
         self._stop_heartbeat()
@@ -145,21 +178,26 @@ class CommitAttempt:
             _LOG.warning("The markers of %s stay behind: %s", self.instant_time, failure)
         return completed
 
-    def _complete(self, metadata: CommitMetadata, refuse_twins: RefuseTwins | None) -> Instant:
-        """Keys are compared without the lock; where a commit came between, those of that one are, too."""
+    def _complete(self, metadata: CommitMetadata, comparison: RowComparison | None) -> Instant:
+        """Rows are compared without the lock, and again where a commit came between; at last under the lock."""
         assert self._pending is not None  # noqa: S101 - set on entry
         content = encode_commit_metadata(metadata, self._table.config.table_version)
         compared: set[Instant] = set()
-        while True:
+        for rounds in count():
             with self._lock:
-                changes = self._check_conflicts(metadata)
-                added = [c for c in changes if c.added_to and c.instant not in compared]
-                if refuse_twins is None or not added:
+                changes = [c for c in self._check_conflicts(metadata) if c.instant not in compared]
+                concerning = [c for c in changes if comparison is not None and comparison.concerns(c)]
+                if comparison is not None and concerning and rounds == _ROUNDS_WITHOUT_LOCK:
+                    comparison.refuse(concerning)
+                    concerning = []
+                if not concerning:
                     switch_off_metadata_table(self._table)
                     self._lock.verify()
                     return self._store.complete(self._pending, content)
-            refuse_twins(added)
-            compared.update(change.instant for change in added)
+            if comparison is not None:
+                comparison.refuse(concerning)
+            compared.update(change.instant for change in concerning)
+        raise AssertionError("unreachable")
 
     @property
     def _markers(self) -> MarkerStore:
@@ -191,8 +229,12 @@ class CommitAttempt:
         timeline = self._store.load()
         self._refuse_second_write(timeline)
         refuse_changed_schema(*map(_schema_of, (self._snapshot, load_snapshot(self._table.storage, ()))))
+        if may_be_archived(_writes(self._requested_among.pending), timeline):
+            raise _archived_meanwhile()
         ours = {self._pending.requested_time} if self._pending else set()
         changes = load_commit_changes(self._store, self._snapshot.timeline, timeline, ignore=ours)
+        told = {change.instant.identity for change in changes}
+        changes += tuple(c for c in self._changes_before if c.instant.identity not in told)
         conflict = find_conflict(changes, changed_file_groups(metadata), self._strategy)
         if conflict is not None:
             raise FileGroupConflictError(
@@ -237,6 +279,18 @@ def changed_file_groups(metadata: CommitMetadata) -> frozenset[FileGroupId]:
     }
     replaced: Mapping[str, tuple[str, ...]] = metadata.partition_to_replace_file_ids or {}
     return frozenset(rewritten | {FileGroupId(p, f) for p, ids in replaced.items() for f in ids})
+
+
+def _writes(instants: Iterable[Instant]) -> list[Instant]:
+    return [instant for instant in instants if instant.action.writes_data]
+
+
+def _archived_meanwhile() -> FileGroupConflictError:
+    return FileGroupConflictError(
+        "Commits that other writers completed during this write may be archived already, so that nobody can tell "
+        "what they changed.",
+        hint="Nothing was committed; run the request again. If it happens often, let archival keep more commits.",
+    )
 
 
 def _schema_of(snapshot: TableSnapshot) -> StructType | None:

@@ -42,11 +42,12 @@ from hudi_table_services.planning.clustering_plan import stored_plan
 from hudi_table_services.planning.commit_count import gate_reason
 from hudi_table_services.planning.undo_rules import refuse_unfinished_restore
 from hudi_table_services.storage.clock import Clock, SystemClock, instant_text
+from hudi_table_services.storage.concurrent_changes import load_commit_changes, may_be_archived
 from hudi_table_services.storage.factory import open_storage
 from hudi_table_services.storage.lock import table_lock
 from hudi_table_services.storage.pending_plans import groups_being_written
 from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
-from hudi_table_services.storage.snapshot_loader import load_commit_changes, load_snapshot
+from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
 
@@ -185,6 +186,8 @@ class _ScheduleJob:
             store = self._table.timeline_store
             now = store.load()
             planned = {s.file_group_id for group in proposal.groups for s in group.slices}
+            if may_be_archived(snapshot.timeline.completed_writes[-1:], now):
+                return ()
             changes = load_commit_changes(store, snapshot.timeline, now)
             fresh = [c for c in changes if c.instant not in snapshot.timeline.instants]
             written = groups_being_written(store, now)

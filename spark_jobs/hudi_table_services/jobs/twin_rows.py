@@ -2,85 +2,145 @@
 
 Two writes that add the same new key share no file group, so that Hudi's conflict detection lets both commit, and the
 key is there twice from then on. Here the later one finds the rows of the other by their keys, and is planned anew: it
-updates them. An insert promises nothing about keys, and adds its rows beside any others, as in Hudi.
+updates them. A plain insert promises nothing about keys, and adds its rows beside any others, as in Hudi.
 """
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from hudi_table_services.errors import FileGroupConflictError
 from hudi_table_services.execution.record_index import RecordIndex
-from hudi_table_services.jobs.batch_placement import PlacedBatch
-from hudi_table_services.model.concurrent_change import ConcurrentChange
+from hudi_table_services.execution.stage_input import StagedInput
+from hudi_table_services.jobs.batch_placement import PlacedBatch, lookup_for
+from hudi_table_services.jobs.cleaned_files import conflict_where_cleaned
+from hudi_table_services.jobs.table_access import TableAccess
+from hudi_table_services.jobs.write_settings import WriteSettings
+from hudi_table_services.model.concurrent_change import ChangeKind, ConcurrentChange
 from hudi_table_services.model.write_options import InsertDupPolicy, WriteOptions
 from hudi_table_services.model.write_stat import OVERWRITE, WriteOperation
 from hudi_table_services.storage.snapshot_loader import load_snapshot
-from hudi_table_services.storage.storage import Storage
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _LOG = logging.getLogger(__name__)
 _NAMED = 3
 
 
-def adds_no_twins(options: WriteOptions) -> bool:
-    """Whether the operation promises that none of the rows it adds has a key of another row."""
-    if options.operation is WriteOperation.INSERT:
-        return options.insert_dup_policy is not InsertDupPolicy.NONE
-    return options.operation in (WriteOperation.UPSERT, *OVERWRITE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class TwinRows:
     """What one write is about to add, to be compared with what commits added since its snapshot.
 
-    Attributes:
-        options: scope of a key and operation.
-        index: compares the keys of the batch with those of base files.
-        storage: the table's.
+    Args:
+        is_global: a key is unique in the table, not in its partition. Never so for overwrites, which look no keys up.
+        index: compares the keys of rows with those of base files, within the same scope.
     """
 
-    options: WriteOptions
+    table: TableAccess
+    operation: WriteOperation
     placed: PlacedBatch
     index: RecordIndex
-    storage: Storage
+    is_global: bool
+    _compared: set[str] = field(default_factory=set, init=False)
 
-    def refuse(self, added: Sequence[ConcurrentChange]) -> None:
-        """Let no row be there twice.
+    def __post_init__(self) -> None:
+        self._compared.update(path for s in self.placed.snapshot.all_slices if (path := s.base_file_path))
+
+    def concerns(self, change: ConcurrentChange) -> bool:
+        """Whether the change may have added a row with a key of this write, or brought one back."""
+        if change.kind is ChangeKind.UNDONE:
+            return True
+        return bool(self._shared_partitions(change)) or self._overwrites_the_same(change)
+
+    def refuse(self, changes: Sequence[ConcurrentChange]) -> None:
+        """Let no row be there twice. Files that were compared once are not read again.
 
         Raises:
-            FileGroupConflictError: one of these commits added a row with a key of this write, or overwrote a partition
-                that this one overwrites, so that neither would replace the rows of the other.
+            FileGroupConflictError: others added a row with a key of this write, or overwrote a partition that this
+                one overwrites, so that neither would replace the rows of the other; or they undid a commit that this
+                write had seen.
         """
-        self._refuse_overwritten(added)
-        touched = set().union(*(change.added_to for change in added))
-        own = touched if self.options.index_type.is_global else touched & set(self._own_partitions)
-        known = {s.base_file_path for s in self.placed.snapshot.all_slices}
-        fresh = [s for s in load_snapshot(self.storage, own).all_slices if s.base_file_path not in known]
+        for change in changes:
+            if change.kind is ChangeKind.UNDONE:
+                raise _conflict(
+                    f"Another writer rolled back {_named([change])} after this write looked for its keys."
+                )
+            if self._overwrites_the_same(change):
+                raise _conflict(
+                    f"Another writer's {_named([change])} overwrote partitions that this write overwrites."
+                )
+        partitions = set().union(*map(self._shared_partitions, changes))
+        now = load_snapshot(self.table.storage, partitions)
+        fresh = [s for s in now.all_slices if s.base_file_path not in self._compared]
         if not fresh:
             return
-        matches = self.index.count_matches(self.placed.staged, fresh)
-        _LOG.info("%s: %d keys of this write in %d files", _named(added), matches, len(fresh))
+        with conflict_where_cleaned(self.table, lambda: now):
+            matches = self.index.count_matches(self._added, fresh)
+        _LOG.info("%d rows of %d new files have keys that this write adds", matches, len(fresh))
         if matches:
-            raise _conflict(f"{_named(added)} added rows of {matches} keys that this write has, too")
+            raise _conflict(
+                f"Since this write looked for its keys other writers, with {_named(changes)} or later, added "
+                f"{matches} rows of keys that it adds too."
+            )
+        self._compared.update(path for s in fresh if (path := s.base_file_path))
 
-    @property
-    def _own_partitions(self) -> tuple[str, ...]:
-        return self.placed.staged.partition_paths
+    @cached_property
+    def _added(self) -> StagedInput:
+        """Rows that get a place of their own; those that change a file group are its own conflict."""
+        return StagedInput(tuple(b for b in self.placed.routed.batches if b.file_id is None))
 
-    def _refuse_overwritten(self, added: Sequence[ConcurrentChange]) -> None:
-        if self.options.operation not in OVERWRITE:
-            return
-        everything = self.options.operation is WriteOperation.INSERT_OVERWRITE_TABLE
-        for change in added:
-            if change.overwrites and (everything or not change.added_to.isdisjoint(self._own_partitions)):
-                raise _conflict(f"{_named([change])} overwrote the same partitions")
+    def _shared_partitions(self, change: ConcurrentChange) -> frozenset[str]:
+        return change.added_to if self.is_global else change.added_to & set(self._added.partition_paths)
+
+    def _overwrites_the_same(self, change: ConcurrentChange) -> bool:
+        if self.operation not in OVERWRITE or not change.overwrites:
+            return False
+        everything = self.operation is WriteOperation.INSERT_OVERWRITE_TABLE
+        return bool(change.added_to if everything else self._shared_partitions(change))
+
+
+def row_comparison(
+    spark: "SparkSession",
+    folder: str,
+    table: TableAccess,
+    options: WriteOptions,
+    settings: WriteSettings,
+    placed: PlacedBatch,
+) -> TwinRows | None:
+    """The comparison that a write has to pass before it commits; None: it adds no rows, or promises nothing.
+
+    Args:
+        folder: staging folder.
+    """
+    if not _adds_no_twins(options, placed):
+        return None
+    lookup = lookup_for(spark, options, settings)
+    if not lookup.searches_files:  # the index type means nothing to an overwrite
+        lookup = replace(lookup, is_global=False, use_footers=False)
+    index = RecordIndex(spark, table.storage, folder, lookup)
+    return TwinRows(
+        table=table, operation=options.operation, placed=placed, index=index, is_global=lookup.is_global
+    )
+
+
+def _adds_no_twins(options: WriteOptions, placed: PlacedBatch) -> bool:
+    """Whether the write adds rows, and its operation promises that none of them has a key of another row."""
+    if options.operation in OVERWRITE:
+        return True
+    promises = options.operation is WriteOperation.UPSERT or (
+        options.operation is WriteOperation.INSERT and options.insert_dup_policy is not InsertDupPolicy.NONE
+    )
+    return promises and any(batch.file_id is None for batch in placed.routed.batches)
 
 
 def _named(changes: Sequence[ConcurrentChange]) -> str:
     names = [f"{change.instant.action.value} {change.instant.requested_time}" for change in changes]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"Another writer's {', '.join(names[:_NAMED])}{more}"
+    return f"{', '.join(names[:_NAMED])}{more}"
 
 
-def _conflict(what: str) -> FileGroupConflictError:
-    return FileGroupConflictError(f"{what}.", hint="Nothing was committed; run the request again.")
+def _conflict(message: str) -> FileGroupConflictError:
+    return FileGroupConflictError(message, hint="Nothing was committed; run the request again.")

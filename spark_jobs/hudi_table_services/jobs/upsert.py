@@ -34,6 +34,7 @@ from hudi_table_services.jobs.batch_placement import (
     stage_batch,
 )
 from hudi_table_services.jobs.batch_writing import write_batch, write_job
+from hudi_table_services.jobs.cleaned_files import conflict_where_cleaned
 from hudi_table_services.jobs.clustering_history import GAVE_WAY_KEY
 from hudi_table_services.jobs.commit_attempt import CommitAttempt
 from hudi_table_services.jobs.make_room import foresee_room, make_room
@@ -44,7 +45,7 @@ from hudi_table_services.jobs.reporting import Report
 from hudi_table_services.jobs.staging_area import StagingArea
 from hudi_table_services.jobs.stopwatch import Stopwatch
 from hudi_table_services.jobs.table_access import TableAccess, check_writable
-from hudi_table_services.jobs.twin_rows import TwinRows, adds_no_twins
+from hudi_table_services.jobs.twin_rows import TwinRows, row_comparison
 from hudi_table_services.jobs.write_settings import WriteSettings, derive_settings
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.file_sizing import FileSizingPlan
@@ -126,6 +127,7 @@ class _UpsertJob:
         self._watch = Stopwatch()
         self._schema_json: str | None = None
         self._gave_way: list[str] = []
+        self._planned_with: TableSnapshot | None = None
         self._report = Report(spark, request, options, self._watch)
 
     def run(self, source: "DataFrame | None") -> JobResult:
@@ -167,13 +169,16 @@ class _UpsertJob:
 
         The rows lie in files: finding, planning and writing them again costs little beside reading them.
         """
-        for retries_left in range(self._options.retries_on_conflict, 0, -1):
+        for retries_left in range(self._options.retries_on_conflict, -1, -1):
             try:
-                return write(table)
+                with conflict_where_cleaned(table, lambda: self._planned_with):
+                    return write(table)
             except FileGroupConflictError as conflict:
+                if not retries_left:
+                    raise
                 _LOG.warning("%s Trying again, at most %d times", conflict.message, retries_left)
                 table = replace(table, exists=True)
-        return write(table)
+        raise AssertionError("unreachable")
 
     def _write_staged(
         self, staged: StagedInput, folder: str, table: TableAccess, settings: WriteSettings
@@ -186,8 +191,8 @@ class _UpsertJob:
             return self._report.planned(placed, plan)
         if plan.is_empty and not self._empties_table(placed):
             return self._report.nothing_to_do(placed)
-        twins = self._twins(folder, placed, settings) if adds_no_twins(self._options) else None
-        return self._write(table, settings, placed, plan, twins)
+        comparison = row_comparison(self._spark, folder, table, self._options, settings, placed)
+        return self._write(table, settings, placed, plan, comparison)
 
     def _staging_area(self, table: TableAccess) -> StagingArea:
         # A dry run must not take the rows of the very request away while that is at work.
@@ -283,6 +288,7 @@ class _UpsertJob:
             everywhere = lookup.is_global and lookup.searches_files
             whole_table = everywhere or self._options.operation is WriteOperation.INSERT_OVERWRITE_TABLE
             snapshot = self._snapshot(table, None if whole_table else staged.partition_paths)
+            self._planned_with = snapshot
             refuse_changed_schema(_parsed(self._schema_json), _parsed(snapshot.schema_json))
             index = RecordIndex(self._spark, self._storage, folder, lookup)
             placed = place_rows(index, staged, snapshot, lookup)
@@ -322,7 +328,7 @@ class _UpsertJob:
         settings: WriteSettings,
         placed: PlacedBatch,
         plan: FileSizingPlan,
-        twins: TwinRows | None,
+        comparison: TwinRows | None,
     ) -> JobResult:
         if not table.exists:
             create_table(self._storage, table.config.properties, self._clock)
@@ -340,14 +346,8 @@ class _UpsertJob:
                 written = write_batch(self._spark, job, placed, plan, table.config.table_name)
             metadata = commit_metadata([w.stat for w in written], settings.operation, extra, replaced)
             with self._watch.phase("commit"):
-                instant = attempt.complete(metadata, twins and twins.refuse)
+                instant = attempt.complete(metadata, comparison)
         return self._report.completed(placed, plan, written, instant, metadata)
-
-    def _twins(self, folder: str, placed: PlacedBatch, settings: WriteSettings) -> TwinRows:
-        index = RecordIndex(
-            self._spark, self._storage, folder, lookup_for(self._spark, self._options, settings)
-        )
-        return TwinRows(options=self._options, placed=placed, index=index, storage=self._storage)
 
     def _replaced(self, snapshot: TableSnapshot, plan: FileSizingPlan) -> dict[str, tuple[str, ...]]:
         everything = self._options.operation is WriteOperation.INSERT_OVERWRITE_TABLE

@@ -6,21 +6,20 @@ commit (it has the schema). Everything else is told by names.
 
 import logging
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from hudi_table_services.errors import ObjectNotFoundError
-from hudi_table_services.model.concurrent_change import ChangeKind, ConcurrentChange
 from hudi_table_services.model.data_file import BaseFile
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.model.write_stat import MOVE_ROWS, NEW_FILE_GROUP, OVERWRITE, CommitMetadata
+from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.file_listing import list_partitions
-from hudi_table_services.storage.file_slices import Visibility, first_write_time, latest_slices
+from hudi_table_services.storage.file_slices import Visibility, latest_slices
 from hudi_table_services.storage.paths import join_path
 from hudi_table_services.storage.pending_plans import planned_file_groups
 from hudi_table_services.storage.storage import Storage
@@ -133,60 +132,3 @@ def reserved_file_groups(store: TimelineStore, timeline: Timeline) -> Mapping[Fi
         for instant in timeline.pending
         for group in planned_file_groups(store, instant)
     }
-
-
-def load_commit_changes(
-    store: TimelineStore, before: Timeline, after: Timeline, *, ignore: Collection[str] = ()
-) -> tuple[ConcurrentChange, ...]:
-    """What other writers did between two views of the timeline, told by identity of instants, not by their times.
-
-    Args:
-        before: the timeline that a write planned with.
-        after: the timeline now, under the table lock.
-        ignore: requested times of this writer's own instants.
-    """
-    others = [i for i in after if i.requested_time not in ignore]
-    known = {i.identity for i in before.completed_writes}
-    changes = [
-        _completed_change(store, i)
-        for i in others
-        if i.is_completed and i.action.writes_data and i.identity not in known
-    ]
-    for instant in others:
-        planned = frozenset() if instant.is_completed else planned_file_groups(store, instant)
-        if planned:
-            changes.append(
-                ConcurrentChange(instant=instant, kind=ChangeKind.PENDING_PLAN, file_groups=planned)
-            )
-    return (*changes, *_undone(before, after))
-
-
-def _undone(before: Timeline, after: Timeline) -> Iterable[ConcurrentChange]:
-    """Completed writes that are gone, and not because they were archived; in doubt they were undone."""
-    present, known = {i.identity for i in after.completed_writes}, {i.identity for i in before}
-    # Once commits were undone, what is older than the first write need not be archived: it may be the next commit.
-    something_undone = any(
-        i.action in (Action.ROLLBACK, Action.RESTORE) and i.identity not in known for i in after
-    )
-    archived_before = "" if something_undone else first_write_time(after) or ""
-    for instant in before.completed_writes:
-        if instant.identity not in present and instant.requested_time >= archived_before:
-            yield ConcurrentChange(instant=instant, kind=ChangeKind.UNDONE)
-
-
-def _completed_change(store: TimelineStore, instant: Instant) -> ConcurrentChange:
-    metadata = store.commit_metadata(instant)
-    written = {FileGroupId(stat.partition_path, stat.file_id) for stat in metadata.write_stats}
-    replaced = metadata.partition_to_replace_file_ids or {}
-    added = [s for s in metadata.write_stats if s.num_inserts > 0 or s.prev_commit == NEW_FILE_GROUP]
-    return ConcurrentChange(
-        instant=instant,
-        kind=ChangeKind.COMPLETED,
-        file_groups=frozenset(
-            written | {FileGroupId(path, i) for path, ids in replaced.items() for i in ids}
-        ),
-        added_to=frozenset(
-            () if metadata.operation_type in MOVE_ROWS else {stat.partition_path for stat in added}
-        ),
-        overwrites=metadata.operation_type in OVERWRITE,
-    )

@@ -26,8 +26,8 @@ from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_service_plans import InstantReference, RestorePlan
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
+from hudi_table_services.storage.concurrent_changes import load_commit_changes
 from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
-from hudi_table_services.storage.snapshot_loader import load_commit_changes
 from small_tables import SmallTable, base_file_name
 from undone_tables import a_table, planned, state, updated
 

@@ -20,8 +20,9 @@ from hudi_table_services.model.table_service_plans import (
 )
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.storage.concurrent_changes import load_commit_changes
 from hudi_table_services.storage.memory import MemoryStorage
-from hudi_table_services.storage.snapshot_loader import load_commit_changes, load_snapshot
+from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.storage import Storage
 from small_tables import SCHEMA, SmallTable, base_file_name
 
