@@ -54,13 +54,18 @@ def seed_rows() -> list[dict[str, object]]:
     return [a_row(f"shared-{i}", 0, "seed") for i in range(SHARED_KEYS)]
 
 
+def is_of_new_keys(number: int) -> bool:
+    """Batches of this number bring the same new keys, and nothing else, whoever writes them."""
+    return number % 3 == 2
+
+
 def batch_of(writer: int, number: int, writers: int) -> list[dict[str, object]]:
     """Some of the shared keys, another choice each time; an older key of the writer's own; and a new one.
 
     Every third batch has new keys only, which all writers bring, so that nothing but these keys is in the way.
     """
     order = number * writers + writer + 1
-    if number % 3 == 2:
+    if is_of_new_keys(number):
         return [a_row(f"new-{number}-{i}", order, f"writer {writer}") for i in range(4)]
     shared = {(number * 5 + writer * 3 + i * 7) % SHARED_KEYS for i in range(4)}
     own = {number, number // 2}
@@ -88,7 +93,7 @@ def write(
 
 
 class Signals:
-    """What a process and who started it tell each other: ``<name>.ready``, ``go``, ``stop``, ``<name>.jsonl``.
+    """What the processes tell each other: ``<name>.ready``, ``go``, ``<name>.at-<number>``, ``stop``, ``<name>.jsonl``.
 
     The report has a line of JSON per job, written after the job said how it ended.
     """
@@ -105,6 +110,13 @@ class Signals:
     @property
     def may_go_on(self) -> bool:
         return not (self._folder / "stop").exists()
+
+    def meet(self, number: int, writers: int) -> None:
+        """Wait until every writer is about to write its batch of this number, or it is time to stop."""
+        self._file(f"at-{number}").touch()
+        others = [self._folder / f"writer-{i}.at-{number}" for i in range(writers)]
+        while self.may_go_on and not all(other.exists() for other in others):
+            time.sleep(0.02)
 
     @property
     def is_ready(self) -> bool:
@@ -131,6 +143,8 @@ def write_again_and_again(
     """Batch after batch. One that is refused is sent again as the same request until it is time to stop."""
     number = 0
     while signals.may_go_on:
+        if is_of_new_keys(number):
+            signals.meet(number, writers)
         try:
             done = write(spark, base_path, f"{writer}-{number}", batch_of(writer, number, writers))
         except (CommitConflictError, CommitStateUnknownError) as error:

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from writing import Row, TableUnderTest
 
 from hudi_table_services.contract.clean_request import CleanRequest
-from hudi_table_services.errors import ExecutionFailedError, FileGroupConflictError
+from hudi_table_services.errors import CommitConflictError, ExecutionFailedError, FileGroupConflictError
 from hudi_table_services.jobs.clean import clean
 from hudi_table_services.storage.local import LocalStorage
 
@@ -106,29 +106,56 @@ def before_merging(base_path: Path, meanwhile: Callable[[], object]) -> LocalSto
     return Overtaken(str(base_path))
 
 
+def keep_one_version(table: TableUnderTest) -> None:
+    clean(
+        CleanRequest(
+            base_path=str(table.base_path),
+            policy="KEEP_LATEST_FILE_VERSIONS",
+            file_versions_retained=1,
+            options={"hoodie.airflow.clean.floor.hours": "0"},
+        )
+    )
+
+
 def test_files_that_a_clean_removed_under_a_writer_are_a_conflict(
     table: TableUnderTest, caplog: pytest.LogCaptureFixture
 ) -> None:
-    no_floor = {"hoodie.airflow.clean.floor.hours": "0"}
-    keeps_one = CleanRequest(
-        base_path=str(table.base_path),
-        policy="KEEP_LATEST_FILE_VERSIONS",
-        file_versions_retained=1,
-        options=no_floor,
-    )
-
     def meanwhile() -> None:
         table.write([("a", 2, "x", 2.0)], request_id="other")
-        clean(keeps_one)
+        keep_one_version(table)
 
     storage = before_merging(table.base_path, meanwhile)
     table.write([("a", 3, "x", 3.0)], request_id="slow", storage=storage)
-    assert "and a clean removed it, while this write was reading it" in caplog.text
+    assert "and it was removed while this write was reading it" in caplog.text
     assert table.rows() == [("a", 3, "x", 3.0), ("b", 1, "y", 1.0)]
     assert table.leftovers() == set()
 
 
-def test_a_file_that_was_lost_under_a_writer_is_no_conflict(table: TableUnderTest) -> None:
+@pytest.mark.parametrize("versions", [1, 2])
+def test_a_file_that_was_lost_under_a_writer_is_no_conflict(table: TableUnderTest, versions: int) -> None:
+    """Also where an older file of the group is still there."""
+    for number in range(1, versions):
+        table.write([("a", 1 + number, "x", 1.0)])
     (lost,) = table.live_files()["x"]
+
+    def meanwhile() -> None:
+        table.write([("b", 2, "y", 2.0)], request_id="other")
+        lost.unlink()
+
     with pytest.raises(ExecutionFailedError, match=lost.name):
-        table.write([("a", 3, "x", 3.0)], storage=before_merging(table.base_path, lost.unlink))
+        table.write([("a", 9, "x", 9.0)], storage=before_merging(table.base_path, meanwhile))
+
+
+def test_a_try_that_is_planned_anew_finds_what_another_attempt_of_the_request_wrote(
+    table: TableUnderTest,
+) -> None:
+    def meanwhile() -> None:
+        table.write([("a", 2, "x", 2.0)], request_id="slow")
+        table.write([("a", 4, "x", 4.0)], request_id="other")
+        keep_one_version(table)
+
+    storage = before_merging(table.base_path, meanwhile)
+    with pytest.raises(CommitConflictError, match="Another attempt of request slow completed"):
+        table.write([("a", 5, "x", 5.0)], request_id="slow", storage=storage)
+    assert table.rows() == [("a", 4, "x", 4.0), ("b", 1, "y", 1.0)]
+    assert table.leftovers() == set()

@@ -38,6 +38,13 @@ class ArchivedTimeline:
     storage: Storage
     config: TableConfig
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything was ever archived."""
+        if self.config.table_version.layout is TimelineLayout.V1:
+            return bool(ArchiveLogStore(self.storage, self.config).files())
+        return bool(HistoryManifests(self.storage, self.config).files())
+
     def writes(self) -> tuple[ArchivedWrite, ...]:
         """All of them, oldest first.
 
@@ -101,11 +108,11 @@ class ArchivedTimeline:
         )
 
     def _archive(self) -> _Archive | None:
+        if not self.has_begun:
+            return None
         if self.config.table_version.layout is TimelineLayout.V1:
-            log = ArchiveLogStore(self.storage, self.config)
-            return log if log.files() else None
-        has_history = bool(HistoryManifests(self.storage, self.config).files())
-        return history_store(self.storage, self.config) if has_history else None
+            return ArchiveLogStore(self.storage, self.config)
+        return history_store(self.storage, self.config)
 
 
 def history_store(storage: Storage, config: TableConfig) -> HistoryStore:

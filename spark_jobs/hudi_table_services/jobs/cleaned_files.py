@@ -1,4 +1,4 @@
-"""Files that went while a write was reading them: another writer replaced them, and a clean removed them."""
+"""Files that went while a write was reading them: another writer replaced them, and a clean removed them, say."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -11,6 +11,7 @@ from hudi_table_services.errors import (
     ObjectNotFoundError,
 )
 from hudi_table_services.jobs.table_access import TableAccess
+from hudi_table_services.model.concurrent_change import ChangeKind
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.storage.concurrent_changes import load_commit_changes
 from hudi_table_services.storage.snapshot_loader import load_snapshot
@@ -34,26 +35,32 @@ def conflict_where_cleaned(
         yield
     except (ExecutionFailedError, ObjectNotFoundError) as failure:
         before = planned_with()
-        cleaned = _first_cleaned(table, before) if before is not None else None
-        if cleaned is None:
+        gone = _first_gone(table, before) if before is not None else None
+        if gone is None:
             raise
         raise FileGroupConflictError(
-            f"Another writer replaced {cleaned}, and a clean removed it, while this write was reading it.",
+            f"Another writer replaced or undid {gone}, and it was removed while this write was reading it.",
             hint="Nothing was committed; run the request again. If it happens often, let cleaning retain more.",
         ) from failure
 
 
-def _first_cleaned(table: TableAccess, before: TableSnapshot) -> str | None:
-    """A file that is gone although nothing is lost: its file group has another slice now, or was replaced."""
+def _first_gone(table: TableAccess, before: TableSnapshot) -> str | None:
+    """A file that is gone by right: another write completed on its file group since, or its own was undone.
+
+    A file that is lost also leaves an older slice behind, or none; then nobody has written to its file group.
+    """
     try:
         now = load_snapshot(table.storage, before.partitions)
-        current = {s.file_group_id: s.base_file_path for s in now.all_slices}
+        newest = {s.file_group_id: s.base_instant_time for s in now.all_slices}
         changes = load_commit_changes(table.timeline_store, before.timeline, now.timeline)
-        changed = {group for change in changes for group in change.file_groups}
+        completed = [change for change in changes if change.kind is ChangeKind.COMPLETED]
+        changed = {group for change in completed for group in change.file_groups}
+        undone = {change.instant.requested_time for change in changes if change.kind is ChangeKind.UNDONE}
         for file_slice in before.all_slices:
             group, path = file_slice.file_group_id, file_slice.base_file_path
-            is_superseded = group in changed or current.get(group, path) != path
-            if path is not None and is_superseded and not table.storage.exists(path):
+            written_at = file_slice.base_instant_time
+            by_right = group in changed or newest.get(group, "") > written_at or written_at in undone
+            if path is not None and by_right and not table.storage.exists(path):
                 return path
     except HudiTableServiceError as failure:
         _LOG.warning(

@@ -40,7 +40,7 @@ from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.planning.conflict_detection import groups_to_give_up
 from hudi_table_services.planning.outdated_plans import partitions_of, unchanged_groups
 from hudi_table_services.planning.table_changes import refuse_changed_schema
-from hudi_table_services.storage.concurrent_changes import load_commit_changes
+from hudi_table_services.storage.concurrent_changes import load_commit_changes, pending_may_be_archived
 from hudi_table_services.storage.heartbeat import Heartbeat, has_heartbeat, read_heartbeat_owner
 from hudi_table_services.storage.lock import TableLock
 from hudi_table_services.storage.markers import MarkerStore
@@ -266,6 +266,11 @@ class ClusteringAttempt:
             *load_commit_changes(self._store, snapshot.timeline, timeline, ignore=ours),
             *running_writes(self._store, timeline),
         )
+        if pending_may_be_archived(self._store, snapshot.timeline, timeline):
+            raise FileGroupConflictError(
+                "A write that was at work when the clustering began may be archived already.",
+                hint="Nothing was committed; run the job again.",
+            )
         if any(change.kind is ChangeKind.UNDONE for change in changes):
             raise FileGroupConflictError(
                 "Another writer rolled a completed commit back during the clustering.",

@@ -6,13 +6,12 @@ does not get the lock then, is rolled back by the next job.
 """
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
 from types import TracebackType
 from typing import Protocol
 
 from hudi_table_services.errors import (
-    CommitConflictError,
     CommitStateUnknownError,
     FileGroupConflictError,
     HudiTableServiceError,
@@ -24,7 +23,9 @@ from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
 from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
 from hudi_table_services.hudi_format.workload_profile import encode_workload_profile
+from hudi_table_services.jobs.archived_timeline import ArchivedTimeline
 from hudi_table_services.jobs.metadata_table import switch_off_metadata_table
+from hudi_table_services.jobs.request_lookup import refuse_second_write
 from hudi_table_services.jobs.rollback import rollback_instant
 from hudi_table_services.jobs.table_access import TableAccess
 from hudi_table_services.model.concurrent_change import ConcurrentChange, ConflictStrategy
@@ -39,12 +40,12 @@ from hudi_table_services.planning.table_changes import refuse_changed_schema
 from hudi_table_services.storage.concurrent_changes import (
     load_commit_changes,
     load_completed_changes,
-    may_be_archived,
+    newer_may_be_archived,
+    pending_may_be_archived,
 )
 from hudi_table_services.storage.heartbeat import Heartbeat
 from hudi_table_services.storage.lock import TableLock
 from hudi_table_services.storage.markers import MarkerStore
-from hudi_table_services.storage.request_identity import find_completed
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.table_store import read_table_config
 
@@ -141,13 +142,13 @@ class CommitAttempt:
         self._pending = self._store.start(self._pending, content)
 
     def _note_changes(self) -> None:
-        """What completed since the snapshot may be archived before we commit; nothing that completes from now on is.
+        """What completed since the snapshot may be archived before we commit. What is requested from now on is not.
 
         Raises:
             FileGroupConflictError: some of it may be archived already.
         """
         now, planned_with = self._store.load(), self._snapshot.timeline
-        if may_be_archived([*_writes(planned_with.pending), *planned_with.completed_writes[-1:]], now):
+        if newer_may_be_archived(self._store, planned_with, now) and self._has_archive:
             raise _archived_meanwhile()
         self._requested_among = now
         self._changes_before = load_completed_changes(self._store, planned_with, now)
@@ -185,7 +186,8 @@ class CommitAttempt:
         compared: set[Instant] = set()
         for rounds in count():
             with self._lock:
-                changes = [c for c in self._check_conflicts(metadata) if c.instant not in compared]
+                found = self._check_conflicts(metadata, compares_rows=comparison is not None)
+                changes = [c for c in found if c.instant not in compared]
                 concerning = [c for c in changes if comparison is not None and comparison.concerns(c)]
                 if comparison is not None and concerning and rounds == _ROUNDS_WITHOUT_LOCK:
                     comparison.refuse(concerning)
@@ -198,6 +200,10 @@ class CommitAttempt:
                 comparison.refuse(concerning)
             compared.update(change.instant for change in concerning)
         raise AssertionError("unreachable")
+
+    @property
+    def _has_archive(self) -> bool:
+        return ArchivedTimeline(self._table.storage, self._table.config).has_begun
 
     @property
     def _markers(self) -> MarkerStore:
@@ -217,7 +223,9 @@ class CommitAttempt:
         for path in self._markers.sweep(keep={stat.path for stat in stats}):
             _LOG.info("Removed leftover of a retried task: %s", path)
 
-    def _check_conflicts(self, metadata: CommitMetadata) -> tuple[ConcurrentChange, ...]:
+    def _check_conflicts(
+        self, metadata: CommitMetadata, *, compares_rows: bool
+    ) -> tuple[ConcurrentChange, ...]:
         """What others did since the snapshot, if none of it stands in the way."""
         config = read_table_config(self._table.storage)
         if config.table_version is not self._table.config.table_version:
@@ -227,30 +235,26 @@ class CommitAttempt:
                 hint="Run the request again; set hoodie.write.auto.upgrade=false in Hudi 1.x writers to keep it.",
             )
         timeline = self._store.load()
-        self._refuse_second_write(timeline)
+        refuse_second_write(self._table, self._snapshot.timeline, timeline, self._request_id)
         refuse_changed_schema(*map(_schema_of, (self._snapshot, load_snapshot(self._table.storage, ()))))
-        if may_be_archived(_writes(self._requested_among.pending), timeline):
-            raise _archived_meanwhile()
         ours = {self._pending.requested_time} if self._pending else set()
         changes = load_commit_changes(self._store, self._snapshot.timeline, timeline, ignore=ours)
         told = {change.instant.identity for change in changes}
         changes += tuple(c for c in self._changes_before if c.instant.identity not in told)
-        conflict = find_conflict(changes, changed_file_groups(metadata), self._strategy)
+        changed = changed_file_groups(metadata)
+        minds_others = bool(changed) or compares_rows
+        if (
+            minds_others
+            and pending_may_be_archived(self._store, self._requested_among, timeline)
+            and self._has_archive
+        ):
+            raise _archived_meanwhile()
+        conflict = find_conflict(changes, changed, self._strategy)
         if conflict is not None:
             raise FileGroupConflictError(
                 conflict.message, hint="Nothing was committed; run the request again."
             )
         return changes
-
-    def _refuse_second_write(self, timeline: Timeline) -> None:
-        """Another attempt of this request, taken for dead, may have completed since we looked."""
-        since = timeline.since(self._snapshot.timeline)
-        found = find_completed(self._store, since, self._request_id)
-        if found is not None:
-            raise CommitConflictError(
-                f"Another attempt of request {self._request_id} completed {found[0].requested_time} during this one.",
-                hint="Nothing was committed a second time; running the request again returns that commit.",
-            )
 
     def _roll_back(self) -> None:
         if self._pending is None:
@@ -279,10 +283,6 @@ def changed_file_groups(metadata: CommitMetadata) -> frozenset[FileGroupId]:
     }
     replaced: Mapping[str, tuple[str, ...]] = metadata.partition_to_replace_file_ids or {}
     return frozenset(rewritten | {FileGroupId(p, f) for p, ids in replaced.items() for f in ids})
-
-
-def _writes(instants: Iterable[Instant]) -> list[Instant]:
-    return [instant for instant in instants if instant.action.writes_data]
 
 
 def _archived_meanwhile() -> FileGroupConflictError:

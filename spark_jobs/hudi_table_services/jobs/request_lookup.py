@@ -1,10 +1,13 @@
 """The completed write of a request, wherever on the timeline it is by now."""
 
+from hudi_table_services.errors import CommitConflictError
 from hudi_table_services.jobs.archived_timeline import ArchivedTimeline
+from hudi_table_services.jobs.table_access import TableAccess
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata
+from hudi_table_services.storage.concurrent_changes import newer_may_be_archived
 from hudi_table_services.storage.request_identity import find_completed
 from hudi_table_services.storage.storage import Storage
 from hudi_table_services.storage.timeline_store import TimelineStore
@@ -24,3 +27,20 @@ def find_completed_anywhere(
     """
     found = find_completed(store, timeline, request_id)
     return found or ArchivedTimeline(storage, config).find_request(request_id)
+
+
+def refuse_second_write(table: TableAccess, before: Timeline, now: Timeline, request_id: str) -> None:
+    """Another attempt of this request, taken for dead, may have completed since we looked.
+
+    Raises:
+        CommitConflictError: it has.
+    """
+    store = table.timeline_store
+    found = find_completed(store, now.since(before), request_id)
+    if found is None and newer_may_be_archived(store, before, now):
+        found = ArchivedTimeline(table.storage, table.config).find_request(request_id)
+    if found is not None:
+        raise CommitConflictError(
+            f"Another attempt of request {request_id} completed {found[0].requested_time} during this one.",
+            hint="Nothing was committed a second time; running the request again returns that commit.",
+        )

@@ -42,6 +42,7 @@ from hudi_table_services.jobs.measured_lock import MeasuredLock
 from hudi_table_services.jobs.new_table import new_table_config
 from hudi_table_services.jobs.pending_writes import clear_pending_writes, remove_traces_of_finished_writes
 from hudi_table_services.jobs.reporting import Report
+from hudi_table_services.jobs.request_lookup import refuse_second_write
 from hudi_table_services.jobs.staging_area import StagingArea
 from hudi_table_services.jobs.stopwatch import Stopwatch
 from hudi_table_services.jobs.table_access import TableAccess, check_writable
@@ -128,6 +129,7 @@ class _UpsertJob:
         self._schema_json: str | None = None
         self._gave_way: list[str] = []
         self._planned_with: TableSnapshot | None = None
+        self._looked_at = Timeline()
         self._report = Report(spark, request, options, self._watch)
 
     def run(self, source: "DataFrame | None") -> JobResult:
@@ -215,7 +217,7 @@ class _UpsertJob:
 
         An attempt that still runs may complete while we look, so the timeline is asked again once it can not any more.
         """
-        before = table.load_timeline()
+        before = self._looked_at = table.load_timeline()
         done = self._own_commit(table, before) or self._own_archived_commit(table)
         if done is not None:
             return done
@@ -288,7 +290,6 @@ class _UpsertJob:
             everywhere = lookup.is_global and lookup.searches_files
             whole_table = everywhere or self._options.operation is WriteOperation.INSERT_OVERWRITE_TABLE
             snapshot = self._snapshot(table, None if whole_table else staged.partition_paths)
-            self._planned_with = snapshot
             refuse_changed_schema(_parsed(self._schema_json), _parsed(snapshot.schema_json))
             index = RecordIndex(self._spark, self._storage, folder, lookup)
             placed = place_rows(index, staged, snapshot, lookup)
@@ -315,7 +316,10 @@ class _UpsertJob:
     def _snapshot(self, table: TableAccess, partitions: tuple[str, ...] | None) -> TableSnapshot:
         if not table.exists:
             return TableSnapshot(config=table.config, timeline=Timeline())
-        return load_snapshot(self._storage, partitions)
+        snapshot = self._planned_with = load_snapshot(self._storage, partitions)
+        # One that is planned anew may see what another attempt of the request has committed meanwhile.
+        refuse_second_write(table, self._looked_at, snapshot.timeline, self._request.request_id)
+        return snapshot
 
     def _empties_table(self, placed: PlacedBatch) -> bool:
         """An overwrite of the table by no rows leaves no rows; one of partitions that no row names leaves them all."""
@@ -356,7 +360,7 @@ class _UpsertJob:
 
     def _delete_partitions(self, table: TableAccess, settings: WriteSettings) -> JobResult:
         """Replace all file groups of the partitions by nothing."""
-        snapshot = load_snapshot(self._storage)
+        snapshot = self._snapshot(replace(table, exists=True), None)
         refuse_changed_schema(_parsed(self._schema_json), _parsed(snapshot.schema_json))
         patterns = self._options.partitions_to_delete
         partitions = [p for p in snapshot.partitions if partition_matches(p, patterns)]

@@ -7,6 +7,7 @@ from hudi_table_services.errors import MalformedMetadataError, ObjectNotFoundErr
 from hudi_table_services.hudi_format.table_service_plans import (
     decode_restore_metadata,
     decode_rollback_metadata,
+    decode_rollback_plan,
 )
 from hudi_table_services.model.concurrent_change import ChangeKind, ConcurrentChange
 from hudi_table_services.model.file_group import FileGroupId
@@ -18,6 +19,8 @@ from hudi_table_services.storage.pending_plans import planned_file_groups
 from hudi_table_services.storage.timeline_store import TimelineStore
 
 _LOG = logging.getLogger(__name__)
+_ONCE = (Action.COMMIT, Action.DELTA_COMMIT)
+"""Actions whose undone instants never come back."""
 
 
 def load_commit_changes(
@@ -49,14 +52,32 @@ def load_completed_changes(
     return tuple(_completed(store, i) for i in after.completed_writes if i.identity not in known)
 
 
-def may_be_archived(unfinished: Iterable[Instant], after: Timeline) -> bool:
-    """Whether one of these instants, or a write requested after it, may have left the active timeline by archival.
+def newer_may_be_archived(store: TimelineStore, before: Timeline, after: Timeline) -> bool:
+    """Whether a write that was not complete in `before` may have left the active timeline by archival since.
 
-    Archival takes the oldest writes first, so that it cannot have reached what is not older than the first one left.
-    What it may have reached is compared with nothing, so that a write in doubt has to be planned anew.
+    Archival takes the oldest writes first. So long as the newest write of `before`, or an older one, is still the first
+    of the timeline, it has not reached what was requested later. What it may have reached is compared with nothing, so
+    that a write in doubt has to be planned anew.
     """
-    oldest = first_write_time(after)
-    return oldest is not None and any(instant.requested_time < oldest for instant in unfinished)
+    newest = max((i.requested_time for i in before if i.action.writes_data), default="")
+    return newest < _first_left_by_archival(after) or pending_may_be_archived(store, before, after)
+
+
+def pending_may_be_archived(store: TimelineStore, before: Timeline, after: Timeline) -> bool:
+    """Whether a write that was pending in `before` may have completed and been archived since."""
+    present, first = {i.identity for i in after}, _first_left_by_archival(after)
+    pending = [i for i in before.pending if i.action.writes_data and i.identity not in present]
+    doubtful = [i for i in pending if i.requested_time < first]
+    if not doubtful:
+        return False
+    undone = frozenset().union(*(times for times in _undone_since(store, before, after) if times is not None))
+    # The plan of a clustering stays where its execution is undone, and completes at the same time.
+    return any(i.action not in _ONCE or i.requested_time not in undone for i in doubtful)
+
+
+def _first_left_by_archival(timeline: Timeline) -> str:
+    """Requested time of the first write; empty where archival, which always leaves completed ones, left none."""
+    return (first_write_time(timeline) or "") if timeline.completed_writes else ""
 
 
 def _undone(store: TimelineStore, before: Timeline, after: Timeline) -> Iterable[ConcurrentChange]:
@@ -65,9 +86,7 @@ def _undone(store: TimelineStore, before: Timeline, after: Timeline) -> Iterable
     missing = [i for i in before.completed_writes if i.identity not in present]
     if not missing:
         return
-    known = {i.identity for i in before.completed}
-    undos = [i for i in after if i.action in (Action.ROLLBACK, Action.RESTORE) and i.identity not in known]
-    named = [_undone_by(store, undo) for undo in undos]
+    named = _undone_since(store, before, after)
     archived_before = first_write_time(after) or ""
     for instant in missing:
         # Once commits were undone, what is older than the first write need not be archived: it may be the next commit.
@@ -76,18 +95,26 @@ def _undone(store: TimelineStore, before: Timeline, after: Timeline) -> Iterable
             yield ConcurrentChange(instant=instant, kind=ChangeKind.UNDONE)
 
 
+def _undone_since(store: TimelineStore, before: Timeline, after: Timeline) -> list[frozenset[str] | None]:
+    """For each rollback or restore that `before` had not completed what `_undone_by` says."""
+    known = {i.identity for i in before.completed}
+    undos = [i for i in after if i.action in (Action.ROLLBACK, Action.RESTORE) and i.identity not in known]
+    return [_undone_by(store, undo) for undo in undos]
+
+
 def _undone_by(store: TimelineStore, undo: Instant) -> frozenset[str] | None:
-    """Requested times of what a rollback or restore undid; None: it is at work, or cannot be read."""
-    if not undo.is_completed:
-        return None
+    """Requested times of what a rollback or restore undid, or is undoing; None: it does not tell."""
     try:
-        content = store.read(undo)
+        if undo.action is Action.ROLLBACK and undo.is_completed:
+            return frozenset(decode_rollback_metadata(store.read(undo)).commits_rolled_back)
         if undo.action is Action.ROLLBACK:
-            return frozenset(decode_rollback_metadata(content).commits_rolled_back)
-        return frozenset(decode_restore_metadata(content).instants_rolled_back)
+            target = decode_rollback_plan(store.read_requested(undo)).instant_to_rollback
+            return frozenset() if target is None else frozenset({target.requested_time})
+        if undo.is_completed:
+            return frozenset(decode_restore_metadata(store.read(undo)).instants_rolled_back)
     except (MalformedMetadataError, ObjectNotFoundError) as error:
         _LOG.warning("%s %s cannot be read: %s", undo.action.value, undo.requested_time, error)
-        return None
+    return None
 
 
 def _completed(store: TimelineStore, instant: Instant) -> ConcurrentChange:

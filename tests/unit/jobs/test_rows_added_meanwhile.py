@@ -1,6 +1,6 @@
 """A commit asks about the rows that others added since it looked, and about nothing else, without the lock."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from uuid import uuid4
 
 import pytest
@@ -9,23 +9,16 @@ from hudi_table_services.errors import FileGroupConflictError
 from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
 from hudi_table_services.hudi_format.table_service_plans import (
     encode_requested_replace,
-    encode_rollback_metadata,
 )
-from hudi_table_services.jobs.commit_attempt import CommitAttempt
-from hudi_table_services.jobs.table_access import TableAccess
 from hudi_table_services.model.concurrent_change import ConcurrentChange
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
-from hudi_table_services.model.lock_options import LockOptions
-from hudi_table_services.model.table_service_plans import RollbackMetadata
-from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
 from hudi_table_services.storage.concurrent_changes import load_commit_changes
-from hudi_table_services.storage.lock import table_lock
 from hudi_table_services.storage.memory import MemoryStorage
-from hudi_table_services.storage.snapshot_loader import load_snapshot
-from small_tables import SCHEMA, SmallTable, base_file_name
+from overtaken_commits import commit_ours, written
+from small_tables import SCHEMA, SmallTable
 
 OLD, NEW, LATER = (FileGroupId("city=x", name) for name in ("old-0", "new-0", "later-0"))
 
@@ -35,11 +28,6 @@ def table(request: pytest.FixtureRequest) -> SmallTable:
     made = SmallTable(MemoryStorage(uuid4().hex), request.param)
     made.commit(OLD)
     return made
-
-
-def written(group: FileGroupId, time: str, **counts: int | str) -> WriteStat:
-    path = f"{group.partition_path}/{base_file_name(group.file_id, time)}"
-    return WriteStat(file_id=group.file_id, partition_path=group.partition_path, path=path, **counts)  # type: ignore[arg-type]
 
 
 def commit(table: SmallTable, operation: WriteOperation, *stats: WriteStat) -> Instant:
@@ -54,39 +42,6 @@ def commit(table: SmallTable, operation: WriteOperation, *stats: WriteStat) -> I
         partition_to_replace_file_ids={} if replaces else None,
     )
     return table.timeline_store.complete(pending, encode_commit_metadata(metadata, table.version))
-
-
-def commit_ours(
-    table: SmallTable,
-    meanwhile: Callable[[], object],
-    refuse: Callable[[Sequence[ConcurrentChange]], None],
-    *,
-    snapshot: TableSnapshot | None = None,
-    changes: FileGroupId | None = None,
-) -> Instant:
-    access = TableAccess(storage=table.storage, clock=table.clock, config=table.config)
-    lock = table_lock(table.storage, LockOptions())
-    snapshot = snapshot or load_snapshot(table.storage)
-    with CommitAttempt(access, snapshot, Action.COMMIT, lock, "ours") as attempt:
-        stats = [written(changes, attempt.instant_time, prev_commit="1")] if changes else []
-        metadata = CommitMetadata(
-            operation_type=WriteOperation.UPSERT,
-            partition_to_write_stats={stat.partition_path: (stat,) for stat in stats},
-            extra_metadata={"schema": SCHEMA},
-        )
-        attempt.start(metadata)
-        meanwhile()
-        return attempt.complete(metadata, Comparison(refuse))
-
-
-class Comparison:
-    """Everything that adds rows concerns it."""
-
-    def __init__(self, refuse: Callable[[Sequence[ConcurrentChange]], None]) -> None:
-        self.refuse = refuse
-
-    def concerns(self, change: ConcurrentChange) -> bool:
-        return bool(change.added_to)
 
 
 def test_every_commit_that_adds_rows_is_asked_about_once(table: SmallTable) -> None:
@@ -133,89 +88,6 @@ def test_who_is_always_overtaken_compares_under_the_lock_at_last(table: SmallTab
     done = commit_ours(table, lambda: table.commit(NEW), refuse)
     assert under_lock == [False] * 5 + [True]
     assert done in table.timeline_store.load().completed_writes
-
-
-def archived(table: SmallTable, *instants: Instant) -> None:
-    """Taken off the active timeline, as archival does."""
-    for instant in instants:
-        table.timeline_store.remove_completed(instant)
-        table.timeline_store.remove(instant)
-
-
-def test_what_came_before_our_instant_is_asked_about_though_it_is_archived(table: SmallTable) -> None:
-    snapshot = load_snapshot(table.storage)
-    others = [table.commit(NEW), table.commit(LATER)]
-    asked: list[Instant] = []
-
-    def refuse(added: Sequence[ConcurrentChange]) -> None:
-        asked.extend(change.instant for change in added)
-
-    def archival() -> None:
-        table.commit(LATER)
-        archived(table, *snapshot.timeline.completed_writes, others[0])
-
-    commit_ours(table, archival, refuse, snapshot=snapshot)
-    assert set(others) <= set(asked)
-
-
-def test_a_file_group_that_an_archived_commit_changed_is_a_conflict(table: SmallTable) -> None:
-    snapshot = load_snapshot(table.storage)
-    other = table.commit(OLD)
-    table.commit(LATER)
-
-    def archival() -> None:
-        archived(table, *snapshot.timeline.completed_writes, other)
-
-    with pytest.raises(FileGroupConflictError, match=f"{other.requested_time} changed file groups"):
-        commit_ours(table, archival, lambda added: None, snapshot=snapshot, changes=OLD)
-    assert not table.timeline_store.load().pending
-
-
-def test_commits_that_may_be_archived_before_our_instant_are_a_conflict(table: SmallTable) -> None:
-    snapshot = load_snapshot(table.storage)
-    other = table.commit(NEW)
-    table.commit(LATER)
-    archived(table, *snapshot.timeline.completed_writes, other)
-    with pytest.raises(FileGroupConflictError, match="may be archived already"):
-        commit_ours(table, lambda: None, lambda added: None, snapshot=snapshot)
-    assert not table.timeline_store.load().pending
-
-
-def test_a_write_that_ended_and_may_be_archived_under_ours_is_a_conflict(table: SmallTable) -> None:
-    slow = table.begin()
-
-    def archival() -> None:
-        table.commit(LATER)
-        archived(table, *table.timeline_store.load().completed_writes[:1], slow)
-
-    with pytest.raises(FileGroupConflictError, match="may be archived already"):
-        commit_ours(table, archival, lambda added: None)
-
-
-def test_archived_commits_that_ours_had_seen_are_not_in_the_way(table: SmallTable) -> None:
-    seen = [*table.timeline_store.load().completed_writes, table.commit(OLD)]
-    table.commit(NEW)
-
-    def archival() -> None:
-        table.commit(LATER)
-        pending, rollback = table.begin(), table.begin(Action.ROLLBACK)
-        table.timeline_store.remove(pending)
-        metadata = rollback_metadata(pending)
-        table.timeline_store.complete(rollback, encode_rollback_metadata(metadata))
-        archived(table, *seen)
-
-    done = commit_ours(table, archival, lambda added: None, changes=OLD)
-    assert done in table.timeline_store.load().completed_writes
-
-
-def rollback_metadata(undone: Instant) -> RollbackMetadata:
-    return RollbackMetadata(
-        start_rollback_time=undone.requested_time,
-        time_taken_ms=1,
-        total_files_deleted=0,
-        commits_rolled_back=(undone.requested_time,),
-        partitions={},
-    )
 
 
 @pytest.mark.parametrize(

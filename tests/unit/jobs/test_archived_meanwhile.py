@@ -1,0 +1,207 @@
+"""Commits of others that archival takes off the timeline before ours is over are not missed."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from archived_tables import History
+from hudi_table_services.contract.savepoint_request import CreateSavepointRequest
+from hudi_table_services.errors import CommitConflictError, FileGroupConflictError
+from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
+from hudi_table_services.hudi_format.table_service_plans import (
+    encode_requested_replace,
+    encode_rollback_metadata,
+)
+from hudi_table_services.jobs.request_lookup import refuse_second_write
+from hudi_table_services.jobs.savepoint import create_savepoint
+from hudi_table_services.jobs.table_access import TableAccess
+from hudi_table_services.model.concurrent_change import ConcurrentChange
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_service_plans import (
+    ClusteringGroup,
+    ClusteringPlan,
+    ClusteringSlice,
+    RollbackMetadata,
+)
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
+from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
+from hudi_table_services.storage.snapshot_loader import load_snapshot
+from overtaken_commits import commit_ours
+
+OLD, NEW, LATER = (FileGroupId("city=x", name) for name in ("old-0", "new-0", "later-0"))
+
+
+def refuse_nothing(added: Sequence[ConcurrentChange]) -> None:
+    """No key is the same."""
+
+
+@pytest.fixture(params=[TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
+def history(request: pytest.FixtureRequest) -> History:
+    """A table with an archive, some active commits and file group OLD."""
+    history = History(request.param)
+    history.commits(8, OLD)
+    history.archive()
+    assert history.archived()
+    return history
+
+
+@pytest.fixture(params=[TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
+def young(request: pytest.FixtureRequest) -> History:
+    """A table without commits."""
+    return History(request.param)
+
+
+def is_archived(history: History, instant: Instant) -> bool:
+    return instant.requested_time not in history.active()
+
+
+def test_what_came_before_our_instant_is_asked_about_though_it_is_archived(history: History) -> None:
+    snapshot = load_snapshot(history.storage)
+    others = history.commits(2, NEW)
+    asked: list[Instant] = []
+
+    def meanwhile() -> None:
+        history.commits(9, LATER)
+        history.archive()
+        assert is_archived(history, others[0])
+
+    def refuse(added: Sequence[ConcurrentChange]) -> None:
+        asked.extend(change.instant for change in added)
+
+    done = commit_ours(history.table, meanwhile, refuse, snapshot=snapshot)
+    assert set(others) <= set(asked)
+    assert done.requested_time in history.active()
+
+
+def test_a_file_group_that_an_archived_commit_changed_is_a_conflict(history: History) -> None:
+    snapshot = load_snapshot(history.storage)
+    (other, _) = (*history.commits(1, OLD), *history.commits(1, NEW))
+
+    def meanwhile() -> None:
+        history.commits(9, LATER)
+        history.archive()
+        assert is_archived(history, other)
+
+    with pytest.raises(FileGroupConflictError, match=f"{other.requested_time} changed file groups"):
+        commit_ours(history.table, meanwhile, refuse_nothing, snapshot=snapshot, changes=OLD)
+    assert not history.table.timeline_store.load().pending
+
+
+@pytest.mark.parametrize("is_empty", [False, True], ids=["commits seen", "none seen"])
+def test_commits_that_may_be_archived_before_our_instant_are_a_conflict(
+    history: History, young: History, is_empty: bool
+) -> None:
+    table = young if is_empty else history
+    snapshot = load_snapshot(table.storage)
+    table.commits(9, NEW)
+    table.archive()
+    with pytest.raises(FileGroupConflictError, match="may be archived already"):
+        commit_ours(table.table, lambda: None, refuse_nothing, snapshot=snapshot)
+    assert not table.table.timeline_store.load().pending
+    commit_ours(table.table, lambda: None, refuse_nothing)
+
+
+def test_a_write_that_ended_and_may_be_archived_under_ours_is_a_conflict(history: History) -> None:
+    slow = history.table.begin()
+
+    def foreign_archival() -> None:
+        history.commits(1, LATER)
+        store = history.table.timeline_store
+        for instant in store.load().completed_writes[:-1]:
+            store.remove_completed(instant)
+            store.remove(instant)
+        store.remove(slow)
+
+    with pytest.raises(FileGroupConflictError, match="may be archived already"):
+        commit_ours(history.table, foreign_archival, refuse_nothing, changes=OLD)
+
+
+def undo(history: History, pending: Instant) -> None:
+    """What a rollback of a dead write leaves."""
+    store = history.table.timeline_store
+    rollback = history.table.begin(Action.ROLLBACK)
+    store.remove(pending)
+    metadata = RollbackMetadata(
+        start_rollback_time=rollback.requested_time,
+        time_taken_ms=1,
+        total_files_deleted=0,
+        commits_rolled_back=(pending.requested_time,),
+        partitions={},
+    )
+    store.complete(rollback, encode_rollback_metadata(metadata))
+
+
+def test_archived_commits_that_ours_had_seen_are_not_in_the_way(history: History) -> None:
+    """Not even where something else was rolled back meanwhile."""
+    dead = history.table.begin()
+
+    def meanwhile() -> None:
+        undo(history, dead)
+        history.commits(9, LATER)
+        before = history.active()
+        history.archive()
+        assert history.active() != before
+
+    done = commit_ours(history.table, meanwhile, refuse_nothing, changes=OLD)
+    assert done.requested_time in history.active()
+
+
+def test_writers_of_a_new_table_are_not_in_each_others_way(young: History) -> None:
+    """The first one dies, the second one commits, and so does ours."""
+    first, second = young.table.begin(), young.table.begin()
+
+    def meanwhile() -> None:
+        undo(young, first)
+        empty = CommitMetadata(operation_type=WriteOperation.UPSERT, partition_to_write_stats={})
+        young.table.timeline_store.complete(second, encode_commit_metadata(empty, young.version))
+
+    done = commit_ours(young.table, meanwhile, refuse_nothing)
+    assert done.requested_time in young.active()
+
+
+def test_a_dead_first_write_that_was_rolled_back_is_not_in_the_way(history: History) -> None:
+    """Though it is older than all that is left on the timeline."""
+    store = history.table.timeline_store
+    for instant in store.load().completed_writes:
+        create_savepoint(
+            CreateSavepointRequest(base_path=history.storage.uri, instant=instant.requested_time),
+            storage=history.storage,
+            clock=history.clock,
+        )
+    dead = history.table.begin()
+    history.commits(1, NEW)
+    done = commit_ours(history.table, lambda: undo(history, dead), refuse_nothing, changes=OLD)
+    assert done.requested_time in history.active()
+
+
+def test_savepoints_of_all_commits_and_a_pending_plan_are_not_in_the_way(history: History) -> None:
+    store = history.table.timeline_store
+    for instant in store.load().completed_writes:
+        create_savepoint(
+            CreateSavepointRequest(base_path=history.storage.uri, instant=instant.requested_time),
+            storage=history.storage,
+            clock=history.clock,
+        )
+    piece = ClusteringSlice(file_id=OLD.file_id, partition_path=OLD.partition_path)
+    action = Action.REPLACE_COMMIT if history.version is TableVersion.V6 else Action.CLUSTERING
+    plan = ClusteringPlan(groups=(ClusteringGroup(slices=(piece,)),))
+    store.request(action, encode_requested_replace(plan))
+    done = commit_ours(history.table, lambda: None, refuse_nothing)
+    assert done.requested_time in history.active()
+
+
+def test_a_request_that_another_attempt_completed_is_found_in_the_archive_too(history: History) -> None:
+    table = TableAccess(storage=history.storage, clock=history.clock, config=history.table.config)
+    before = table.load_timeline()
+    refuse_second_write(table, before, before, "r")
+    (done,) = history.commits(1, NEW, extra={REQUEST_ID_KEY: "r"})
+    with pytest.raises(CommitConflictError, match=f"of request r completed {done.requested_time}"):
+        refuse_second_write(table, before, table.load_timeline(), "r")
+    history.commits(9, LATER)
+    history.archive()
+    assert is_archived(history, done)
+    with pytest.raises(CommitConflictError, match=f"of request r completed {done.requested_time}"):
+        refuse_second_write(table, before, table.load_timeline(), "r")
+    refuse_second_write(table, before, table.load_timeline(), "another")
