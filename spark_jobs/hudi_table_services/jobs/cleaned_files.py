@@ -35,7 +35,7 @@ def conflict_where_cleaned(
         yield
     except (ExecutionFailedError, ObjectNotFoundError) as failure:
         before = planned_with()
-        gone = _first_gone(table, before) if before is not None else None
+        gone = _gone_by_right(table, before, str(failure)) if before is not None else None
         if gone is None:
             raise
         raise FileGroupConflictError(
@@ -44,26 +44,28 @@ def conflict_where_cleaned(
         ) from failure
 
 
-def _first_gone(table: TableAccess, before: TableSnapshot) -> str | None:
-    """A file that is gone by right: another write completed on its file group since, or its own was undone.
+def _gone_by_right(table: TableAccess, before: TableSnapshot, failure: str) -> str | None:
+    """The file that the failure names, if another write completed on its file group since, or its own was undone.
 
     A file that is lost also leaves an older slice behind, or none; then nobody has written to its file group.
     """
+    named = {s: path for s in before.all_slices if (path := s.base_file_path) is not None and path in failure}
+    if not named:
+        return None
     try:
-        now = load_snapshot(table.storage, before.partitions)
+        now = load_snapshot(table.storage, {s.file_group_id.partition_path for s in named})
         newest = {s.file_group_id: s.base_instant_time for s in now.all_slices}
         changes = load_commit_changes(table.timeline_store, before.timeline, now.timeline)
         completed = [change for change in changes if change.kind is ChangeKind.COMPLETED]
         changed = {group for change in completed for group in change.file_groups}
         undone = {change.instant.requested_time for change in changes if change.kind is ChangeKind.UNDONE}
-        for file_slice in before.all_slices:
-            group, path = file_slice.file_group_id, file_slice.base_file_path
-            written_at = file_slice.base_instant_time
+        for file_slice, path in named.items():
+            group, written_at = file_slice.file_group_id, file_slice.base_instant_time
             by_right = group in changed or newest.get(group, "") > written_at or written_at in undone
-            if path is not None and by_right and not table.storage.exists(path):
+            if by_right and not table.storage.exists(path):
                 return path
-    except HudiTableServiceError as failure:
+    except HudiTableServiceError as error:
         _LOG.warning(
-            "Whether others replaced files cannot be told: %s", failure
+            "Whether others replaced files cannot be told: %s", error
         )  # what failed first tells more
     return None

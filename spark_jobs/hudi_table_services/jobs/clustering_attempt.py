@@ -22,6 +22,7 @@ from hudi_table_services.errors import (
 )
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
+from hudi_table_services.jobs.archived_timeline import ArchivedTimeline
 from hudi_table_services.jobs.held_plans import is_executed_by_others
 from hudi_table_services.jobs.metadata_table import switch_off_metadata_table
 from hudi_table_services.jobs.rollback import (
@@ -266,7 +267,7 @@ class ClusteringAttempt:
             *load_commit_changes(self._store, snapshot.timeline, timeline, ignore=ours),
             *running_writes(self._store, timeline),
         )
-        if pending_may_be_archived(self._store, snapshot.timeline, timeline):
+        if pending_may_be_archived(self._store, snapshot.timeline, timeline) and self._has_archive:
             raise FileGroupConflictError(
                 "A write that was at work when the clustering began may be archived already.",
                 hint="Nothing was committed; run the job again.",
@@ -277,6 +278,10 @@ class ClusteringAttempt:
                 hint="Nothing was committed; run the job again.",
             )
         return groups_to_give_up(changes)
+
+    @property
+    def _has_archive(self) -> bool:
+        return ArchivedTimeline(self._table.storage, self._table.config).has_begun
 
     def _require_files(self, metadata: CommitMetadata) -> None:
         """Nobody else may have removed them: committing without them would lose rows.

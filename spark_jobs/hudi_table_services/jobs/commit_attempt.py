@@ -150,6 +150,7 @@ class CommitAttempt:
         now, planned_with = self._store.load(), self._snapshot.timeline
         if newer_may_be_archived(self._store, planned_with, now) and self._has_archive:
             raise _archived_meanwhile()
+        refuse_second_write(self._table, planned_with, now, self._request_id)
         self._requested_among = now
         self._changes_before = load_completed_changes(self._store, planned_with, now)
 
@@ -186,8 +187,7 @@ class CommitAttempt:
         compared: set[Instant] = set()
         for rounds in count():
             with self._lock:
-                found = self._check_conflicts(metadata, compares_rows=comparison is not None)
-                changes = [c for c in found if c.instant not in compared]
+                changes = [c for c in self._check_conflicts(metadata) if c.instant not in compared]
                 concerning = [c for c in changes if comparison is not None and comparison.concerns(c)]
                 if comparison is not None and concerning and rounds == _ROUNDS_WITHOUT_LOCK:
                     comparison.refuse(concerning)
@@ -223,9 +223,7 @@ class CommitAttempt:
         for path in self._markers.sweep(keep={stat.path for stat in stats}):
             _LOG.info("Removed leftover of a retried task: %s", path)
 
-    def _check_conflicts(
-        self, metadata: CommitMetadata, *, compares_rows: bool
-    ) -> tuple[ConcurrentChange, ...]:
+    def _check_conflicts(self, metadata: CommitMetadata) -> tuple[ConcurrentChange, ...]:
         """What others did since the snapshot, if none of it stands in the way."""
         config = read_table_config(self._table.storage)
         if config.table_version is not self._table.config.table_version:
@@ -237,19 +235,13 @@ class CommitAttempt:
         timeline = self._store.load()
         refuse_second_write(self._table, self._snapshot.timeline, timeline, self._request_id)
         refuse_changed_schema(*map(_schema_of, (self._snapshot, load_snapshot(self._table.storage, ()))))
+        if pending_may_be_archived(self._store, self._requested_among, timeline) and self._has_archive:
+            raise _archived_meanwhile()
         ours = {self._pending.requested_time} if self._pending else set()
         changes = load_commit_changes(self._store, self._snapshot.timeline, timeline, ignore=ours)
         told = {change.instant.identity for change in changes}
         changes += tuple(c for c in self._changes_before if c.instant.identity not in told)
-        changed = changed_file_groups(metadata)
-        minds_others = bool(changed) or compares_rows
-        if (
-            minds_others
-            and pending_may_be_archived(self._store, self._requested_among, timeline)
-            and self._has_archive
-        ):
-            raise _archived_meanwhile()
-        conflict = find_conflict(changes, changed, self._strategy)
+        conflict = find_conflict(changes, changed_file_groups(metadata), self._strategy)
         if conflict is not None:
             raise FileGroupConflictError(
                 conflict.message, hint="Nothing was committed; run the request again."

@@ -29,15 +29,21 @@ def find_completed_anywhere(
     return found or ArchivedTimeline(storage, config).find_request(request_id)
 
 
-def refuse_second_write(table: TableAccess, before: Timeline, now: Timeline, request_id: str) -> None:
+def refuse_second_write(
+    table: TableAccess, before: Timeline, now: Timeline, request_id: str, *, in_archive: bool = False
+) -> None:
     """Another attempt of this request, taken for dead, may have completed since we looked.
+
+    Args:
+        in_archive: look there too, where archival may have taken it since. Not under the lock: an archive is large.
 
     Raises:
         CommitConflictError: it has.
+        CorruptTableError, UnsupportedTableError: see `find_completed_anywhere`.
     """
     store = table.timeline_store
     found = find_completed(store, now.since(before), request_id)
-    if found is None and newer_may_be_archived(store, before, now):
+    if found is None and in_archive and newer_may_be_archived(store, before, now):
         found = ArchivedTimeline(table.storage, table.config).find_request(request_id)
     if found is not None:
         raise CommitConflictError(

@@ -240,9 +240,7 @@ class _UpsertJob:
         found = archived.find_request(self._request.request_id)
         if found is None:
             return None
-        _LOG.info(
-            "Request %s was completed by archived %s.", self._request.request_id, found[0].requested_time
-        )
+        _LOG.info("Request %s was done by archived %s.", self._request.request_id, found[0].requested_time)
         return self._report.reused(*found)
 
     def _tidy(self, table: TableAccess) -> None:
@@ -317,8 +315,9 @@ class _UpsertJob:
         if not table.exists:
             return TableSnapshot(config=table.config, timeline=Timeline())
         snapshot = self._planned_with = load_snapshot(self._storage, partitions)
-        # One that is planned anew may see what another attempt of the request has committed meanwhile.
-        refuse_second_write(table, self._looked_at, snapshot.timeline, self._request.request_id)
+        if not self._request.dry_run:
+            id_, again = self._request.request_id, self._request.can_be_repeated
+            refuse_second_write(table, self._looked_at, snapshot.timeline, id_, in_archive=again)
         return snapshot
 
     def _empties_table(self, placed: PlacedBatch) -> bool:
