@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from held_up import NO_RETRY, OPTIMISTIC, HeldUp
@@ -12,7 +13,9 @@ from hudi_table_services.contract.clean_request import CleanRequest
 from hudi_table_services.errors import CommitConflictError, ExecutionFailedError, FileGroupConflictError
 from hudi_table_services.jobs.clean import clean
 from hudi_table_services.storage.local import LocalStorage
+from judges.table_files import files_below
 
+Step = Callable[[], object]
 OLD: list[Row] = [("a", 1, "x", 1.0), ("b", 1, "y", 1.0)]
 
 
@@ -88,17 +91,28 @@ def test_of_two_writers_that_create_a_table_the_later_one_writes_into_it(
     assert table.leftovers() == set()
 
 
-def before_merging(base_path: Path, meanwhile: Callable[[], object]) -> LocalStorage:
-    """A storage whose writer has found its rows, and is about to read the file that it merges them with."""
+def overtaken(base_path: Path, before_merging: Step, after_the_try: Step = lambda: None) -> LocalStorage:
+    """A storage whose writer others come before.
+
+    Args:
+        before_merging: it has found its rows, and is about to read the file that it merges them with.
+        after_the_try: its first try is over, and all of it undone.
+    """
 
     class Overtaken(LocalStorage):
-        is_over = False
+        steps: ClassVar[list[Step]] = [after_the_try, before_merging]
 
         def create(self, path: str, data: bytes) -> None:
             super().create(path, data)
-            if path.endswith("inflight") and not Overtaken.is_over:
-                Overtaken.is_over = True
-                meanwhile()
+            if path.endswith("inflight") and len(Overtaken.steps) == 2:
+                Overtaken.steps.pop()()
+
+        def read(self, path: str) -> bytes:
+            # The next look at the table, once heartbeat and lock of the first try are gone.
+            is_over = len(Overtaken.steps) == 1 and not files_below(base_path / ".hoodie/.heartbeat")
+            if is_over and path.endswith("hoodie.properties") and not self.exists(".hoodie/lock"):
+                Overtaken.steps.pop()()
+            return super().read(path)
 
         def __reduce__(self) -> tuple[object, ...]:
             return (LocalStorage, (self.root,))
@@ -124,7 +138,7 @@ def test_files_that_a_clean_removed_under_a_writer_are_a_conflict(
         table.write([("a", 2, "x", 2.0)], request_id="other")
         keep_one_version(table)
 
-    storage = before_merging(table.base_path, meanwhile)
+    storage = overtaken(table.base_path, meanwhile)
     table.write([("a", 3, "x", 3.0)], request_id="slow", storage=storage)
     assert "and it was removed while this write was reading it" in caplog.text
     assert table.rows() == [("a", 3, "x", 3.0), ("b", 1, "y", 1.0)]
@@ -143,19 +157,27 @@ def test_a_file_that_was_lost_under_a_writer_is_no_conflict(table: TableUnderTes
         lost.unlink()
 
     with pytest.raises(ExecutionFailedError, match=lost.name):
-        table.write([("a", 9, "x", 9.0)], storage=before_merging(table.base_path, meanwhile))
+        table.write([("a", 9, "x", 9.0)], storage=overtaken(table.base_path, meanwhile))
+
+
+def test_whose_staged_rows_another_attempt_cleared_is_told_that_it_committed(table: TableUnderTest) -> None:
+    storage = overtaken(table.base_path, lambda: table.write([("a", 2, "x", 2.0)], request_id="slow"))
+    with pytest.raises(CommitConflictError, match="Another attempt of request slow completed"):
+        table.write([("a", 5, "x", 5.0)], request_id="slow", storage=storage)
+    assert table.rows() == [("a", 2, "x", 2.0), ("b", 1, "y", 1.0)]
+    assert table.leftovers() == set()
 
 
 def test_a_try_that_is_planned_anew_finds_what_another_attempt_of_the_request_wrote(
-    table: TableUnderTest,
+    table: TableUnderTest, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def meanwhile() -> None:
-        table.write([("a", 2, "x", 2.0)], request_id="slow")
-        table.write([("a", 4, "x", 4.0)], request_id="other")
-        keep_one_version(table)
-
-    storage = before_merging(table.base_path, meanwhile)
+    elsewhere = {"hoodie.airflow.staging.path": ".hoodie/.aux/elsewhere"}
+    storage = overtaken(
+        table.base_path,
+        lambda: table.write([("a", 2, "x", 2.0)], request_id="other"),
+        lambda: table.write([("a", 4, "x", 4.0)], request_id="slow", options=elsewhere),
+    )
     with pytest.raises(CommitConflictError, match="Another attempt of request slow completed"):
         table.write([("a", 5, "x", 5.0)], request_id="slow", storage=storage)
+    assert "Trying again" in caplog.text
     assert table.rows() == [("a", 4, "x", 4.0), ("b", 1, "y", 1.0)]
-    assert table.leftovers() == set()

@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from hudi_table_services.errors import (
+    CommitConflictError,
     ExecutionFailedError,
     FileGroupConflictError,
     HudiTableServiceError,
     ObjectNotFoundError,
 )
+from hudi_table_services.jobs.request_lookup import refuse_second_write
 from hudi_table_services.jobs.table_access import TableAccess
 from hudi_table_services.model.concurrent_change import ChangeKind
 from hudi_table_services.model.table_snapshot import TableSnapshot
@@ -21,27 +23,47 @@ _LOG = logging.getLogger(__name__)
 
 @contextmanager
 def conflict_where_cleaned(
-    table: TableAccess, planned_with: Callable[[], TableSnapshot | None]
+    table: TableAccess, planned_with: Callable[[], TableSnapshot | None], request_id: str = ""
 ) -> Iterator[None]:
     """Turn the failure to read such a file into the conflict that it is; others are raised as they are.
 
     Args:
         planned_with: the snapshot whose files are read, None before there is one; asked after a failure only.
+        request_id: of the write, whose staged rows another attempt clears away once it has committed; empty: none.
 
     Raises:
         FileGroupConflictError: names one of the files.
+        CommitConflictError: another attempt of the request has committed.
     """
     try:
         yield
     except (ExecutionFailedError, ObjectNotFoundError) as failure:
-        before = planned_with()
-        gone = _gone_by_right(table, before, str(failure)) if before is not None else None
-        if gone is None:
-            raise
-        raise FileGroupConflictError(
-            f"Another writer replaced or undid {gone}, and it was removed while this write was reading it.",
-            hint="Nothing was committed; run the request again. If it happens often, let cleaning retain more.",
-        ) from failure
+        if (before := planned_with()) is not None:
+            conflict = _second_write(table, before, request_id) or _conflict(table, before, str(failure))
+            if conflict is not None:
+                raise conflict from failure
+        raise
+
+
+def _second_write(table: TableAccess, before: TableSnapshot, request_id: str) -> HudiTableServiceError | None:
+    if request_id:
+        try:
+            refuse_second_write(table, before.timeline, table.load_timeline(), request_id)
+        except CommitConflictError as conflict:
+            return conflict
+        except HudiTableServiceError as error:
+            _LOG.warning("Whether another attempt has committed cannot be told: %s", error)
+    return None
+
+
+def _conflict(table: TableAccess, before: TableSnapshot, failure: str) -> HudiTableServiceError | None:
+    gone = _gone_by_right(table, before, failure)
+    if gone is None:
+        return None
+    return FileGroupConflictError(
+        f"Another writer replaced or undid {gone}, and it was removed while this write was reading it.",
+        hint="Nothing was committed; run the request again. If it happens often, let cleaning retain more.",
+    )
 
 
 def _gone_by_right(table: TableAccess, before: TableSnapshot, failure: str) -> str | None:

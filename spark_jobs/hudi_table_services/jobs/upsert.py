@@ -173,7 +173,7 @@ class _UpsertJob:
         """
         for retries_left in range(self._options.retries_on_conflict, -1, -1):
             try:
-                with conflict_where_cleaned(table, lambda: self._planned_with):
+                with conflict_where_cleaned(table, lambda: self._planned_with, self._request.request_id):
                     return write(table)
             except FileGroupConflictError as conflict:
                 if not retries_left:
