@@ -1,7 +1,7 @@
-"""A writer that has written its files and waits before it commits."""
+"""Jobs that wait before they commit, for whoever comes between."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import MappingProxyType
@@ -19,8 +19,30 @@ OPTIMISTIC = {
 NO_RETRY = {"hoodie.write.num.retries.on.conflict.failures": "0"}
 
 
-class HeldUp:
-    """A first writer that has written its files and waits before it commits."""
+class HeldUpJob:
+    """A job that has written its files and waits before it commits.
+
+    Args:
+        job: runs on the storage it is given.
+    """
+
+    def __init__(self, table: TableUnderTest, job: Callable[[LocalStorage], JobResult]) -> None:
+        self.has_written, self.may_commit = threading.Event(), threading.Event()
+        storage = _storage_that_waits(table.base_path, self.has_written, self.may_commit)
+        self._pool = ThreadPoolExecutor(1)
+        self.result: Future[JobResult] = self._pool.submit(job, storage)
+
+    def __enter__(self) -> "HeldUpJob":
+        assert self.has_written.wait(60), self.result.exception(0)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.may_commit.set()
+        self._pool.shutdown()
+
+
+class HeldUp(HeldUpJob):
+    """A first writer."""
 
     def __init__(
         self,
@@ -30,25 +52,13 @@ class HeldUp:
         options: Mapping[str, str] = MappingProxyType({}),
         operation: str = "upsert",
     ) -> None:
-        self.has_written, self.may_commit = threading.Event(), threading.Event()
-        storage = _storage_that_waits(table.base_path, self.has_written, self.may_commit)
-        self._pool = ThreadPoolExecutor(1)
-        self.result: Future[JobResult] = self._pool.submit(
-            table.write,
-            rows,
-            operation,
-            options={**OPTIMISTIC, **options},
-            request_id=request_id,
-            storage=storage,
+        settings = {**OPTIMISTIC, **options}
+        super().__init__(
+            table,
+            lambda storage: table.write(
+                rows, operation, options=settings, request_id=request_id, storage=storage
+            ),
         )
-
-    def __enter__(self) -> "HeldUp":
-        assert self.has_written.wait(60), self.result.exception(0)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.may_commit.set()
-        self._pool.shutdown()
 
 
 def _storage_that_waits(

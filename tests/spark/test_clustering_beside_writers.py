@@ -284,9 +284,9 @@ def test_what_a_failed_execution_wrote_is_removed_and_the_plan_waits_again(
 def test_a_plan_leaves_file_groups_alone_that_a_running_write_changes(
     spark: SparkSession, table: TableUnderTest
 ) -> None:
-    import test_two_writers
+    import held_up
 
-    with test_two_writers.HeldUp(table, [("a1", 2, "a", 2.0)], "writer") as writer:
+    with held_up.HeldUp(table, [("a1", 2, "a", 2.0)], "writer") as writer:
         scheduled = table.schedule()
         assert scheduled.clustering is not None
         skipped = [text for text in scheduled.clustering.skipped if "of the write" in text]

@@ -9,7 +9,7 @@ from hudi_table_services.execution.routing import RouteTask, RoutingRules, route
 from hudi_table_services.execution.spark_tasks import run_tasks
 from hudi_table_services.execution.stage_input import StagedInput
 from hudi_table_services.execution.staging import StagedBatch
-from hudi_table_services.execution.tagging import BaseFileRef, TagTask, find_tags
+from hudi_table_services.execution.tagging import BaseFileRef, TagResult, TagTask, find_tags
 from hudi_table_services.execution.task_groups import BYTES_OF_A_FILE
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.storage.storage import Storage
@@ -88,13 +88,7 @@ class RecordIndex:
         """
         targets = _targets(slices) if self._lookup.searches_files else ()
         tasks = self._tag_tasks(staged, targets)
-        tagged = run_tasks(
-            self._spark,
-            tasks,
-            find_tags,
-            description=f"Look up {staged.row_count} keys in {len(targets)} base files",
-            weights=[_weight(task) for task in tasks],
-        )
+        tagged = self._tag(tasks, f"Look up {staged.row_count} keys in {len(targets)} base files")
         by_file: dict[str, list[StagedBatch]] = defaultdict(list)
         for result in tagged:
             for path, batch in result.batches:
@@ -119,14 +113,14 @@ class RecordIndex:
             for task in self._tag_tasks(staged, targets)
             if task.base_files
         ]
-        found = run_tasks(
-            self._spark,
-            tasks,
-            find_tags,
-            description=f"Look for {staged.row_count} keys in {len(targets)} base files of other writers",
-            weights=[_weight(task) for task in tasks],
+        found = self._tag(
+            tasks, f"Look for {staged.row_count} keys in {len(targets)} base files of other writers"
         )
         return sum(result.matched_count for result in found)
+
+    def _tag(self, tasks: list[TagTask], description: str) -> list[TagResult]:
+        weights = [_weight(task) for task in tasks]
+        return run_tasks(self._spark, tasks, find_tags, description=description, weights=weights)
 
     def _tag_tasks(self, staged: StagedInput, targets: tuple[BaseFileRef, ...]) -> list[TagTask]:
         scopes = (

@@ -12,13 +12,16 @@ from hudi_table_services.model.archival import ArchivedWrite, ArchiveTail
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TimelineLayout
+from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
 from hudi_table_services.storage.archive_log_store import ArchiveLogStore
 from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.concurrent_changes import newer_may_be_archived, pending_may_be_archived
 from hudi_table_services.storage.history_manifests import HistoryManifests
 from hudi_table_services.storage.history_store import HistoryCodec, HistoryStore
 from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.storage import Storage
+from hudi_table_services.storage.timeline_store import TimelineStore
 
 _LOG = logging.getLogger(__name__)
 
@@ -44,6 +47,14 @@ class ArchivedTimeline:
         if self.config.table_version.layout is TimelineLayout.V1:
             return bool(ArchiveLogStore(self.storage, self.config).files())
         return bool(HistoryManifests(self.storage, self.config).files())
+
+    def may_have_newer(self, before: Timeline, after: Timeline) -> bool:
+        """Whether it may have writes that were not complete in `before`; see `newer_may_be_archived`."""
+        return newer_may_be_archived(self._store, before, after) and self.has_begun
+
+    def may_have_pending(self, before: Timeline, after: Timeline) -> bool:
+        """Whether it may have writes that were pending in `before`; see `pending_may_be_archived`."""
+        return pending_may_be_archived(self._store, before, after) and self.has_begun
 
     def writes(self) -> tuple[ArchivedWrite, ...]:
         """All of them, oldest first.
@@ -98,14 +109,21 @@ class ArchivedTimeline:
         """
         if not writes:
             return ()
-        table = TableAccess(storage=self.storage, clock=SystemClock(), config=self.config)
-        undone = undone_by(table, table.load_timeline())
+        undone = undone_by(self._table, self._table.load_timeline())
         return tuple(
             write
             for write in writes
             if write.instant.requested_time not in undone
             or write.metadata.operation_type is WriteOperation.CLUSTER
         )
+
+    @property
+    def _table(self) -> TableAccess:
+        return TableAccess(storage=self.storage, clock=SystemClock(), config=self.config)
+
+    @property
+    def _store(self) -> TimelineStore:
+        return self._table.timeline_store
 
     def _archive(self) -> _Archive | None:
         if not self.has_begun:

@@ -41,7 +41,7 @@ from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.planning.conflict_detection import groups_to_give_up
 from hudi_table_services.planning.outdated_plans import partitions_of, unchanged_groups
 from hudi_table_services.planning.table_changes import refuse_changed_schema
-from hudi_table_services.storage.concurrent_changes import load_commit_changes, pending_may_be_archived
+from hudi_table_services.storage.concurrent_changes import load_commit_changes
 from hudi_table_services.storage.heartbeat import Heartbeat, has_heartbeat, read_heartbeat_owner
 from hudi_table_services.storage.lock import TableLock
 from hudi_table_services.storage.markers import MarkerStore
@@ -267,7 +267,9 @@ class ClusteringAttempt:
             *load_commit_changes(self._store, snapshot.timeline, timeline, ignore=ours),
             *running_writes(self._store, timeline),
         )
-        if pending_may_be_archived(self._store, snapshot.timeline, timeline) and self._has_archive:
+        if ArchivedTimeline(self._table.storage, self._table.config).may_have_pending(
+            snapshot.timeline, timeline
+        ):
             raise FileGroupConflictError(
                 "A write that was at work when the clustering began may be archived already.",
                 hint="Nothing was committed; run the job again.",
@@ -278,10 +280,6 @@ class ClusteringAttempt:
                 hint="Nothing was committed; run the job again.",
             )
         return groups_to_give_up(changes)
-
-    @property
-    def _has_archive(self) -> bool:
-        return ArchivedTimeline(self._table.storage, self._table.config).has_begun
 
     def _require_files(self, metadata: CommitMetadata) -> None:
         """Nobody else may have removed them: committing without them would lose rows.

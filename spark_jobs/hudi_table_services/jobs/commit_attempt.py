@@ -40,8 +40,6 @@ from hudi_table_services.planning.table_changes import refuse_changed_schema
 from hudi_table_services.storage.concurrent_changes import (
     load_commit_changes,
     load_completed_changes,
-    newer_may_be_archived,
-    pending_may_be_archived,
 )
 from hudi_table_services.storage.heartbeat import Heartbeat
 from hudi_table_services.storage.lock import TableLock
@@ -55,7 +53,7 @@ _ROUNDS_WITHOUT_LOCK = 5
 
 
 class RowComparison(Protocol):
-    """Compares the rows that a write adds with those that others added since its snapshot (see `twin_rows`)."""
+    """Compares the rows that a write adds with those that others added since its snapshot (see `duplicate_check`)."""
 
     def concerns(self, change: ConcurrentChange) -> bool:
         """Whether there may be something to refuse. Asked under the lock: reads nothing."""
@@ -148,7 +146,7 @@ class CommitAttempt:
             FileGroupConflictError: some of it may be archived already.
         """
         now, planned_with = self._store.load(), self._snapshot.timeline
-        if newer_may_be_archived(self._store, planned_with, now) and self._has_archive:
+        if self._archived.may_have_newer(planned_with, now):
             raise _archived_meanwhile()
         refuse_second_write(self._table, planned_with, now, self._request_id)
         self._requested_among = now
@@ -202,8 +200,8 @@ class CommitAttempt:
         raise AssertionError("unreachable")
 
     @property
-    def _has_archive(self) -> bool:
-        return ArchivedTimeline(self._table.storage, self._table.config).has_begun
+    def _archived(self) -> ArchivedTimeline:
+        return ArchivedTimeline(self._table.storage, self._table.config)
 
     @property
     def _markers(self) -> MarkerStore:
@@ -235,7 +233,7 @@ class CommitAttempt:
         timeline = self._store.load()
         refuse_second_write(self._table, self._snapshot.timeline, timeline, self._request_id)
         refuse_changed_schema(*map(_schema_of, (self._snapshot, load_snapshot(self._table.storage, ()))))
-        if pending_may_be_archived(self._store, self._requested_among, timeline) and self._has_archive:
+        if self._archived.may_have_pending(self._requested_among, timeline):
             raise _archived_meanwhile()
         ours = {self._pending.requested_time} if self._pending else set()
         changes = load_commit_changes(self._store, self._snapshot.timeline, timeline, ignore=ours)

@@ -7,7 +7,6 @@ from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata
-from hudi_table_services.storage.concurrent_changes import newer_may_be_archived
 from hudi_table_services.storage.request_identity import find_completed
 from hudi_table_services.storage.storage import Storage
 from hudi_table_services.storage.timeline_store import TimelineStore
@@ -41,10 +40,10 @@ def refuse_second_write(
         CommitConflictError: it has.
         CorruptTableError, UnsupportedTableError: see `find_completed_anywhere`.
     """
-    store = table.timeline_store
-    found = find_completed(store, now.since(before), request_id)
-    if found is None and in_archive and newer_may_be_archived(store, before, now):
-        found = ArchivedTimeline(table.storage, table.config).find_request(request_id)
+    found = find_completed(table.timeline_store, now.since(before), request_id)
+    archived = ArchivedTimeline(table.storage, table.config)
+    if found is None and in_archive and archived.may_have_newer(before, now):
+        found = archived.find_request(request_id)
     if found is not None:
         raise CommitConflictError(
             f"Another attempt of request {request_id} completed {found[0].requested_time} during this one.",

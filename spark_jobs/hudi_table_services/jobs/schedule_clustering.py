@@ -42,7 +42,7 @@ from hudi_table_services.planning.clustering_plan import stored_plan
 from hudi_table_services.planning.commit_count import gate_reason
 from hudi_table_services.planning.undo_rules import refuse_unfinished_restore
 from hudi_table_services.storage.clock import Clock, SystemClock, instant_text
-from hudi_table_services.storage.concurrent_changes import load_commit_changes, newer_may_be_archived
+from hudi_table_services.storage.concurrent_changes import load_commit_changes
 from hudi_table_services.storage.factory import open_storage
 from hudi_table_services.storage.lock import table_lock
 from hudi_table_services.storage.pending_plans import groups_being_written
@@ -186,7 +186,7 @@ class _ScheduleJob:
             store = self._table.timeline_store
             now = store.load()
             planned = {s.file_group_id for group in proposal.groups for s in group.slices}
-            if newer_may_be_archived(store, snapshot.timeline, now) and self._has_archive:
+            if ArchivedTimeline(self._storage, snapshot.config).may_have_newer(snapshot.timeline, now):
                 return ()
             changes = load_commit_changes(store, snapshot.timeline, now)
             fresh = [c for c in changes if c.instant not in snapshot.timeline.instants]
@@ -195,10 +195,6 @@ class _ScheduleJob:
                 return ()
             lock.verify()
             return self._request_plans(proposal)
-
-    @property
-    def _has_archive(self) -> bool:
-        return ArchivedTimeline(self._storage, self._table.config).has_begun
 
     def _request_plans(self, proposal: ClusteringProposal) -> tuple[Instant, ...]:
         instants: list[Instant] = []

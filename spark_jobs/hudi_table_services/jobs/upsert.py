@@ -37,6 +37,7 @@ from hudi_table_services.jobs.batch_writing import write_batch, write_job
 from hudi_table_services.jobs.cleaned_files import conflict_where_cleaned
 from hudi_table_services.jobs.clustering_history import GAVE_WAY_KEY
 from hudi_table_services.jobs.commit_attempt import CommitAttempt
+from hudi_table_services.jobs.duplicate_check import DuplicateCheck, row_comparison
 from hudi_table_services.jobs.make_room import foresee_room, make_room
 from hudi_table_services.jobs.measured_lock import MeasuredLock
 from hudi_table_services.jobs.new_table import new_table_config
@@ -46,7 +47,6 @@ from hudi_table_services.jobs.request_lookup import refuse_second_write
 from hudi_table_services.jobs.staging_area import StagingArea
 from hudi_table_services.jobs.stopwatch import Stopwatch
 from hudi_table_services.jobs.table_access import TableAccess, check_writable
-from hudi_table_services.jobs.twin_rows import TwinRows, row_comparison
 from hudi_table_services.jobs.write_settings import WriteSettings, derive_settings
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.file_sizing import FileSizingPlan
@@ -331,7 +331,7 @@ class _UpsertJob:
         settings: WriteSettings,
         placed: PlacedBatch,
         plan: FileSizingPlan,
-        comparison: TwinRows | None,
+        comparison: DuplicateCheck | None,
     ) -> JobResult:
         if not table.exists:
             create_table(self._storage, table.config.properties, self._clock)

@@ -2,7 +2,7 @@
 
 Follows SimpleConcurrentFileWritesConflictResolutionStrategy and PreferWriterConflictResolutionStrategy (Hudi 1.2):
 two writes conflict where they change the same file group. New file groups never clash here; whether their rows have
-the same keys is asked in `jobs.twin_rows`. Beyond Hudi: a commit that was rolled back under a running update is a
+the same keys is asked in `jobs.duplicate_check`. Beyond Hudi: a commit that was rolled back under a running update is a
 conflict too, since the update would bring the undone rows back; and a clustering gives way to writers under either
 strategy, where Hudi's clustering looks for conflicts only under the second.
 """

@@ -175,15 +175,16 @@ def test_writers_of_a_new_table_are_not_in_each_others_way(young: History) -> No
     assert done.requested_time in young.active()
 
 
+def save_all(history: History) -> None:
+    """A savepoint of each active commit."""
+    for instant_time in history.active():
+        request = CreateSavepointRequest(base_path=history.storage.uri, instant=instant_time)
+        create_savepoint(request, storage=history.storage, clock=history.clock)
+
+
 def test_a_dead_first_write_that_was_rolled_back_is_not_in_the_way(history: History) -> None:
     """Though it is older than all that is left on the timeline."""
-    store = history.table.timeline_store
-    for instant in store.load().completed_writes:
-        create_savepoint(
-            CreateSavepointRequest(base_path=history.storage.uri, instant=instant.requested_time),
-            storage=history.storage,
-            clock=history.clock,
-        )
+    save_all(history)
     dead = history.table.begin()
     history.commits(1, NEW)
     done = commit_ours(history.table, lambda: undo(history, dead), refuse_nothing, changes=OLD)
@@ -199,13 +200,7 @@ def pending_clustering(history: History) -> Instant:
 
 
 def test_savepoints_of_all_commits_and_a_pending_plan_are_not_in_the_way(history: History) -> None:
-    store = history.table.timeline_store
-    for instant in store.load().completed_writes:
-        create_savepoint(
-            CreateSavepointRequest(base_path=history.storage.uri, instant=instant.requested_time),
-            storage=history.storage,
-            clock=history.clock,
-        )
+    save_all(history)
     pending_clustering(history)
     done = commit_ours(history.table, lambda: None, refuse_nothing)
     assert done.requested_time in history.active()

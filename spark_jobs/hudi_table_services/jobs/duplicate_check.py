@@ -31,7 +31,7 @@ _NAMED = 3
 
 
 @dataclass(kw_only=True)
-class TwinRows:
+class DuplicateCheck:
     """What one write is about to add, to be compared with what commits added since its snapshot.
 
     Args:
@@ -109,24 +109,24 @@ def row_comparison(
     options: WriteOptions,
     settings: WriteSettings,
     placed: PlacedBatch,
-) -> TwinRows | None:
+) -> DuplicateCheck | None:
     """The comparison that a write has to pass before it commits; None: it adds no rows, or promises nothing.
 
     Args:
         folder: staging folder.
     """
-    if not _adds_no_twins(options, placed):
+    if not _promises_no_duplicates(options, placed):
         return None
     lookup = lookup_for(spark, options, settings)
     if not lookup.searches_files:  # the index type means nothing to an overwrite
         lookup = replace(lookup, is_global=False, use_footers=False)
     index = RecordIndex(spark, table.storage, folder, lookup)
-    return TwinRows(
+    return DuplicateCheck(
         table=table, operation=options.operation, placed=placed, index=index, is_global=lookup.is_global
     )
 
 
-def _adds_no_twins(options: WriteOptions, placed: PlacedBatch) -> bool:
+def _promises_no_duplicates(options: WriteOptions, placed: PlacedBatch) -> bool:
     """Whether the write adds rows, and its operation promises that none of them has a key of another row."""
     if options.operation in OVERWRITE:
         return True

@@ -9,8 +9,8 @@ from hudi_table_services.execution.record_index import RoutedBatch
 from hudi_table_services.execution.stage_input import StagedInput
 from hudi_table_services.execution.staging import StagedBatch
 from hudi_table_services.jobs.batch_placement import PlacedBatch
+from hudi_table_services.jobs.duplicate_check import DuplicateCheck
 from hudi_table_services.jobs.table_access import TableAccess
-from hudi_table_services.jobs.twin_rows import TwinRows
 from hudi_table_services.model.concurrent_change import ChangeKind, ConcurrentChange
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant, InstantState
@@ -33,7 +33,7 @@ class NoIndex:
     """Nothing may be looked up."""
 
 
-def rows_of(operation: WriteOperation, *, is_global: bool = False) -> TwinRows:
+def rows_of(operation: WriteOperation, *, is_global: bool = False) -> DuplicateCheck:
     """A write that adds a row to city=x and changes one in city=y."""
     table = SmallTable(MemoryStorage(uuid4().hex))
     batches = tuple(
@@ -46,7 +46,9 @@ def rows_of(operation: WriteOperation, *, is_global: bool = False) -> TwinRows:
         snapshot=TableSnapshot(config=table.config, timeline=Timeline()),
     )
     access = TableAccess(storage=table.storage, clock=table.clock, config=table.config)
-    return TwinRows(table=access, operation=operation, placed=placed, index=NoIndex(), is_global=is_global)  # type: ignore[arg-type]
+    return DuplicateCheck(
+        table=access, operation=operation, placed=placed, index=NoIndex(), is_global=is_global
+    )  # type: ignore[arg-type]
 
 
 def added(*partitions: str, overwrites: bool = False) -> ConcurrentChange:
