@@ -57,8 +57,8 @@ test-spark: .venv/.ready ## Tests of the execution layer and the jobs on Spark 4
 	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/spark
 
 # Left out: where Spark plays no part, such as crashes of the driver and what is refused.
-NOT_SPARK35 = $(addprefix --ignore tests/spark/test_,writes_on_a_full_disk.py bad_input.py fail_at_every_call.py job_crashes.py merge_memory.py table_machine.py two_writers.py \
-                clustering_beside_overwrites.py clustering_beside_writers.py clustering_crashes.py clustering_in_a_loop.py clustering_memory.py dry_runs_beside_plans.py)
+NOT_SPARK35 = $(addprefix --ignore tests/spark/writing/test_,writes_on_a_full_disk.py bad_input.py fail_at_every_call.py job_crashes.py merge_memory.py table_machine.py two_writers.py) \
+              $(addprefix --ignore tests/spark/clustering/test_,clustering_beside_overwrites.py clustering_beside_writers.py clustering_crashes.py clustering_in_a_loop.py clustering_memory.py dry_runs_beside_plans.py)
 
 # A table's version is not Spark's business: one is enough there.
 test-spark35: .venv-judges/.ready ## Those of them in which Spark plays a part, on Spark 3.5
@@ -69,7 +69,7 @@ test-airflow: .venv/.ready ## The provider in Airflow, with real Spark under the
 
 test-airflow31: .venv-airflow31/.ready ## The same on the oldest supported Airflow, without Spark
 	.venv-airflow31/bin/python $(PYTEST) tests/airflow --ignore tests/airflow/stack \
-	  --ignore tests/airflow/pages --ignore tests/airflow/test_examples.py --ignore tests/airflow/test_examples_in_backfills.py --ignore tests/airflow/test_upkeep_examples.py --ignore tests/airflow/test_fleet_example.py --ignore tests/airflow/test_with_spark.py --ignore tests/airflow/drivers -k "not in_a_dag and not mapped_sensor"
+	  --ignore tests/airflow/pages --ignore tests/airflow/dags/test_examples.py --ignore tests/airflow/dags/test_examples_in_backfills.py --ignore tests/airflow/dags/test_upkeep_examples.py --ignore tests/airflow/dags/test_fleet_example.py --ignore tests/airflow/spark/test_with_spark.py --ignore tests/airflow/spark/drivers -k "not in_a_dag and not mapped_sensor"
 
 test-airflow-stack: .venv/.ready ## The provider in Airflow's four processes: backfills, kills, restarts
 	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/airflow/stack

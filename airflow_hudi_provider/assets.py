@@ -90,7 +90,7 @@ def to_openlineage_dataset(asset: "Asset", lineage_context: Any) -> Any:
     """Called by Airflow's OpenLineage provider: the asset as the dataset that tasks on this table tell of."""
     from airflow.providers.common.compat.openlineage.facet import Dataset
 
-    from airflow_hudi_provider.lineage import dataset_name
+    from airflow_hudi_provider.tasks.lineage import dataset_name
 
     names = dataset_name(base_path_of(asset.uri))
     return Dataset(*names) if names is not None else None

@@ -8,8 +8,8 @@ from typing import Any
 from airflow_hudi_provider.assets import HUDI_CONN_ID, STORAGE_CONN_ID, base_path_of
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.table_registry import configured_tables
-from hudi_table_services.contract.health_report import HealthReport
+from airflow_hudi_provider.tables.registry import configured_tables
+from hudi_table_services.contract.health import HealthReport
 from hudi_table_services.planning.fleet import FleetService, TableNeed, benefit, rank
 
 _LOG = logging.getLogger(__name__)

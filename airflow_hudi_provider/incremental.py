@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from airflow_hudi_provider.connection import TableLocation
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.instant_query import DESCRIBED_INSTANTS, SeenInstant, describe, oldest_visible
+from airflow_hudi_provider.tables.connection import TableLocation
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.timeline import Timeline
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from airflow.providers.common.compat.sdk import Context
 
-    from airflow_hudi_provider.table_registry import RegisteredTable
+    from airflow_hudi_provider.tables.registry import RegisteredTable
 
 _LOG = logging.getLogger(__name__)
 # Without a leading slash, so that it holds below a path prefix too.
@@ -89,7 +89,7 @@ def table_address(task: Any) -> str:
 
 def _named(task: Any) -> "RegisteredTable | None":
     # Where a DAG is read, assets are imported only if it has some.
-    from airflow_hudi_provider.table_registry import named_table, tables_of
+    from airflow_hudi_provider.tables.registry import named_table, tables_of
 
     if task.base_path is None and task.hudi_conn_id is None:
         return None
@@ -117,7 +117,7 @@ def _within(condition: Any) -> "Iterator[Any]":
 
 
 def _configured() -> "Iterable[RegisteredTable]":
-    from airflow_hudi_provider.table_registry import configured_tables
+    from airflow_hudi_provider.tables.registry import configured_tables
 
     try:
         return tuple(configured_tables())

@@ -20,18 +20,18 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "spark_jobs"))
 
-from hudi_table_services.contract.clean_request import CleanRequest  # noqa: E402
-from hudi_table_services.contract.health_request import HealthRequest  # noqa: E402
-from hudi_table_services.contract.recovery_request import RollbackRequest  # noqa: E402
+from hudi_table_services.contract.cleaning import CleanRequest  # noqa: E402
+from hudi_table_services.contract.health import HealthRequest  # noqa: E402
+from hudi_table_services.contract.recovery import RollbackRequest  # noqa: E402
 from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata  # noqa: E402
 from hudi_table_services.hudi_format.partition_metadata import encode_partition_metadata  # noqa: E402
-from hudi_table_services.jobs.clean import clean  # noqa: E402
-from hudi_table_services.jobs.rollback_job import rollback  # noqa: E402
-from hudi_table_services.jobs.table_health import table_health  # noqa: E402
+from hudi_table_services.jobs.cleaning.clean import clean  # noqa: E402
+from hudi_table_services.jobs.health.table_health import table_health  # noqa: E402
+from hudi_table_services.jobs.recovery.rollback import rollback  # noqa: E402
 from hudi_table_services.model.table_version import TableVersion  # noqa: E402
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat  # noqa: E402
 from hudi_table_services.storage.clock import SystemClock  # noqa: E402
-from hudi_table_services.storage.local import LocalStorage  # noqa: E402
+from hudi_table_services.storage.stores.local import LocalStorage  # noqa: E402
 from hudi_table_services.storage.table_store import create_table, read_table_config  # noqa: E402
 from hudi_table_services.storage.timeline_store import TimelineStore  # noqa: E402
 

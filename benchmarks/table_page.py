@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from airflow_hudi_provider.pages.table_views import health_view, history_view, plan_view
-from airflow_hudi_provider.table_registry import RegisteredTable
+from airflow_hudi_provider.tables.registry import RegisteredTable
 from metadata import COMMITS, make_table
 
 FILES_PER_COMMIT = 10

@@ -8,11 +8,11 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 PAGE = REPOSITORY / "docs" / "options.md"
 sys.path.insert(0, str(REPOSITORY / "spark_jobs"))
 
-from hudi_table_services.contract.known_option import Effect, KnownOption  # noqa: E402
-from hudi_table_services.contract.known_options import OPTION_GROUPS  # noqa: E402
+from hudi_table_services.options.option import Effect, KnownOption  # noqa: E402
+from hudi_table_services.options.registry import OPTION_GROUPS  # noqa: E402
 
 HEAD = """\
-<!-- Made by scripts/make_options_doc.py from contract/write_option_list.py and contract/foreign_option_list.py. -->
+<!-- Made by scripts/make_options_doc.py from options/keys/writing.py and options/keys/foreign.py. -->
 
 # Options
 

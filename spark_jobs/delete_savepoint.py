@@ -6,7 +6,7 @@ With spark-submit ship the engine beside it: ``--py-files dist/hudi_table_servic
 import sys
 
 from hudi_table_services.cli import main
-from hudi_table_services.scripts.savepoints import DELETE_SAVEPOINT
+from hudi_table_services.services.savepoints import DELETE_SAVEPOINT
 
 if __name__ == "__main__":
     sys.exit(main(DELETE_SAVEPOINT))

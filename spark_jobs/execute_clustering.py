@@ -6,7 +6,7 @@ With spark-submit ship the engine beside it: ``--py-files dist/hudi_table_servic
 import sys
 
 from hudi_table_services.cli import main
-from hudi_table_services.scripts.clustering import EXECUTE_CLUSTERING
+from hudi_table_services.services.clustering import EXECUTE_CLUSTERING
 
 if __name__ == "__main__":
     sys.exit(main(EXECUTE_CLUSTERING))

@@ -6,7 +6,7 @@ With spark-submit ship the engine beside it: ``--py-files dist/hudi_table_servic
 import sys
 
 from hudi_table_services.cli import main
-from hudi_table_services.scripts.health import TABLE_HEALTH
+from hudi_table_services.services.health import TABLE_HEALTH
 
 if __name__ == "__main__":
     sys.exit(main(TABLE_HEALTH))

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-import fail_points
-import table_versions
+from support import fail_points, table_versions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -6,20 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import BaseHook
 
-from airflow_hudi_provider.commit_payload import write_operations
-from airflow_hudi_provider.connection import TableLocation, locate_table
 from airflow_hudi_provider.instant_query import InstantQuery, QueryAnswer, look, parse_moment
+from airflow_hudi_provider.tables.commit_payload import write_operations
+from airflow_hudi_provider.tables.connection import TableLocation, locate_table
 from hudi_table_services.errors import TableNotFoundError, UnsupportedTableError
 
 if TYPE_CHECKING:
     from pyarrow import Table
 
     from airflow_hudi_provider.incremental import IncrementalWindow
-    from hudi_table_services.contract.config_report import ConfigReport
-    from hudi_table_services.contract.health_report import HealthReport
-    from hudi_table_services.contract.job_result import JobResult
-    from hudi_table_services.jobs.clustering_history import Clustering, ClusteringHistory
-    from hudi_table_services.jobs.clustering_lookup import ClusteringLookup
+    from hudi_table_services.contract.config_check import ConfigReport
+    from hudi_table_services.contract.health import HealthReport
+    from hudi_table_services.contract.result import JobResult
     from hudi_table_services.model.archival import ArchivedWrite
     from hudi_table_services.model.clustering import CommitCount
     from hudi_table_services.model.instant import Instant
@@ -28,8 +26,10 @@ if TYPE_CHECKING:
     from hudi_table_services.model.table_snapshot import TableSnapshot
     from hudi_table_services.model.timeline import Timeline
     from hudi_table_services.model.write_stat import CommitMetadata
-    from hudi_table_services.storage.storage import Storage
+    from hudi_table_services.storage.stores.storage import Storage
     from hudi_table_services.storage.timeline_store import TimelineStore
+    from hudi_table_services.tables.clustering_history import Clustering, ClusteringHistory
+    from hudi_table_services.tables.clustering_lookup import ClusteringLookup
 
 
 class HudiHook(BaseHook):
@@ -66,7 +66,7 @@ class HudiHook(BaseHook):
     @cached_property
     def storage(self) -> "Storage":
         """The table's storage. Raises InvalidRequestError for a scheme that is not supported."""
-        from hudi_table_services.storage.factory import open_storage
+        from hudi_table_services.storage.stores.factory import open_storage
 
         return open_storage(self.location.base_path, self.location.storage_options)
 
@@ -104,7 +104,7 @@ class HudiHook(BaseHook):
 
     def archived_writes(self) -> "Sequence[ArchivedWrite]":
         """Writes that left the active timeline, oldest first; none where that needs pyarrow and there is none."""
-        from hudi_table_services.jobs.archived_timeline import ArchivedTimeline
+        from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 
         return ArchivedTimeline(self.storage, self.table_config()).readable_writes()
 
@@ -118,7 +118,7 @@ class HudiHook(BaseHook):
             TableNotFoundError: there is no table.
             InvalidRequestError: Hudi has no such operation.
         """
-        from hudi_table_services.jobs.commit_counter import count_commits_of
+        from hudi_table_services.tables.commit_counter import count_commits_of
 
         wanted = write_operations(operations)
         store = self.timeline_store()
@@ -126,7 +126,7 @@ class HudiHook(BaseHook):
 
     def clusterings(self) -> "ClusteringHistory":
         """Clusterings on the active timeline: ``.pending``, ``.find(instant)``; empty where there is no table."""
-        from hudi_table_services.jobs.clustering_history import ClusteringHistory
+        from hudi_table_services.tables.clustering_history import ClusteringHistory
 
         if self.find_table_config() is None:
             return ClusteringHistory()
@@ -135,7 +135,7 @@ class HudiHook(BaseHook):
 
     def look_up_clusterings(self) -> "ClusteringLookup | None":
         """Clusterings by their names, with what became of those that are gone; None: there is no table."""
-        from hudi_table_services.jobs.clustering_lookup import ClusteringLookup
+        from hudi_table_services.tables.clustering_lookup import ClusteringLookup
 
         return ClusteringLookup.load(self.timeline_store()) if self.find_table_config() is not None else None
 
@@ -155,9 +155,9 @@ class HudiHook(BaseHook):
             request_id: attempts of this request do not count.
             expires_after_minutes: age at which an execution without a heartbeat, such as Hudi's, counts as dead.
         """
-        from hudi_table_services.jobs.held_plans import is_executed_by_others
-        from hudi_table_services.jobs.table_access import TableAccess
         from hudi_table_services.storage.clock import SystemClock
+        from hudi_table_services.tables.executions import is_executed_by_others
+        from hudi_table_services.tables.table import TableAccess
 
         lookup = self.look_up_clusterings()
         if lookup is None:
@@ -201,8 +201,8 @@ class HudiHook(BaseHook):
 
         Without pyarrow the archive of table versions 8 and 9 cannot be read, and counts as empty.
         """
-        from hudi_table_services.jobs.request_lookup import find_completed_anywhere
         from hudi_table_services.storage.request_identity import find_completed
+        from hudi_table_services.tables.request_lookup import find_completed_anywhere
 
         config = self.find_table_config()
         if config is None:
@@ -245,8 +245,8 @@ class HudiHook(BaseHook):
             TableNotFoundError: there is no table.
             UnhealthyTableError: the timeline cannot be trusted.
         """
-        from hudi_table_services.contract.health_request import HealthRequest
-        from hudi_table_services.jobs.table_health import table_health
+        from hudi_table_services.contract.health import HealthRequest
+        from hudi_table_services.jobs.health.table_health import table_health
 
         request = HealthRequest(
             base_path=self.location.base_path,
@@ -303,7 +303,7 @@ class HudiHook(BaseHook):
         Raises:
             TableNotFoundError: there is no table.
         """
-        from hudi_table_services.jobs.recent_writes import recent_writes
+        from hudi_table_services.tables.recent_writes import recent_writes
 
         return recent_writes(self.storage, self.timeline_store(), self.snapshot(), latest=latest)
 
@@ -313,8 +313,8 @@ class HudiHook(BaseHook):
         Args:
             hudi_options: ``hoodie.clustering.*`` keys as for a task.
         """
-        from hudi_table_services.contract.clustering_request import ScheduleClusteringRequest
-        from hudi_table_services.jobs.schedule_clustering import schedule_clustering
+        from hudi_table_services.contract.clustering import ScheduleClusteringRequest
+        from hudi_table_services.jobs.clustering.schedule import schedule_clustering
 
         request = ScheduleClusteringRequest(
             base_path=self.location.base_path, preview=True, options=dict(hudi_options or {})
@@ -338,8 +338,8 @@ class HudiHook(BaseHook):
         Raises:
             InvalidRequestError: there is no such fact or rule.
         """
-        from airflow_hudi_provider.arguments import options_of, text_of
-        from hudi_table_services.contract.config_request import NEVER, CheckConfigRequest
+        from airflow_hudi_provider.tasks.arguments import options_of, text_of
+        from hudi_table_services.contract.config_check import NEVER, CheckConfigRequest
         from hudi_table_services.jobs.check_config import check_table_config
 
         request = CheckConfigRequest(
@@ -355,7 +355,7 @@ class HudiHook(BaseHook):
 
     def table_picture(self) -> str:
         """The live files by partition as bars, and the latest instants: plain text for a task log."""
-        from airflow_hudi_provider.table_picture import draw_table
+        from airflow_hudi_provider.results.table_picture import draw_table
 
         return draw_table(self.snapshot())
 

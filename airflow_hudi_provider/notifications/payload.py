@@ -9,8 +9,8 @@ from airflow.providers.common.compat.sdk import conf
 
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.table_registry import RegisteredTable, configured_tables, named_table, tables_of
-from hudi_table_services.contract.health_report import HealthReport
+from airflow_hudi_provider.tables.registry import RegisteredTable, configured_tables, named_table, tables_of
+from hudi_table_services.contract.health import HealthReport
 from hudi_table_services.errors import UnhealthyTableError
 
 _TOLD_PENDING = 5

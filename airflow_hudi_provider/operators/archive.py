@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from airflow_hudi_provider.arguments import whole_number_of
-from airflow_hudi_provider.connection import TableLocation
 from airflow_hudi_provider.operators.upkeep import UpkeepOperator
-from hudi_table_services.contract.archive_options import resolve_archive_options
-from hudi_table_services.contract.archive_request import ArchiveRequest
-from hudi_table_services.contract.job_request import JobRequest
-from hudi_table_services.contract.job_result import JobResult
+from airflow_hudi_provider.tables.connection import TableLocation
+from airflow_hudi_provider.tasks.arguments import whole_number_of
+from hudi_table_services.contract.archival import ArchiveRequest
+from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.result import JobResult
+from hudi_table_services.options.archival import resolve_archive_options
 
 _NUMBERS = ("min_commits", "max_commits")
 
@@ -54,7 +54,7 @@ class ArchiveOperator(UpkeepOperator):
         resolve_archive_options(ArchiveRequest(base_path="/", options={key: ""}))
 
     def run_here(self, request: JobRequest) -> JobResult:
-        from hudi_table_services.jobs.archive import archive
+        from hudi_table_services.jobs.archival.archive import archive
 
         assert isinstance(request, ArchiveRequest)  # noqa: S101 - `build_request` makes no other
         return archive(request)

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from airflow_hudi_provider.arguments import whole_number_of
-from airflow_hudi_provider.clean_results import clean_answer, clean_event
-from airflow_hudi_provider.connection import TableLocation
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.operators.upkeep import UpkeepOperator
-from hudi_table_services.contract.clean_options import resolve_clean_options
-from hudi_table_services.contract.clean_request import CleanRequest
-from hudi_table_services.contract.job_request import JobRequest
-from hudi_table_services.contract.job_result import JobResult
+from airflow_hudi_provider.results.cleaning import clean_answer, clean_event
+from airflow_hudi_provider.tables.connection import TableLocation
+from airflow_hudi_provider.tasks.arguments import whole_number_of
+from hudi_table_services.contract.cleaning import CleanRequest
+from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.result import JobResult
+from hudi_table_services.options.cleaning import resolve_clean_options
 
 _NUMBERS = ("commits_retained", "hours_retained", "file_versions_retained", "max_commits_per_run")
 
@@ -78,7 +78,7 @@ class CleanOperator(UpkeepOperator):
         resolve_clean_options(CleanRequest(base_path="/", options={key: ""}))
 
     def run_here(self, request: JobRequest) -> JobResult:
-        from hudi_table_services.jobs.clean import clean
+        from hudi_table_services.jobs.cleaning.clean import clean
 
         assert isinstance(request, CleanRequest)  # noqa: S101 - `build_request` makes no other
         return clean(request)

@@ -4,9 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from airflow_hudi_provider.arguments import instants_of, whole_number_of
-from airflow_hudi_provider.clustering_results import result_of_executed, result_of_nothing
-from airflow_hudi_provider.connection import TableLocation
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.operators.clustering_job import (
     ExecutingOperator,
@@ -14,18 +11,21 @@ from airflow_hudi_provider.operators.clustering_job import (
     MetadataOnlyOperator,
     PlanningOperator,
 )
-from airflow_hudi_provider.task_memory import TaskMemory
-from hudi_table_services.contract.clustering_request import (
+from airflow_hudi_provider.results.clustering import result_of_executed, result_of_nothing
+from airflow_hudi_provider.tables.connection import TableLocation
+from airflow_hudi_provider.tasks.arguments import instants_of, whole_number_of
+from airflow_hudi_provider.tasks.memory import TaskMemory
+from hudi_table_services.contract.clustering import (
     CancelClusteringRequest,
     ClusteringRequest,
     ExecuteClusteringRequest,
     ScheduleClusteringRequest,
 )
-from hudi_table_services.contract.job_request import JobRequest
-from hudi_table_services.contract.job_result import JobResult
+from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.result import JobResult
 
 if TYPE_CHECKING:
-    from hudi_table_services.jobs.clustering_history import Clustering
+    from hudi_table_services.tables.clustering_history import Clustering
 
 ALL_PENDING = "all"
 """Every clustering that is pending on the table, oldest first."""
@@ -82,7 +82,7 @@ class ScheduleClusteringOperator(PlanningOperator, MetadataOnlyOperator):
         return found
 
     def run_here(self, request: JobRequest) -> JobResult:
-        from hudi_table_services.jobs.schedule_clustering import schedule_clustering
+        from hudi_table_services.jobs.clustering.schedule import schedule_clustering
 
         return schedule_clustering(request)
 
@@ -287,7 +287,7 @@ class CancelClusteringOperator(MetadataOnlyOperator):
         return result_of_nothing(request, _NONE_NAMED) if is_empty else None
 
     def run_here(self, request: JobRequest) -> JobResult:
-        from hudi_table_services.jobs.cancel_clustering import cancel_clustering
+        from hudi_table_services.jobs.clustering.cancel import cancel_clustering
 
         return cancel_clustering(request)
 

@@ -4,27 +4,26 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from airflow_hudi_provider.arguments import names_of, whole_number_of
-from airflow_hudi_provider.clustering_results import clustering_answer, clustering_event
-from airflow_hudi_provider.connection import TableLocation
 from airflow_hudi_provider.exceptions import HudiTaskError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.operators.held_plans import WaitsForAttempts
 from airflow_hudi_provider.operators.service_job import HudiServiceOperator, WorkerOrSparkOperator
-from airflow_hudi_provider.task_memory import TaskMemory
-from airflow_hudi_provider.task_results import task_error
-from hudi_table_services.contract.clustering_options import resolve_clustering_options
-from hudi_table_services.contract.clustering_report import ClusteringPlanReport
-from hudi_table_services.contract.clustering_request import ScheduleClusteringRequest
-from hudi_table_services.contract.job_request import JobRequest
-from hudi_table_services.contract.job_result import JobResult, Outcome
+from airflow_hudi_provider.results.clustering import clustering_answer, clustering_event
+from airflow_hudi_provider.results.judgement import task_error
+from airflow_hudi_provider.tables.connection import TableLocation
+from airflow_hudi_provider.tasks.arguments import names_of, whole_number_of
+from airflow_hudi_provider.tasks.memory import TaskMemory
+from hudi_table_services.contract.clustering import ClusteringPlanReport, ScheduleClusteringRequest
+from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import InstantHeldError
-from hudi_table_services.planning.clustering_checks import check_clustering_options
+from hudi_table_services.options.clustering import resolve_clustering_options
+from hudi_table_services.planning.clustering.checks import check_clustering_options
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
-    from hudi_table_services.jobs.clustering_lookup import ClusteringLookup
+    from hudi_table_services.tables.clustering_lookup import ClusteringLookup
 
 RequestT = TypeVar("RequestT", bound=JobRequest)
 WhenHeld = Literal["fail", "wait"]

@@ -5,18 +5,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import BaseOperator
 
-from airflow_hudi_provider.arguments import names_of, options_of, text_of
-from airflow_hudi_provider.config_results import config_answer
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.lineage import LineageMixin
 from airflow_hudi_provider.links import LinkedTask
-from airflow_hudi_provider.metrics import measured
-from airflow_hudi_provider.task_log import log_result
-from airflow_hudi_provider.task_results import task_error
-from airflow_hudi_provider.templates import names_filled_in_later, refuse_emptied
-from hudi_table_services.contract.config_request import CheckConfigRequest
-from hudi_table_services.contract.job_result import JobResult
+from airflow_hudi_provider.results.config_check import config_answer
+from airflow_hudi_provider.results.judgement import task_error
+from airflow_hudi_provider.results.log import log_result
+from airflow_hudi_provider.tasks.arguments import names_of, options_of, text_of
+from airflow_hudi_provider.tasks.lineage import LineageMixin
+from airflow_hudi_provider.tasks.metrics import measured
+from airflow_hudi_provider.tasks.templates import names_filled_in_later, refuse_emptied
+from hudi_table_services.contract.config_check import CheckConfigRequest
+from hudi_table_services.contract.result import JobResult
 from hudi_table_services.errors import HudiTableServiceError, UnsafeConfigError
 
 if TYPE_CHECKING:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import conf
 
-from airflow_hudi_provider.connection import find_connection
 from airflow_hudi_provider.exceptions import HudiTaskError
 from airflow_hudi_provider.operators.followed_driver import FollowedDriverOperator
-from airflow_hudi_provider.supervision.supervised_run import (
+from airflow_hudi_provider.results.log import job_line, log_output
+from airflow_hudi_provider.spark.supervised_run import (
     RunState,
     SupervisedRun,
     folder_of_runs,
     sweep_abandoned,
 )
-from airflow_hudi_provider.task_log import job_line, log_output
+from airflow_hudi_provider.tables.connection import find_connection
 from airflow_hudi_provider.triggers.spark_run import HudiSparkRunTrigger
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from datetime import timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from airflow_hudi_provider.connection import TableLocation
 from airflow_hudi_provider.exceptions import HudiTaskError
-from airflow_hudi_provider.job_exchange import JobExchange
 from airflow_hudi_provider.operators.spark_run import SparkRunOperator
-from airflow_hudi_provider.task_memory import TaskMemory
+from airflow_hudi_provider.spark.job_exchange import JobExchange
+from airflow_hudi_provider.tables.connection import TableLocation
+from airflow_hudi_provider.tasks.memory import TaskMemory
 from airflow_hudi_provider.triggers.application import (
     HudiApplicationTrigger,
     Tracking,

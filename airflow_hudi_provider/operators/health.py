@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from airflow_hudi_provider.connection import TableLocation
-from airflow_hudi_provider.health_results import health_answer, health_event
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.operators.service_job import WorkerOrSparkOperator
-from hudi_table_services.contract.health_request import HealthRequest
-from hudi_table_services.contract.job_request import JobRequest
-from hudi_table_services.contract.job_result import JobResult
+from airflow_hudi_provider.results.health import health_answer, health_event
+from airflow_hudi_provider.tables.connection import TableLocation
+from hudi_table_services.contract.health import HealthRequest
+from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.result import JobResult
 from hudi_table_services.errors import UnhealthyTableError
 
 if TYPE_CHECKING:
@@ -63,13 +63,13 @@ class HudiTableHealthOperator(WorkerOrSparkOperator):
         )
 
     def refuse_unknown_key(self, key: str) -> None:
-        from hudi_table_services.contract.clean_options import resolve_clean_options
-        from hudi_table_services.contract.clean_request import CleanRequest
+        from hudi_table_services.contract.cleaning import CleanRequest
+        from hudi_table_services.options.cleaning import resolve_clean_options
 
         resolve_clean_options(CleanRequest(base_path="/", options={key: ""}))
 
     def run_here(self, request: JobRequest) -> JobResult:
-        from hudi_table_services.jobs.table_health import table_health
+        from hudi_table_services.jobs.health.table_health import table_health
 
         assert isinstance(request, HealthRequest)  # noqa: S101 - `build_request` makes no other
         try:

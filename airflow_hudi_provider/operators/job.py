@@ -6,25 +6,25 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from airflow.providers.common.compat.sdk import AirflowSkipException, TaskDeferred
 
-from airflow_hudi_provider.connection import TableLocation
-from airflow_hudi_provider.engine_files import engine_archive, script_path
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.job_exchange import JobExchange
-from airflow_hudi_provider.lineage import LineageMixin
-from airflow_hudi_provider.metrics import measured
 from airflow_hudi_provider.operators.deferred_run import DeferredRunOperator
-from airflow_hudi_provider.supervision.supervised_run import RunState
-from airflow_hudi_provider.task_identity import OnRerun, identity_of, owner_of, place_of, request_of
-from airflow_hudi_provider.task_log import log_result
-from airflow_hudi_provider.task_memory import TaskMemory
-from airflow_hudi_provider.task_results import JobEnd, event_of, judge, task_error, xcom_of
-from airflow_hudi_provider.templates import is_filled_in_later, refuse_emptied, refuse_empty_interval
+from airflow_hudi_provider.results.judgement import JobEnd, event_of, judge, task_error, xcom_of
+from airflow_hudi_provider.results.log import log_result
+from airflow_hudi_provider.spark.engine_files import engine_archive, script_path
+from airflow_hudi_provider.spark.job_exchange import JobExchange
+from airflow_hudi_provider.spark.supervised_run import RunState
+from airflow_hudi_provider.tables.connection import TableLocation
+from airflow_hudi_provider.tasks.identity import OnRerun, identity_of, owner_of, place_of, request_of
+from airflow_hudi_provider.tasks.lineage import LineageMixin
+from airflow_hudi_provider.tasks.memory import TaskMemory
+from airflow_hudi_provider.tasks.metrics import measured
+from airflow_hudi_provider.tasks.templates import is_filled_in_later, refuse_emptied, refuse_empty_interval
 from airflow_hudi_provider.triggers.application import STATUS_UNKNOWN
-from hudi_table_services.contract.job_request import JobRequest
-from hudi_table_services.contract.job_result import JobResult, Outcome
-from hudi_table_services.contract.known_options import find_option
+from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import HudiTableServiceError
+from hudi_table_services.options.registry import find_option
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context

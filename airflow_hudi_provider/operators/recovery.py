@@ -3,18 +3,19 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from airflow_hudi_provider.arguments import instants_of
-from airflow_hudi_provider.connection import TableLocation
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.operators.upkeep import UpkeepOperator
-from hudi_table_services.contract.job_request import JobRequest
-from hudi_table_services.contract.job_result import JobResult
-from hudi_table_services.contract.recovery_request import (
+from airflow_hudi_provider.tables.connection import TableLocation
+from airflow_hudi_provider.tasks.arguments import instants_of
+from hudi_table_services.contract.recovery import (
+    CreateSavepointRequest,
+    DeleteSavepointRequest,
     RepairOrphansRequest,
     RestoreRequest,
     RollbackRequest,
 )
-from hudi_table_services.contract.savepoint_request import CreateSavepointRequest, DeleteSavepointRequest
+from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.result import JobResult
 
 
 class SavepointOperator(UpkeepOperator):
@@ -57,7 +58,7 @@ class SavepointOperator(UpkeepOperator):
         )
 
     def run_here(self, request: JobRequest) -> JobResult:
-        from hudi_table_services.jobs.savepoint import create_savepoint
+        from hudi_table_services.jobs.recovery.savepoint import create_savepoint
 
         assert isinstance(request, CreateSavepointRequest)  # noqa: S101 - `build_request` makes no other
         return create_savepoint(request)
@@ -93,7 +94,7 @@ class DeleteSavepointOperator(UpkeepOperator):
         )
 
     def run_here(self, request: JobRequest) -> JobResult:
-        from hudi_table_services.jobs.savepoint import delete_savepoint
+        from hudi_table_services.jobs.recovery.savepoint import delete_savepoint
 
         assert isinstance(request, DeleteSavepointRequest)  # noqa: S101 - `build_request` makes no other
         return delete_savepoint(request)
@@ -143,7 +144,7 @@ class RollbackOperator(UpkeepOperator):
         )
 
     def run_here(self, request: JobRequest) -> JobResult:
-        from hudi_table_services.jobs.rollback_job import rollback
+        from hudi_table_services.jobs.recovery.rollback import rollback
 
         assert isinstance(request, RollbackRequest)  # noqa: S101 - `build_request` makes no other
         return rollback(request)
@@ -180,7 +181,7 @@ class RestoreOperator(UpkeepOperator):
         )
 
     def run_here(self, request: JobRequest) -> JobResult:
-        from hudi_table_services.jobs.restore import restore
+        from hudi_table_services.jobs.recovery.restore import restore
 
         assert isinstance(request, RestoreRequest)  # noqa: S101 - `build_request` makes no other
         return restore(request)
@@ -231,7 +232,7 @@ class RepairOperator(UpkeepOperator):
         )
 
     def run_here(self, request: JobRequest) -> JobResult:
-        from hudi_table_services.jobs.repair_orphans import repair_orphan_files
+        from hudi_table_services.jobs.recovery.repair_orphans import repair_orphan_files
 
         assert isinstance(request, RepairOrphansRequest)  # noqa: S101 - `build_request` makes no other
         return repair_orphan_files(request)

@@ -4,16 +4,16 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from airflow_hudi_provider.arguments import options_of
-from airflow_hudi_provider.connection import TableLocation
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.operators.job import HudiJobOperator, OnEmpty
-from airflow_hudi_provider.task_memory import TaskMemory
-from airflow_hudi_provider.task_results import task_error
-from airflow_hudi_provider.templates import names_filled_in_later
-from hudi_table_services.contract.job_request import JobRequest
-from hudi_table_services.contract.job_result import JobResult, Outcome
+from airflow_hudi_provider.results.judgement import task_error
+from airflow_hudi_provider.tables.connection import TableLocation
+from airflow_hudi_provider.tasks.arguments import options_of
+from airflow_hudi_provider.tasks.memory import TaskMemory
+from airflow_hudi_provider.tasks.templates import names_filled_in_later
+from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.result import JobResult, Outcome
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context

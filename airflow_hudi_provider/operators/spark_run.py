@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 
-from airflow_hudi_provider.connection import TableLocation, find_connection
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.links import SparkLinkedTask
-from airflow_hudi_provider.processes import end_processes
-from airflow_hudi_provider.spark_environment import (
+from airflow_hudi_provider.results.log import SparkLogSorter
+from airflow_hudi_provider.spark.environment import (
     prepare_environment,
     refuse_missing_kubernetes_provider,
     refuse_other_programs,
     refuse_standalone_cluster_mode,
     spark_master,
 )
-from airflow_hudi_provider.task_log import SparkLogSorter
+from airflow_hudi_provider.spark.processes import end_processes
+from airflow_hudi_provider.tables.connection import TableLocation, find_connection
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context

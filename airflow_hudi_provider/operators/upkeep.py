@@ -5,10 +5,10 @@ from typing import Any
 from airflow_hudi_provider.exceptions import HudiTaskError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.operators.service_job import WorkerOrSparkOperator
-from airflow_hudi_provider.recovery_results import recovery_answer, recovery_event
-from hudi_table_services.contract.job_request import JobRequest
-from hudi_table_services.contract.job_result import JobResult, Outcome
-from hudi_table_services.contract.service_options import resolve_service_options
+from airflow_hudi_provider.results.recovery import recovery_answer, recovery_event
+from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.options.timeline_only import resolve_service_options
 
 
 class UpkeepOperator(WorkerOrSparkOperator):

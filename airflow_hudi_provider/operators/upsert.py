@@ -4,16 +4,16 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from airflow_hudi_provider.arguments import names_of, options_of, text_of
-from airflow_hudi_provider.connection import TableLocation
 from airflow_hudi_provider.operators.job import HudiJobOperator, OnEmpty
 from airflow_hudi_provider.operators.write import HudiWriteOperator
-from airflow_hudi_provider.plan_policy import STRATEGY_KEY, FilesAtStake, strategy_of
-from airflow_hudi_provider.templates import names_filled_in_later
-from hudi_table_services.contract.hoodie_options import resolve_options
-from hudi_table_services.contract.job_request import SourceSpec, UpsertRequest
+from airflow_hudi_provider.tables.connection import TableLocation
+from airflow_hudi_provider.tasks.arguments import names_of, options_of, text_of
+from airflow_hudi_provider.tasks.plan_policy import STRATEGY_KEY, FilesAtStake, strategy_of
+from airflow_hudi_provider.tasks.templates import names_filled_in_later
+from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.write_stat import WriteOperation
+from hudi_table_services.options.writing import resolve_options
 
 _ADDS_FILES = (WriteOperation.INSERT, WriteOperation.BULK_INSERT)
 _INTERVAL_TEMPLATE = re.compile(r"\{[{%][^}]*\bdata_interval_(start|end)\b")

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from airflow.providers.common.compat.sdk import TaskDeferred
 
-from airflow_hudi_provider.connection import TableLocation
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.left_behind import what_is_left
 from airflow_hudi_provider.operators.held_plans import WaitsForAttempts
-from airflow_hudi_provider.pending_services import PLANS, look_once
-from airflow_hudi_provider.plan_policy import (
+from airflow_hudi_provider.tables.connection import TableLocation
+from airflow_hudi_provider.tables.pending_services import PLANS, look_once
+from airflow_hudi_provider.tasks.identity import identity_of
+from airflow_hudi_provider.tasks.left_behind import what_is_left
+from airflow_hudi_provider.tasks.memory import TaskMemory
+from airflow_hudi_provider.tasks.plan_policy import (
     CHOICES,
     FilesAtStake,
     OnPendingPlan,
@@ -21,21 +23,19 @@ from airflow_hudi_provider.plan_policy import (
     in_words,
     refused,
 )
-from airflow_hudi_provider.task_identity import identity_of
-from airflow_hudi_provider.task_memory import TaskMemory
-from airflow_hudi_provider.templates import is_filled_in_later
+from airflow_hudi_provider.tasks.templates import is_filled_in_later
 from airflow_hudi_provider.triggers.pending_service import HudiPendingServiceTrigger
 from airflow_hudi_provider.triggers.turn import TOLD_AHEAD, HudiTurnTrigger, writer_queue
 from hudi_table_services.contract.completed_request import result_of_completed
-from hudi_table_services.contract.job_request import JobRequest
-from hudi_table_services.contract.job_result import JobResult, Outcome
+from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import HudiTableServiceError, PendingPlanError
 from hudi_table_services.storage.clock import SystemClock
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
-    from hudi_table_services.storage.turns import WriterQueue
+    from hudi_table_services.storage.locks.turns import WriterQueue
 
 PLAN_POKE_INTERVAL_S = 10.0
 

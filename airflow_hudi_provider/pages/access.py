@@ -13,7 +13,7 @@ from airflow.api_fastapi.auth.managers.models.resource_details import (
 from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_dag, requires_access_view
 from fastapi import Depends
 
-from airflow_hudi_provider.table_registry import RegisteredTable
+from airflow_hudi_provider.tables.registry import RegisteredTable
 
 MAY_SEE_PLUGINS = Depends(requires_access_view(AccessView.PLUGINS))
 """For every route, static files included: logged in, and allowed to see pages of plugins."""

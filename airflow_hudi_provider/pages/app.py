@@ -21,7 +21,7 @@ from airflow_hudi_provider.pages.access import (
 from airflow_hudi_provider.pages.registered_tables import registered_tables
 from airflow_hudi_provider.pages.run_views import run_view
 from airflow_hudi_provider.pages.table_views import health_view, history_view, plan_view
-from airflow_hudi_provider.table_registry import RegisteredTable
+from airflow_hudi_provider.tables.registry import RegisteredTable
 from hudi_table_services.errors import HudiTableServiceError, StorageError, TableNotFoundError
 
 CACHE_SECONDS = 15

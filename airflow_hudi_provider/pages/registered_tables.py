@@ -10,7 +10,7 @@ from airflow.utils.session import create_session
 from sqlalchemy import select
 
 from airflow_hudi_provider.assets import HUDI_CONN_ID, STORAGE_CONN_ID, base_path_of
-from airflow_hudi_provider.table_registry import RegisteredTable, configured_tables
+from airflow_hudi_provider.tables.registry import RegisteredTable, configured_tables
 
 
 def registered_tables() -> list[RegisteredTable]:

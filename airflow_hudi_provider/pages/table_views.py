@@ -6,10 +6,10 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from airflow_hudi_provider.clustering_results import clustering_answer
 from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.table_registry import RegisteredTable
-from hudi_table_services.contract.job_result import FileStats
+from airflow_hudi_provider.results.clustering import clustering_answer
+from airflow_hudi_provider.tables.registry import RegisteredTable
+from hudi_table_services.contract.result import FileStats
 
 if TYPE_CHECKING:
     from hudi_table_services.model.instant import Instant

@@ -9,7 +9,7 @@ from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.instant_query import InstantQuery, QueryAnswer
 from airflow_hudi_provider.sensors.table import HudiTableSensor
-from airflow_hudi_provider.templates import names_filled_in_later, refuse_emptied
+from airflow_hudi_provider.tasks.templates import names_filled_in_later, refuse_emptied
 from airflow_hudi_provider.triggers.instant import HudiInstantTrigger, look_once, query_to_json
 
 if TYPE_CHECKING:

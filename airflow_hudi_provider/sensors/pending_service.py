@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import PokeReturnValue
 
-from airflow_hudi_provider.arguments import names_of
 from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.pending_services import look_once, services_of
 from airflow_hudi_provider.sensors.table import HudiTableSensor
-from airflow_hudi_provider.templates import is_filled_in_later, names_filled_in_later, refuse_emptied
+from airflow_hudi_provider.tables.pending_services import look_once, services_of
+from airflow_hudi_provider.tasks.arguments import names_of
+from airflow_hudi_provider.tasks.templates import is_filled_in_later, names_filled_in_later, refuse_emptied
 from airflow_hudi_provider.triggers.pending_service import HudiPendingServiceTrigger
 from hudi_table_services.errors import InvalidRequestError
 

@@ -10,11 +10,11 @@ from typing import Any, Literal
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.triggers.base import TriggerEvent
 
-from airflow_hudi_provider.job_exchange import REQUEST
+from airflow_hudi_provider.spark.job_exchange import REQUEST
 from airflow_hudi_provider.triggers.ending import see_through
 from airflow_hudi_provider.triggers.job import HudiJobTrigger
 from airflow_hudi_provider.triggers.looks import pause, take_a_look
-from hudi_table_services.contract.job_progress import JobProgress, progress_path
+from hudi_table_services.contract.progress import JobProgress, progress_path
 from hudi_table_services.errors import HudiTableServiceError, ObjectNotFoundError
 
 Tracking = Literal["yarn", "kubernetes", "standalone"]
@@ -123,7 +123,7 @@ class HudiApplicationTrigger(HudiJobTrigger):
 
     def _forget_request(self) -> bool:
         """It may hold credentials, and perhaps nobody comes back for it. False: it is the next try's already."""
-        from hudi_table_services.storage.factory import open_storage
+        from hudi_table_services.storage.stores.factory import open_storage
 
         folder = self.result_path.rpartition("/")[0]
         try:
@@ -138,7 +138,7 @@ class HudiApplicationTrigger(HudiJobTrigger):
         return True
 
     def _progress(self) -> JobProgress | None:
-        from hudi_table_services.storage.factory import open_storage
+        from hudi_table_services.storage.stores.factory import open_storage
 
         folder, _, name = progress_path(self.result_path).rpartition("/")
         if not folder:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from airflow_hudi_provider.commit_payload import commit_payload, describe_count
 from airflow_hudi_provider.hooks.hudi import HudiHook
+from airflow_hudi_provider.tables.commit_payload import commit_payload, describe_count
 from airflow_hudi_provider.triggers.table import NO_TABLE, HudiTableTrigger
 from hudi_table_services.errors import TableNotFoundError
 from hudi_table_services.model.clustering import CommitCount

@@ -7,7 +7,7 @@ from typing import Any
 from airflow.triggers.base import BaseTrigger
 
 from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.left_behind import what_is_left
+from airflow_hudi_provider.tasks.left_behind import what_is_left
 from airflow_hudi_provider.triggers.turn import writer_queue
 
 

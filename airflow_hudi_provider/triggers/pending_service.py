@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.pending_services import look_once
+from airflow_hudi_provider.tables.pending_services import look_once
 from airflow_hudi_provider.triggers.table import HudiTableTrigger
 from hudi_table_services.storage.clock import SystemClock
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from airflow.triggers.base import TriggerEvent
 
-from airflow_hudi_provider.supervision.supervised_run import RunLook, RunState, SupervisedRun
-from airflow_hudi_provider.task_log import job_line
+from airflow_hudi_provider.results.log import job_line
+from airflow_hudi_provider.spark.supervised_run import RunLook, RunState, SupervisedRun
 from airflow_hudi_provider.triggers.ending import see_through, time_to_end
 from airflow_hudi_provider.triggers.job import HudiJobTrigger
 from airflow_hudi_provider.triggers.looks import pause, take_a_look

@@ -9,7 +9,7 @@ from airflow_hudi_provider.triggers.looks import take_a_look
 from airflow_hudi_provider.triggers.table import HudiTableTrigger
 
 if TYPE_CHECKING:
-    from hudi_table_services.storage.turns import WriterQueue
+    from hudi_table_services.storage.locks.turns import WriterQueue
 
 POKE_INTERVAL_S = 5.0
 TOLD_AHEAD = 10
@@ -19,7 +19,7 @@ TOLD_AHEAD = 10
 def writer_queue(hook: HudiHook) -> "WriterQueue":
     """The queue of the writers of a table."""
     from hudi_table_services.storage.clock import SystemClock
-    from hudi_table_services.storage.turns import WriterQueue
+    from hudi_table_services.storage.locks.turns import WriterQueue
 
     return WriterQueue(hook.storage, SystemClock())
 

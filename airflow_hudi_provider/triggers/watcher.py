@@ -6,12 +6,12 @@ from typing import Any
 
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
-from airflow_hudi_provider.commit_cursor import CommitCursor
-from airflow_hudi_provider.commit_payload import write_operations
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
+from airflow_hudi_provider.tables.commit_cursor import CommitCursor
+from airflow_hudi_provider.tables.commit_payload import write_operations
+from airflow_hudi_provider.tables.watched_commits import CommitWatch, NewCommits, watched_payload
 from airflow_hudi_provider.triggers.looks import pause, take_a_look
-from airflow_hudi_provider.watched_commits import CommitWatch, NewCommits, watched_payload
 from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.write_stat import CommitMetadata

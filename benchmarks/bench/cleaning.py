@@ -42,8 +42,8 @@ def clean_table(system: System, spark: SparkSession, table: Path) -> float:
 
 
 def _by_us(table: Path) -> None:
-    from hudi_table_services.contract.clean_request import CleanRequest
-    from hudi_table_services.jobs.clean import clean
+    from hudi_table_services.contract.cleaning import CleanRequest
+    from hudi_table_services.jobs.cleaning.clean import clean
 
     options = {"hoodie.metadata.enable": "false", "hoodie.airflow.clean.floor.hours": "0"}
     clean(CleanRequest(base_path=str(table), commits_retained=1, options=options))

@@ -69,9 +69,9 @@ def _by_hudi(spark: SparkSession, table: Path, clustering: Clustering) -> None:
 
 
 def _by_us(spark: SparkSession, table: Path, clustering: Clustering) -> None:
-    from hudi_table_services.contract.clustering_request import ClusteringRequest, ScheduleClusteringRequest
-    from hudi_table_services.jobs.execute_clustering import run_clustering
-    from hudi_table_services.jobs.schedule_clustering import schedule_clustering
+    from hudi_table_services.contract.clustering import ClusteringRequest, ScheduleClusteringRequest
+    from hudi_table_services.jobs.clustering.execute import run_clustering
+    from hudi_table_services.jobs.clustering.schedule import schedule_clustering
 
     fields: dict[str, Any] = {
         "base_path": str(table),

@@ -76,8 +76,8 @@ class OurWriter:
         self._spark = spark
 
     def write(self, source: Path, table: Path, operation: Operation, partition_by: str | None) -> None:
-        from hudi_table_services.contract.job_request import SourceSpec, UpsertRequest
-        from hudi_table_services.jobs.upsert import upsert
+        from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
+        from hudi_table_services.jobs.writing.upsert import upsert
 
         request = UpsertRequest(
             request_id=f"bench-{table.name}-{source.name}-{operation.value}",

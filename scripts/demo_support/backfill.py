@@ -11,7 +11,7 @@ from typing import Any
 
 from airflow_stack.stack import AirflowStack, StackError
 
-from hudi_table_services.contract.job_result import JobResult
+from hudi_table_services.contract.result import JobResult
 
 DAG_ID = "flights_daily"
 ROOT = Path(__file__).resolve().parent.parent.parent

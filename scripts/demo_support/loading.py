@@ -14,9 +14,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from demo_support.flights import MONTH, RECORD_KEY, REVISION, Delivery
-from hudi_table_services.contract.job_request import SourceSpec, UpsertRequest
-from hudi_table_services.contract.job_result import JobResult
-from hudi_table_services.jobs.upsert import upsert
+from hudi_table_services.contract.result import JobResult
+from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
+from hudi_table_services.jobs.writing.upsert import upsert
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCRIPT = Path("spark_jobs") / "upsert_with_sizing.py"

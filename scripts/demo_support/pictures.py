@@ -8,7 +8,7 @@ from demo_support.backfill import Clustered, Day
 from demo_support.clusterings import Layout, TimelineCheck
 from demo_support.loading import Load, Sizes
 from demo_support.reading import DataFile, DayCheck
-from hudi_table_services.contract.job_result import JobResult
+from hudi_table_services.contract.result import JobResult
 
 WIDTH = 100
 _BAR_WIDTH = 56

@@ -13,19 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from hudi_table_services.contract.flags import CommandLine
-from hudi_table_services.contract.job_progress import PROGRESS_FIELD, JobProgress, progress_path
-from hudi_table_services.contract.job_request import JobRequest
-from hudi_table_services.contract.job_result import JobResult, Outcome
+from hudi_table_services.contract.progress import PROGRESS_FIELD, JobProgress, progress_path
+from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import (
     ExecutionFailedError,
     HudiTableServiceError,
     InvalidRequestError,
     ObjectNotFoundError,
 )
-from hudi_table_services.scripts.job_script import JobScript
-from hudi_table_services.storage.factory import open_storage
-from hudi_table_services.storage.storage import Storage
+from hudi_table_services.services.flags import CommandLine
+from hudi_table_services.services.service import JobScript
+from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.storage.stores.storage import Storage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

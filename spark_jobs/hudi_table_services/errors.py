@@ -32,9 +32,9 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hudi_table_services.contract.clustering_report import ClusteringReport
-    from hudi_table_services.contract.config_report import ConfigReport
-    from hudi_table_services.contract.health_report import HealthReport
+    from hudi_table_services.contract.clustering import ClusteringReport
+    from hudi_table_services.contract.config_check import ConfigReport
+    from hudi_table_services.contract.health import HealthReport
 
 
 class HudiTableServiceError(Exception):

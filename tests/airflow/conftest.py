@@ -49,7 +49,8 @@ def run_dag(airflow_db: None) -> Callable[..., Any]:
     def run(dag: "DAG", **arguments: Any) -> Any:
         from airflow.models.dagbundle import DagBundleModel
         from airflow.utils.session import create_session
-        from airflow_versions import DagBag, sync_bag_to_db
+
+        from support.airflow.airflow_versions import DagBag, sync_bag_to_db
 
         with create_session() as session:
             if not session.get(DagBundleModel, "testing"):
@@ -76,9 +77,8 @@ def connections(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 @pytest.fixture
 def operator(tmp_path: Path, connections: Callable[..., None]) -> "Callable[..., UpsertWithSizingOperator]":
     """Makes the operator; a program with this body stands for spark-submit."""
-    from stand_ins import stand_in
-
     from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
+    from support.airflow.stand_ins import stand_in
 
     connections("spark_default", conn_type="spark", host="local[2]")
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from airflow.sdk import DAG
-from task_context import TaskInstance, context
 
 from airflow_hudi_provider.assets import HudiAsset
 from airflow_hudi_provider.get_provider_info import get_provider_info
@@ -17,10 +16,11 @@ from airflow_hudi_provider.operators.clean import CleanOperator
 from airflow_hudi_provider.operators.config_check import HudiConfigCheckOperator
 from airflow_hudi_provider.operators.health import HudiTableHealthOperator
 from airflow_hudi_provider.sensors.instant import HudiInstantSensor
-from airflow_hudi_provider.table_registry import RegisteredTable
+from airflow_hudi_provider.tables.registry import RegisteredTable
 from hudi_table_services.model.file_group import FileGroupId
-from hudi_table_services.storage.local import LocalStorage
-from small_tables import SmallTable
+from hudi_table_services.storage.stores.local import LocalStorage
+from support.airflow.task_context import TaskInstance, context
+from support.small_tables import SmallTable
 
 TABLE, SPARK_UI = HudiTableLink().xcom_key, HudiSparkUiLink().xcom_key
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)

@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stand_ins import stand_in
-from task_context import context
 
 from airflow_hudi_provider.assets import HudiAsset
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.fleet import rank_tables
 from airflow_hudi_provider.operators.clean import CleanOperator
-from fixed_clock import FixedClock
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.storage.local import LocalStorage
-from small_tables import SmallTable
+from hudi_table_services.storage.stores.local import LocalStorage
+from support.airflow.stand_ins import stand_in
+from support.airflow.task_context import context
+from support.fixed_clock import FixedClock
+from support.small_tables import SmallTable
 
 TWO_COMMITS = {"hoodie.clean.policy": "KEEP_LATEST_COMMITS", "hoodie.clean.commits.retained": "2"}
 CLUSTERS = """
-from clustered_tables import complete_pending, open_table, schedule
+from support.airflow.clustered_tables import complete_pending, open_table, schedule
 schedule(open_table(base_path), request_id=request["request_id"])
 (time,) = complete_pending(base_path, (), request["request_id"])
 result(outcome="completed", operation="cluster", instant_time=time)

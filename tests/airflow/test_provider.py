@@ -153,7 +153,7 @@ def test_views_are_assets_of_their_own_on_one_table() -> None:
 
 
 def test_a_table_has_one_page_whatever_names_it() -> None:
-    from airflow_hudi_provider.table_registry import RegisteredTable
+    from airflow_hudi_provider.tables.registry import RegisteredTable
 
     def page(path: str, *conns: str | None) -> str:
         return RegisteredTable.of("t", path, *(conns or (None, None))).table_id

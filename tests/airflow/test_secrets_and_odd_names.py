@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stand_ins import stand_in
-from task_context import TaskInstance, context
 
 from airflow_hudi_provider.operators.clean import CleanOperator
 from airflow_hudi_provider.operators.health import HudiTableHealthOperator
@@ -21,11 +19,13 @@ from airflow_hudi_provider.operators.recovery import (
     SavepointOperator,
 )
 from airflow_hudi_provider.operators.service_job import WorkerOrSparkOperator
-from fixed_clock import FixedClock
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.storage.local import LocalStorage
-from small_tables import SmallTable
+from hudi_table_services.storage.stores.local import LocalStorage
+from support.airflow.stand_ins import stand_in
+from support.airflow.task_context import TaskInstance, context
+from support.fixed_clock import FixedClock
+from support.small_tables import SmallTable
 
 CANARY = "canary-8b2f4"
 ODD = "t'$(touch pwned);`touch pwned`\n\"& |*%20 -x"

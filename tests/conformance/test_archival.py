@@ -8,24 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from fixed_clock import FixedClock
-from hudi_table_services.contract.archive_report import ArchiveReport
-from hudi_table_services.contract.archive_request import ArchiveRequest
-from hudi_table_services.contract.clean_request import CleanRequest
-from hudi_table_services.jobs.archive import archive
-from hudi_table_services.jobs.archived_timeline import ArchivedTimeline
-from hudi_table_services.jobs.clean import clean
+from hudi_table_services.contract.archival import ArchiveReport, ArchiveRequest
+from hudi_table_services.contract.cleaning import CleanRequest
+from hudi_table_services.jobs.archival.archive import archive
+from hudi_table_services.jobs.cleaning.clean import clean
 from hudi_table_services.model.archival import ArchivedWrite
 from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.storage.clock import SystemClock
-from hudi_table_services.storage.factory import open_storage
+from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
+from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from judges.clusterings import BLOOM, STORED, assert_all_read, call_procedure
 from judges.engine import Engine
 from judges.hudi_judge import HudiJudge
 from judges.oracle import EDGES, V9, Oracle
 from judges.rows import Model, as_table, assert_rows_equal, merged, some_rows
+from support.fixed_clock import FixedClock
 
 OUR_LIMITS = {"hoodie.clean.commits.retained": "1", "hoodie.timeline.compaction.batch.size": "2"}
 THEIR_LIMITS = {

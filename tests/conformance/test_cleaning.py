@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from faulty_storage import Crash, FaultyStorage
-from fixed_clock import FixedClock
-from hudi_table_services.contract.clean_request import CleanRequest
-from hudi_table_services.contract.job_result import JobResult, Outcome
-from hudi_table_services.contract.savepoint_request import CreateSavepointRequest
-from hudi_table_services.jobs.clean import clean
-from hudi_table_services.jobs.savepoint import create_savepoint
-from hudi_table_services.storage.factory import open_storage
-from hudi_table_services.storage.storage import Storage
+from hudi_table_services.contract.cleaning import CleanRequest
+from hudi_table_services.contract.recovery import CreateSavepointRequest
+from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.jobs.cleaning.clean import clean
+from hudi_table_services.jobs.recovery.savepoint import create_savepoint
+from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.storage.stores.storage import Storage
 from judges.clusterings import BLOOM, STORED, assert_all_read, call_procedure
 from judges.engine import Engine
 from judges.hudi_judge import HudiJudge
 from judges.oracle import EDGES, V9, Oracle
 from judges.rows import Model, as_table, merged, some_rows
 from judges.table_files import copy_table, data_files, instant_names, latest_data_files
+from support.faulty_storage import Crash, FaultyStorage
+from support.fixed_clock import FixedClock
 
 BY_POLICY = {
     "KEEP_LATEST_COMMITS": {"commits_retained": 2},

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hudi_table_services.contract.job_result import Outcome
+from hudi_table_services.contract.result import Outcome
 from hudi_table_services.errors import InstantVanishedError, UnsupportedTableError
 from judges.clusterings import (
     BLOOM,

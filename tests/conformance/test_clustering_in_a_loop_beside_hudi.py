@@ -20,13 +20,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hudi_table_services.contract.archive_request import ArchiveRequest
-from hudi_table_services.contract.clean_request import CleanRequest
+from hudi_table_services.contract.archival import ArchiveRequest
+from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.errors import CommitConflictError, InvalidRequestError
-from hudi_table_services.jobs.archive import archive
-from hudi_table_services.jobs.clean import clean
-from hudi_table_services.storage.local import LocalStorage
+from hudi_table_services.jobs.archival.archive import archive
+from hudi_table_services.jobs.cleaning.clean import clean
 from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.storage.stores.local import LocalStorage
 from judges.clusterings import BLOOM, NO_PADDING, assert_all_read
 from judges.engine import Engine
 from judges.hudi_judge import HudiJudge, HudiRefusedError

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from fail_points import tried
-from faulty_storage import Crash, FaultyStorage
-from hudi_table_services.contract.job_result import Outcome
-from hudi_table_services.storage.factory import open_storage
+from hudi_table_services.contract.result import Outcome
+from hudi_table_services.storage.stores.factory import open_storage
 from judges.clusterings import BLOOM, STORED, assert_all_read
 from judges.engine import Engine
 from judges.oracle import EDGES, Oracle
 from judges.rows import as_table, merged, some_rows
 from judges.table_files import data_files, files_below, instant_names, instant_of
+from support.fail_points import tried
+from support.faulty_storage import Crash, FaultyStorage
 
 COMPLETED = (".commit", ".replacecommit")
 OURS = some_rows([0, 1, 2, 40, 70, 71], 3)

@@ -18,7 +18,7 @@ from hudi_table_services.model.table_service_plans import (
     RetainedInstant,
 )
 from hudi_table_services.storage.clock import SystemClock
-from hudi_table_services.storage.factory import open_storage
+from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 from judges.engine import Engine

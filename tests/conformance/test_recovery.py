@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from faulty_storage import Crash, FaultyStorage
-from hudi_table_services.contract.job_result import JobResult, Outcome
-from hudi_table_services.contract.recovery_request import RestoreRequest, RollbackRequest
-from hudi_table_services.jobs.restore import restore
-from hudi_table_services.jobs.rollback_job import rollback
-from hudi_table_services.storage.factory import open_storage
-from hudi_table_services.storage.storage import Storage
+from hudi_table_services.contract.recovery import RestoreRequest, RollbackRequest
+from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.jobs.recovery.restore import restore
+from hudi_table_services.jobs.recovery.rollback import rollback
+from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.storage.stores.storage import Storage
 from judges.clusterings import BLOOM, STORED, assert_all_read, call_procedure
 from judges.engine import Engine
 from judges.hudi_judge import HudiJudge
 from judges.oracle import EDGES, Oracle
 from judges.rows import Model, as_table, merged, some_rows
 from judges.table_files import data_files, instant_names
+from support.faulty_storage import Crash, FaultyStorage
 
 
 def our_rollback(base_path: Path, instant: str, *, storage: Storage | None = None) -> JobResult:

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import pyspark
 
-from hudi_table_services.contract.job_result import JobResult
+from hudi_table_services.contract.result import JobResult
 
 REPOSITORY = Path(__file__).parents[2]
 SOURCES = REPOSITORY / "spark_jobs"

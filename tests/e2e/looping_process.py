@@ -16,24 +16,24 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from hudi_table_services.cli import spark_session
-from hudi_table_services.contract.archive_request import ArchiveRequest
-from hudi_table_services.contract.clean_request import CleanRequest
-from hudi_table_services.contract.clustering_request import (
+from hudi_table_services.contract.archival import ArchiveRequest
+from hudi_table_services.contract.cleaning import CleanRequest
+from hudi_table_services.contract.clustering import (
     CancelClusteringRequest,
     ExecuteClusteringRequest,
     ScheduleClusteringRequest,
 )
-from hudi_table_services.contract.health_request import HealthRequest
-from hudi_table_services.contract.job_request import UpsertRequest
-from hudi_table_services.contract.job_result import JobResult
+from hudi_table_services.contract.health import HealthRequest
+from hudi_table_services.contract.result import JobResult
+from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.errors import CommitConflictError, CommitStateUnknownError, HudiTableServiceError
-from hudi_table_services.jobs.archive import archive
-from hudi_table_services.jobs.cancel_clustering import cancel_clustering
-from hudi_table_services.jobs.clean import clean
-from hudi_table_services.jobs.execute_clustering import execute_clustering
-from hudi_table_services.jobs.schedule_clustering import schedule_clustering
-from hudi_table_services.jobs.table_health import table_health
-from hudi_table_services.jobs.upsert import upsert
+from hudi_table_services.jobs.archival.archive import archive
+from hudi_table_services.jobs.cleaning.clean import clean
+from hudi_table_services.jobs.clustering.cancel import cancel_clustering
+from hudi_table_services.jobs.clustering.execute import execute_clustering
+from hudi_table_services.jobs.clustering.schedule import schedule_clustering
+from hudi_table_services.jobs.health.table_health import table_health
+from hudi_table_services.jobs.writing.upsert import upsert
 
 SHARED_KEYS = 40
 HISTORY = 7

@@ -27,22 +27,23 @@ from pyspark.sql import SparkSession
 
 from e2e.job_processes import SOURCES, JobProcess, busy_workers, environment, spark_settings
 from e2e.orders import Order, orders, stored, write_parquet
-from fail_points import tried
-from fixed_clock import FixedClock
-from hudi_table_services.contract.clustering_request import (
+from hudi_table_services.contract.clustering import (
     ExecuteClusteringRequest,
     ScheduleClusteringRequest,
 )
-from hudi_table_services.contract.job_request import JobRequest, SourceSpec, UpsertRequest
-from hudi_table_services.contract.job_result import JobResult, Outcome
-from hudi_table_services.jobs.execute_clustering import execute_clustering
-from hudi_table_services.jobs.schedule_clustering import schedule_clustering
-from hudi_table_services.jobs.upsert import upsert
+from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
+from hudi_table_services.jobs.clustering.execute import execute_clustering
+from hudi_table_services.jobs.clustering.schedule import schedule_clustering
+from hudi_table_services.jobs.writing.upsert import upsert
 from hudi_table_services.storage.clock import Clock, SystemClock
-from hudi_table_services.storage.local import LocalStorage
+from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 from judges.table_files import data_files, files_below, instant_names, instant_of
+from support.fail_points import tried
+from support.fixed_clock import FixedClock
 
 _LOG = logging.getLogger(__name__)
 

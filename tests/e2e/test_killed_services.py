@@ -15,25 +15,24 @@ from pathlib import Path
 
 import pytest
 
-from archived_tables import FEW
-from fixed_clock import FixedClock
-from hudi_table_services.contract.archive_request import ArchiveRequest
-from hudi_table_services.contract.clean_request import CleanRequest
-from hudi_table_services.contract.recovery_request import RestoreRequest, RollbackRequest
-from hudi_table_services.contract.savepoint_request import CreateSavepointRequest
-from hudi_table_services.jobs.archive import archive
-from hudi_table_services.jobs.archived_timeline import ArchivedTimeline
-from hudi_table_services.jobs.clean import clean
-from hudi_table_services.jobs.restore import restore
-from hudi_table_services.jobs.rollback_job import rollback
-from hudi_table_services.jobs.savepoint import create_savepoint
+from hudi_table_services.contract.archival import ArchiveRequest
+from hudi_table_services.contract.cleaning import CleanRequest
+from hudi_table_services.contract.recovery import CreateSavepointRequest, RestoreRequest, RollbackRequest
+from hudi_table_services.jobs.archival.archive import archive
+from hudi_table_services.jobs.cleaning.clean import clean
+from hudi_table_services.jobs.recovery.restore import restore
+from hudi_table_services.jobs.recovery.rollback import rollback
+from hudi_table_services.jobs.recovery.savepoint import create_savepoint
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.clock import Clock
-from hudi_table_services.storage.local import LocalStorage
-from hudi_table_services.storage.storage import Storage
-from small_tables import SmallTable, base_file_name
-from undone_tables import state, updated
+from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.archived_timeline import ArchivedTimeline
+from support.archived_tables import FEW
+from support.fixed_clock import FixedClock
+from support.small_tables import SmallTable, base_file_name
+from support.undone_tables import state, updated
 
 KILLS = int(os.environ.get("KILLS", "4"))
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)

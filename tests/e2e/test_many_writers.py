@@ -17,18 +17,18 @@ import pytest
 
 from e2e.job_processes import REPOSITORY, SOURCES, JobProcess, environment, spark_settings
 from e2e.looping_process import Signals, batch_of, seed_rows
-from hudi_table_services.contract.clean_request import CleanRequest
-from hudi_table_services.contract.job_result import Outcome
-from hudi_table_services.contract.recovery_request import RepairOrphansRequest
+from hudi_table_services.contract.cleaning import CleanRequest
+from hudi_table_services.contract.recovery import RepairOrphansRequest
+from hudi_table_services.contract.result import Outcome
 from hudi_table_services.errors import CommitConflictError, CommitStateUnknownError, HudiTableServiceError
-from hudi_table_services.jobs.archived_timeline import ArchivedTimeline
-from hudi_table_services.jobs.clean import clean
-from hudi_table_services.jobs.repair_orphans import repair_orphan_files
+from hudi_table_services.jobs.cleaning.clean import clean
+from hudi_table_services.jobs.recovery.repair_orphans import repair_orphan_files
 from hudi_table_services.storage.clock import SystemClock
-from hudi_table_services.storage.local import LocalStorage
 from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
+from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from judges.hudi_rs import read_snapshot
 from judges.rows import META_COLUMNS
 from judges.table_files import data_files, files_below, instant_of

@@ -9,7 +9,7 @@ import pytest
 
 from e2e.job_processes import SCRIPT, Ended, environment, run, spark_settings
 from e2e.orders import orders, stored, table_flags, write_parquet
-from hudi_table_services.contract.job_result import JobResult, Outcome
+from hudi_table_services.contract.result import JobResult, Outcome
 
 FIRST = orders(range(1000))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from hudi_table_services.contract.job_result import JobResult
+from hudi_table_services.contract.result import JobResult
 from judges import hudi_rs
 from judges.engine import Engine
 from judges.hudi_judge import HudiJudge

@@ -7,18 +7,18 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from hudi_table_services.contract.clustering_request import (
+from hudi_table_services.contract.clustering import (
     CancelClusteringRequest,
     ExecuteClusteringRequest,
     ScheduleClusteringRequest,
 )
-from hudi_table_services.contract.job_request import UpsertRequest
-from hudi_table_services.contract.job_result import JobResult
-from hudi_table_services.jobs.cancel_clustering import cancel_clustering
-from hudi_table_services.jobs.execute_clustering import execute_clustering
-from hudi_table_services.jobs.schedule_clustering import schedule_clustering
-from hudi_table_services.jobs.upsert import upsert
-from hudi_table_services.storage.storage import Storage
+from hudi_table_services.contract.result import JobResult
+from hudi_table_services.contract.writing import UpsertRequest
+from hudi_table_services.jobs.clustering.cancel import cancel_clustering
+from hudi_table_services.jobs.clustering.execute import execute_clustering
+from hudi_table_services.jobs.clustering.schedule import schedule_clustering
+from hudi_table_services.jobs.writing.upsert import upsert
+from hudi_table_services.storage.stores.storage import Storage
 from judges.oracle import partition_options
 from judges.rows import KEY, ORDERING, PARTITION
 

@@ -9,19 +9,19 @@ import pytest
 
 from conftest import S3
 from hudi_table_services.errors import InvalidRequestError, ObjectExistsError
-from hudi_table_services.storage.conditional import ConditionalStorage
-from hudi_table_services.storage.factory import open_storage
-from hudi_table_services.storage.storage import Storage
-from unit.storage.test_storage_contract import StorageContract
+from hudi_table_services.storage.stores.conditional import ConditionalStorage
+from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.storage.stores.storage import Storage
+from unit.storage.stores.test_storage_contract import StorageContract
 
 TURNS, PROCESSES = 5, 4
 
 # Each turn reads a number and writes the next one: without mutual exclusion some turns would be lost.
 COUNTS_UNDER_THE_LOCK = """
 import json, sys, time
-from hudi_table_services.model.lock_options import LockOptions
-from hudi_table_services.storage.factory import open_storage
-from hudi_table_services.storage.lock import table_lock
+from hudi_table_services.options.locks import LockOptions
+from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.storage.locks.lock import table_lock
 
 uri, turns, options = sys.argv[1], int(sys.argv[2]), json.loads(sys.stdin.read())
 storage = open_storage(uri, options)

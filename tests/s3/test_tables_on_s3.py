@@ -9,23 +9,22 @@ from hudi import HudiReadOptions, HudiTable
 from pyspark.sql import SparkSession
 
 from conftest import S3
-from fixed_clock import FixedClock
-from hudi_table_services.contract.archive_request import ArchiveRequest
-from hudi_table_services.contract.clean_request import CleanRequest
-from hudi_table_services.contract.clustering_request import ClusteringRequest
-from hudi_table_services.contract.health_request import HealthRequest
-from hudi_table_services.contract.job_request import UpsertRequest
-from hudi_table_services.contract.job_result import Outcome
-from hudi_table_services.contract.recovery_request import RestoreRequest, RollbackRequest
-from hudi_table_services.contract.savepoint_request import CreateSavepointRequest
-from hudi_table_services.jobs.archive import archive
-from hudi_table_services.jobs.clean import clean
-from hudi_table_services.jobs.execute_clustering import run_clustering
-from hudi_table_services.jobs.restore import restore
-from hudi_table_services.jobs.rollback_job import rollback
-from hudi_table_services.jobs.savepoint import create_savepoint
-from hudi_table_services.jobs.table_health import table_health
-from hudi_table_services.jobs.upsert import upsert
+from hudi_table_services.contract.archival import ArchiveRequest
+from hudi_table_services.contract.cleaning import CleanRequest
+from hudi_table_services.contract.clustering import ClusteringRequest
+from hudi_table_services.contract.health import HealthRequest
+from hudi_table_services.contract.recovery import CreateSavepointRequest, RestoreRequest, RollbackRequest
+from hudi_table_services.contract.result import Outcome
+from hudi_table_services.contract.writing import UpsertRequest
+from hudi_table_services.jobs.archival.archive import archive
+from hudi_table_services.jobs.cleaning.clean import clean
+from hudi_table_services.jobs.clustering.execute import run_clustering
+from hudi_table_services.jobs.health.table_health import table_health
+from hudi_table_services.jobs.recovery.restore import restore
+from hudi_table_services.jobs.recovery.rollback import rollback
+from hudi_table_services.jobs.recovery.savepoint import create_savepoint
+from hudi_table_services.jobs.writing.upsert import upsert
+from support.fixed_clock import FixedClock
 
 Row = tuple[str, int, str]
 

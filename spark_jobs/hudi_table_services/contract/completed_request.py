@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from hudi_table_services.contract.job_request import JobRequest
-from hudi_table_services.contract.job_result import JobResult, Outcome, PartitionReport, RowCounts
+from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.result import JobResult, Outcome, PartitionReport, RowCounts
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.write_stat import CommitMetadata
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from hudi_table_services.contract.config_report import ConfigFinding, ConfigReport, Severity
+from hudi_table_services.contract.config_check import ConfigFinding, ConfigReport, Severity
 
 
 def config_lines(report: ConfigReport) -> list[str]:

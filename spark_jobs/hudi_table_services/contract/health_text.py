@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from hudi_table_services.contract.health_report import MEASURES, HealthReport, PendingInstant
-from hudi_table_services.contract.job_result import FileStats
+from hudi_table_services.contract.health import MEASURES, HealthReport, PendingInstant
+from hudi_table_services.contract.result import FileStats
 
 _BAR_CELLS = 30
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 
 from hudi_table_services.execution.arrow_schema import conform
 from hudi_table_services.execution.base_file_writer import COMMIT_TIME, RECORD_KEY, SEQUENCE_NUMBER
-from hudi_table_services.storage.storage import Storage
+from hudi_table_services.storage.stores.storage import Storage
 
 KEPT_META_COLUMNS = (COMMIT_TIME, SEQUENCE_NUMBER, RECORD_KEY)
 """Those that differ from row to row; file name and partition path are the same for a whole file."""

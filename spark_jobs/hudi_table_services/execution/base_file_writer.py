@@ -21,7 +21,7 @@ from hudi_table_services.hudi_format.footer import base_file_footer
 from hudi_table_services.hudi_format.markers import MarkerKind, marker_path
 from hudi_table_services.model.data_file import BaseFile
 from hudi_table_services.model.schema import META_COLUMNS
-from hudi_table_services.storage.storage import Storage
+from hudi_table_services.storage.stores.storage import Storage
 
 COMMIT_TIME, SEQUENCE_NUMBER, RECORD_KEY, PARTITION_PATH, FILE_NAME = META_COLUMNS
 _CONSTANT = pa.dictionary(pa.int32(), pa.string())

@@ -20,7 +20,6 @@ from hudi_table_services.execution.base_file_writer import (
     BloomSettings,
     new_record_columns,
 )
-from hudi_table_services.execution.merging import MergeCounts, Merger
 from hudi_table_services.execution.parquet_format import ParquetFormat
 from hudi_table_services.execution.running_commit import require_running
 from hudi_table_services.execution.staging import (
@@ -31,6 +30,7 @@ from hudi_table_services.execution.staging import (
     StagedReader,
     StagedRows,
 )
+from hudi_table_services.execution.writing.merging import MergeCounts, Merger
 from hudi_table_services.hudi_format.markers import MarkerKind
 from hudi_table_services.hudi_format.partition_metadata import (
     PARTITION_METAFILE,
@@ -40,7 +40,7 @@ from hudi_table_services.model.data_file import BaseFile, WriteToken
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.write_stat import NEW_FILE_GROUP, WriteStat
 from hudi_table_services.storage.clock import SystemClock
-from hudi_table_services.storage.storage import Storage
+from hudi_table_services.storage.stores.storage import Storage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

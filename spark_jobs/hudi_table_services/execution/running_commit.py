@@ -2,8 +2,8 @@
 
 from hudi_table_services.errors import InstantVanishedError
 from hudi_table_services.execution.base_file_writer import BaseFileSpec
-from hudi_table_services.storage.heartbeat import has_heartbeat, read_heartbeat_owner
-from hudi_table_services.storage.storage import Storage
+from hudi_table_services.storage.locks.heartbeat import has_heartbeat, read_heartbeat_owner
+from hudi_table_services.storage.stores.storage import Storage
 
 
 def require_running(storage: Storage, spec: BaseFileSpec, owner: str | None = None) -> None:

@@ -16,7 +16,7 @@ from typing import BinaryIO
 import pyarrow as pa
 from pyarrow import ipc
 
-from hudi_table_services.storage.storage import Storage
+from hudi_table_services.storage.stores.storage import Storage
 
 KEY_COLUMN = "_hoodie_record_key"
 BASE_ROW_COLUMN = "__base_row"

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hudi_table_services.contract.job_progress import PROGRESS_FIELD, JobProgress
+from hudi_table_services.contract.progress import PROGRESS_FIELD, JobProgress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

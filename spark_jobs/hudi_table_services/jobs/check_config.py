@@ -3,31 +3,30 @@
 import difflib
 import logging
 
-from hudi_table_services.contract.config_report import ConfigReport, Severity
-from hudi_table_services.contract.config_request import CheckConfigRequest
+from hudi_table_services.commits.stopwatch import Stopwatch
+from hudi_table_services.contract.config_check import CheckConfigRequest, ConfigReport, Severity
 from hudi_table_services.contract.config_text import config_lines, config_verdict
-from hudi_table_services.contract.job_result import JobResult, Outcome
-from hudi_table_services.contract.known_options import ALIASES
+from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import (
     InvalidRequestError,
     ObjectNotFoundError,
     UnsafeConfigError,
     UnsupportedTableError,
 )
-from hudi_table_services.jobs.stopwatch import Stopwatch
-from hudi_table_services.jobs.table_access import check_name
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_config import TableConfig
-from hudi_table_services.planning.config_check import CONFIG_RULES, check_config
-from hudi_table_services.planning.config_settings import TableFacts
-from hudi_table_services.planning.config_table import SELECTORS
+from hudi_table_services.options.registry import ALIASES
+from hudi_table_services.planning.config_check.check import CONFIG_RULES, check_config
+from hudi_table_services.planning.config_check.settings import TableFacts
+from hudi_table_services.planning.config_check.table_rules import SELECTORS
 from hudi_table_services.storage.clock import SystemClock
-from hudi_table_services.storage.factory import open_storage
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.pending_plans import planned_file_groups
-from hudi_table_services.storage.storage import Storage
+from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import find_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
+from hudi_table_services.tables.table import check_name
 
 _LOG = logging.getLogger(__name__)
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hudi_table_services.contract.health_report import HealthFinding, PartitionHealth, PendingInstant
+from hudi_table_services.contract.health import HealthFinding, PartitionHealth, PendingInstant
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_snapshot import TableSnapshot
 

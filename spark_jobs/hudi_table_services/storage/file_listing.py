@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from hudi_table_services.hudi_format.partition_metadata import PARTITION_METAFILE
 from hudi_table_services.model.data_file import instant_in_file_name
-from hudi_table_services.storage.paths import join_path
-from hudi_table_services.storage.storage import BY_PATH, Storage, StoredObject
+from hudi_table_services.storage.stores.paths import join_path
+from hudi_table_services.storage.stores.storage import BY_PATH, Storage, StoredObject
 
 _THREADS = 8
 

@@ -10,7 +10,7 @@ from hudi_table_services.model.data_file import BASE_FILE_EXTENSIONS, BaseFile, 
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.storage.storage import StoredObject
+from hudi_table_services.storage.stores.storage import StoredObject
 
 _INSTANT_TIME = re.compile(r"\d{14,20}")
 

@@ -15,7 +15,7 @@ from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.storage.clock import UTC, instant_text
 from hudi_table_services.storage.file_slices import Visibility
-from hudi_table_services.storage.storage import Storage, StoredObject
+from hudi_table_services.storage.stores.storage import Storage, StoredObject
 from hudi_table_services.storage.timeline_store import TimelineStore
 
 

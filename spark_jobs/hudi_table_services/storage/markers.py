@@ -10,7 +10,7 @@ from hudi_table_services.hudi_format.markers import (
     marker_path,
     parse_marker,
 )
-from hudi_table_services.storage.storage import Storage
+from hudi_table_services.storage.stores.storage import Storage
 
 _TYPE_FILE = "MARKERS.type"
 _LIST_FILE_PREFIX = "MARKERS"

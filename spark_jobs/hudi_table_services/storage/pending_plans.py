@@ -12,7 +12,7 @@ from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import ClusteringPlan, CompactionOperation
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.storage.damage import naming
-from hudi_table_services.storage.paths import join_path
+from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.timeline_store import TimelineStore
 
 

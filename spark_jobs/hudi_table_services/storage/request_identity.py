@@ -10,8 +10,8 @@ from hudi_table_services.errors import MalformedMetadataError, ObjectNotFoundErr
 from hudi_table_services.model.instant import Instant, InstantState
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata
-from hudi_table_services.storage.heartbeat import read_heartbeat_owner
-from hudi_table_services.storage.storage import Storage
+from hudi_table_services.storage.locks.heartbeat import read_heartbeat_owner
+from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.timeline_store import TimelineStore
 
 REQUEST_ID_KEY = "airflow.request_id"

@@ -20,9 +20,9 @@ from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.file_slices import Visibility, latest_slices
-from hudi_table_services.storage.paths import join_path
 from hudi_table_services.storage.pending_plans import planned_file_groups
-from hudi_table_services.storage.storage import Storage
+from hudi_table_services.storage.stores.paths import join_path
+from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 

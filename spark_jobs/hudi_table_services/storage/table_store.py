@@ -24,7 +24,7 @@ from hudi_table_services.hudi_format.table_properties import (
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TableVersion, TimelineLayout
 from hudi_table_services.storage.clock import Clock
-from hudi_table_services.storage.storage import Storage
+from hudi_table_services.storage.stores.storage import Storage
 
 _LOG = logging.getLogger(__name__)
 

@@ -26,8 +26,8 @@ from hudi_table_services.model.table_version import TimelineLayout
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.storage.clock import Clock, instant_moment, instant_time
-from hudi_table_services.storage.paths import join_path
-from hudi_table_services.storage.storage import Storage, StoredObject
+from hudi_table_services.storage.stores.paths import join_path
+from hudi_table_services.storage.stores.storage import Storage, StoredObject
 from hudi_table_services.storage.table_store import require_table
 
 _LOG = logging.getLogger(__name__)

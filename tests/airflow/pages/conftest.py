@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from browser import logged_in
 from page_server import (
     NASTY,
     PICTURES,
@@ -20,6 +19,8 @@ from page_server import (
     run_dags,
     stuck_table,
 )
+
+from support.airflow.browser import logged_in
 
 sys.path.insert(0, str(REPOSITORY / "scripts"))
 

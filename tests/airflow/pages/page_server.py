@@ -18,13 +18,13 @@ sys.path.insert(0, str(REPOSITORY / "scripts"))
 from airflow_stack.api import AirflowApi  # noqa: E402
 from airflow_stack.stack import AirflowStack  # noqa: E402
 
-from archived_tables import History  # noqa: E402
-from fixed_clock import FixedClock  # noqa: E402
 from hudi_table_services.model.file_group import FileGroupId  # noqa: E402
 from hudi_table_services.model.table_version import TableVersion  # noqa: E402
-from hudi_table_services.storage.local import LocalStorage  # noqa: E402
-from small_tables import SmallTable, base_file_name  # noqa: E402
-from undone_tables import updated  # noqa: E402
+from hudi_table_services.storage.stores.local import LocalStorage  # noqa: E402
+from support.archived_tables import History  # noqa: E402
+from support.fixed_clock import FixedClock  # noqa: E402
+from support.small_tables import SmallTable, base_file_name  # noqa: E402
+from support.undone_tables import updated  # noqa: E402
 
 PICTURES = bool(os.environ.get("PICTURES"))
 """Whether the docs' pictures are taken: with plain names only."""

@@ -3,9 +3,10 @@
 import re
 from typing import TYPE_CHECKING
 
-import browser
 import pytest
 from page_server import NASTY, PICTURES, Server
+
+from support.airflow import browser
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -11,7 +11,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import browser
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -21,6 +20,7 @@ from playwright.sync_api import TimeoutError as PageTimeoutError
 
 from judges.hudi_rs import read_snapshot
 from judges.table_files import files_below
+from support.airflow import browser
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Response

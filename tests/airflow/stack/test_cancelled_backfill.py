@@ -12,9 +12,9 @@ from airflow_stack.stack import AirflowStack
 from submitted_jobs import spark_processes, wait_for_job
 
 from hudi_table_services.storage.clock import SystemClock
-from hudi_table_services.storage.local import LocalStorage
+from hudi_table_services.storage.locks.turns import WriterQueue
 from hudi_table_services.storage.snapshot_loader import load_snapshot
-from hudi_table_services.storage.turns import WriterQueue
+from hudi_table_services.storage.stores.local import LocalStorage
 from judges.hudi_rs import read_snapshot
 from judges.table_files import files_below
 

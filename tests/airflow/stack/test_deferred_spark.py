@@ -14,12 +14,11 @@ from airflow_stack.stack import AirflowStack
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from stand_ins import stand_in
-
-from airflow_hudi_provider.supervision import run_files
-from airflow_hudi_provider.supervision.supervised_run import RunState, SupervisedRun
+from airflow_hudi_provider.spark import run_files
+from airflow_hudi_provider.spark.supervised_run import RunState, SupervisedRun
 from judges.hudi_rs import read_snapshot
 from judges.table_files import files_below
+from support.airflow.stand_ins import stand_in
 
 LONG = 900.0
 TRIES = 'open(os.path.dirname(base_path) + "/waits/" + os.path.basename(base_path), "a").write("x")'

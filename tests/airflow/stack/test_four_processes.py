@@ -14,10 +14,10 @@ from airflow_stack.stack import AirflowStack
 from submitted_jobs import command_of, spark_processes, wait_for_job
 
 from hudi_table_services.model.file_group import FileGroupId
-from hudi_table_services.storage.local import LocalStorage
+from hudi_table_services.storage.stores.local import LocalStorage
 from judges.hudi_rs import read_snapshot
 from judges.table_files import files_below
-from small_tables import SmallTable
+from support.small_tables import SmallTable
 
 LONG = 900.0
 

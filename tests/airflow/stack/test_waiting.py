@@ -6,8 +6,8 @@ from airflow_stack.api import AirflowApi, wait_until
 from airflow_stack.stack import AirflowStack
 
 from hudi_table_services.model.file_group import FileGroupId
-from hudi_table_services.storage.local import LocalStorage
-from small_tables import SmallTable
+from hudi_table_services.storage.stores.local import LocalStorage
+from support.small_tables import SmallTable
 
 LONG = 900.0
 POOL = "two_slots"

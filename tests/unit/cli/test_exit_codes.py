@@ -6,9 +6,9 @@ from typing import NoReturn
 import pytest
 
 from hudi_table_services import cli, errors
-from hudi_table_services.contract.job_result import JobResult, Outcome
+from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import HudiTableServiceError
-from hudi_table_services.scripts.writing import UPSERT
+from hudi_table_services.services.writing import UPSERT
 
 EXIT_CODES = {
     "InvalidRequestError": 64,

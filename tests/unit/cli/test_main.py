@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from hudi_table_services import cli
-from hudi_table_services.contract.job_request import UpsertRequest
-from hudi_table_services.contract.job_result import JobResult, Outcome
-from hudi_table_services.scripts.writing import UPSERT
+from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.contract.writing import UpsertRequest
+from hudi_table_services.services.writing import UPSERT
 
 
 @pytest.fixture(autouse=True)

@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
-from fixed_clock import FixedClock
 from hudi_table_services import cli
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.scripts.archival import ARCHIVE
-from hudi_table_services.scripts.cleaning import CLEAN
-from hudi_table_services.scripts.clustering import CANCEL_CLUSTERING, SCHEDULE_CLUSTERING
-from hudi_table_services.scripts.config_check import CHECK_CONFIG
-from hudi_table_services.scripts.health import TABLE_HEALTH
-from hudi_table_services.scripts.job_script import JobScript
-from hudi_table_services.scripts.recovery import REPAIR_ORPHAN_FILES, RESTORE, ROLLBACK
-from hudi_table_services.scripts.savepoints import CREATE_SAVEPOINT, DELETE_SAVEPOINT
-from hudi_table_services.storage.local import LocalStorage
-from small_tables import SmallTable
+from hudi_table_services.services.archival import ARCHIVE
+from hudi_table_services.services.cleaning import CLEAN
+from hudi_table_services.services.clustering import CANCEL_CLUSTERING, SCHEDULE_CLUSTERING
+from hudi_table_services.services.config_check import CHECK_CONFIG
+from hudi_table_services.services.health import TABLE_HEALTH
+from hudi_table_services.services.recovery import REPAIR_ORPHAN_FILES, RESTORE, ROLLBACK
+from hudi_table_services.services.savepoints import CREATE_SAVEPOINT, DELETE_SAVEPOINT
+from hudi_table_services.services.service import JobScript
+from hudi_table_services.storage.stores.local import LocalStorage
+from support.fixed_clock import FixedClock
+from support.small_tables import SmallTable
 
 CANARY = "canary-5d1e8"
 OPTIONS = {"aws_access_key_id": "key", "aws_secret_access_key": CANARY, "aws_session_token": CANARY}

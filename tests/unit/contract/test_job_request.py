@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_table_services.contract.job_request import OPERATIONS, SourceSpec, UpsertRequest
+from hudi_table_services.contract.writing import OPERATIONS, SourceSpec, UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
 
 TEXTS = st.text(max_size=12)

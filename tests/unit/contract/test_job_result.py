@@ -6,14 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_table_services.contract.clustering_report import (
+from hudi_table_services.contract.clustering import (
     ClusteringGroupReport,
     ClusteringPlanReport,
     ClusteringReport,
     ColumnSkipping,
 )
-from hudi_table_services.contract.job_request import UpsertRequest
-from hudi_table_services.contract.job_result import (
+from hudi_table_services.contract.result import (
     FileGroupChange,
     FileStats,
     JobError,
@@ -22,6 +21,7 @@ from hudi_table_services.contract.job_result import (
     PartitionReport,
     RowCounts,
 )
+from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.errors import CommitConflictError, HudiTableServiceError, InvalidRequestError
 
 COUNTS = st.integers(0, 2**53)

@@ -2,21 +2,19 @@
 
 import pytest
 
-from hudi_table_services.contract.job_request import JobRequest
-from hudi_table_services.contract.job_result import JobResult, Outcome
-from hudi_table_services.contract.recovery_command_line import parse_repair, parse_restore, parse_rollback
-from hudi_table_services.contract.recovery_report import (
+from hudi_table_services.contract.recovery import (
     OrphanFile,
     OrphanReport,
     RecoveryReport,
-    UndoneInstant,
-)
-from hudi_table_services.contract.recovery_request import (
     RepairOrphansRequest,
     RestoreRequest,
     RollbackRequest,
+    UndoneInstant,
 )
+from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.services.recovery import parse_repair, parse_restore, parse_rollback
 
 TIME = "20260102030405006"
 

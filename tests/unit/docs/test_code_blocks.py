@@ -12,7 +12,7 @@ import pytest
 from doc_sources import PROVIDER, REPOSITORY, blocks_in
 
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.scripts.job_script import JobScript
+from hudi_table_services.services.service import JobScript
 
 OURS = ("airflow_hudi_provider", "hudi_table_services")
 SCRIPTS = REPOSITORY / "spark_jobs"

@@ -15,7 +15,7 @@ IMPORT_FROM_ARCHIVE = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import hudi_table_services.model.instant as instant
-import hudi_table_services.planning.file_sizing
+import hudi_table_services.planning.file_sizing.file_sizing
 assert instant.__file__.startswith(sys.argv[1]), instant.__file__
 """
 

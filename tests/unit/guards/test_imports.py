@@ -9,7 +9,7 @@ REPOSITORY = Path(__file__).parents[3]
 ENGINE = REPOSITORY / "spark_jobs" / "hudi_table_services"
 
 # Airflow imports these layers where nothing but the standard library is promised.
-LIGHT_LAYERS = ("errors", "model", "contract", "planning")
+LIGHT_LAYERS = ("errors", "model", "contract", "options", "planning")
 
 IMPORT_WITH_HEAVY_PACKAGES_REFUSED = """
 import importlib, sys

@@ -2,16 +2,21 @@
 
 import ast
 import functools
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[3]
 ENGINE = sorted((REPOSITORY / "spark_jobs").rglob("*.py"))
+PROVIDER = sorted((REPOSITORY / "airflow_hudi_provider").rglob("*.py"))
 TESTS = sorted((REPOSITORY / "tests").rglob("*.py"))
 
 MODULE_LINES = 400
 TEST_MODULE_LINES = 800
 CONFTEST_LINES = 100
+FOLDER_MODULES = 20
+# One module per kind of file in the format: its names are those of the specification.
+LARGE_FOLDERS = {"spark_jobs/hudi_table_services/hudi_format"}
 FUNCTION_LINES = 60
 ARGUMENTS = 6
 
@@ -60,6 +65,18 @@ def test_modules_are_short() -> None:
 def test_test_modules_are_short() -> None:
     assert too_long(TESTS, TEST_MODULE_LINES) == []
     assert too_long([path for path in TESTS if path.name == "conftest.py"], CONFTEST_LINES) == []
+
+
+def modules_by_folder() -> Counter[str]:
+    modules = [path for path in (*ENGINE, *PROVIDER, *TESTS) if path.name != "__init__.py"]
+    return Counter(path.parent.relative_to(REPOSITORY).as_posix() for path in modules)
+
+
+def test_no_folder_has_too_many_modules() -> None:
+    counts = modules_by_folder()
+    assert len(counts) > 40
+    too_many = {folder for folder, count in counts.items() if count > FOLDER_MODULES}
+    assert too_many - LARGE_FOLDERS == set()
 
 
 def test_functions_are_short() -> None:

@@ -8,9 +8,8 @@ from uuid import uuid4
 import pytest
 
 from hudi_table_services import cli
-from hudi_table_services.contract.config_report import ConfigReport
-from hudi_table_services.contract.config_request import CheckConfigRequest
-from hudi_table_services.contract.job_result import JobResult, Outcome
+from hudi_table_services.contract.config_check import CheckConfigRequest, ConfigReport
+from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import InvalidRequestError, UnsafeConfigError
 from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
 from hudi_table_services.jobs.check_config import check_table_config
@@ -18,11 +17,11 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_service_plans import ClusteringGroup, ClusteringPlan, ClusteringSlice
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.scripts.config_check import CHECK_CONFIG
-from hudi_table_services.storage.local import LocalStorage
-from hudi_table_services.storage.memory import MemoryStorage
+from hudi_table_services.services.config_check import CHECK_CONFIG
+from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.table_store import PROPERTIES
-from small_tables import SmallTable
+from support.small_tables import SmallTable
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 WRITE = "hoodie.datasource.write."

@@ -26,12 +26,12 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
 from hudi_table_services.planning.conflict_detection import find_conflict, groups_to_give_up
-from hudi_table_services.planning.write_profile import workload_profile
+from hudi_table_services.planning.file_sizing.write_profile import workload_profile
 from hudi_table_services.storage.concurrent_changes import load_commit_changes
-from hudi_table_services.storage.memory import MemoryStorage
 from hudi_table_services.storage.pending_plans import running_writes
 from hudi_table_services.storage.snapshot_loader import load_snapshot
-from small_tables import SmallTable
+from hudi_table_services.storage.stores.memory import MemoryStorage
+from support.small_tables import SmallTable
 
 SHARED, NEW = FileGroupId("city=x", "a-0"), FileGroupId("city=x", "new-0")
 REPLACED = {SHARED.partition_path: (SHARED.file_id,)}

@@ -17,7 +17,7 @@ from hudi_table_services.model.write_stat import (
     WriteStat,
 )
 from hudi_table_services.planning.table_history import table_history
-from small_tables import table_properties
+from support.small_tables import table_properties
 
 Sizes = dict[FileGroupId, tuple[str, int]]
 Write = tuple[Instant, CommitMetadata]

@@ -7,8 +7,8 @@ import pytest
 from hudi_table_services.errors import MalformedFileNameError
 from hudi_table_services.hudi_format.markers import Marker, MarkerKind
 from hudi_table_services.storage.markers import MarkerStore
-from hudi_table_services.storage.memory import MemoryStorage
-from hudi_table_services.storage.storage import Storage
+from hudi_table_services.storage.stores.memory import MemoryStorage
+from hudi_table_services.storage.stores.storage import Storage
 
 TIME = "20260101000000000"
 FILE = f"f-0_0-1-0_{TIME}.parquet"

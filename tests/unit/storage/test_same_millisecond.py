@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from fixed_clock import FixedClock
 from hudi_table_services.errors import InstantExistsError
 from hudi_table_services.model.instant import Action
-from hudi_table_services.model.lock_options import LockOptions
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.storage.local import LocalStorage
-from hudi_table_services.storage.lock import table_lock
+from hudi_table_services.options.locks import LockOptions
+from hudi_table_services.storage.locks.lock import table_lock
+from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.timeline_store import TimelineStore
-from small_tables import SmallTable, table_properties
+from support.fixed_clock import FixedClock
+from support.small_tables import SmallTable, table_properties
 
 PROCESSES, ROUNDS = 3, 4
 SPAWN = multiprocessing.get_context("spawn")

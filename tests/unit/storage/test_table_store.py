@@ -4,7 +4,6 @@ from uuid import uuid4
 
 import pytest
 
-from fixed_clock import FixedClock
 from hudi_table_services.errors import (
     CommitConflictError,
     CorruptTableError,
@@ -14,9 +13,9 @@ from hudi_table_services.errors import (
 from hudi_table_services.hudi_format.table_properties import encode_properties
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage import table_store
-from hudi_table_services.storage.local import LocalStorage
-from hudi_table_services.storage.memory import MemoryStorage
-from hudi_table_services.storage.storage import Storage
+from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.storage.stores.memory import MemoryStorage
+from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import (
     BACKUP,
     METADATA_TABLE,
@@ -28,7 +27,8 @@ from hudi_table_services.storage.table_store import (
     remove_unlisted_metadata_table,
     update_properties,
 )
-from small_tables import SmallTable, table_properties
+from support.fixed_clock import FixedClock
+from support.small_tables import SmallTable, table_properties
 
 CLOCK = FixedClock()
 

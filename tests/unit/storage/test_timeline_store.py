@@ -7,8 +7,6 @@ from uuid import uuid4
 
 import pytest
 
-from faulty_storage import FaultyStorage
-from fixed_clock import FixedClock
 from hudi_table_services.errors import (
     CommitStateUnknownError,
     InstantExistsError,
@@ -20,11 +18,13 @@ from hudi_table_services.hudi_format.commit_metadata import encode_commit_metada
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import WriteOperation
-from hudi_table_services.planning.write_profile import commit_metadata
-from hudi_table_services.storage.memory import MemoryStorage
-from hudi_table_services.storage.storage import Storage
+from hudi_table_services.planning.file_sizing.write_profile import commit_metadata
+from hudi_table_services.storage.stores.memory import MemoryStorage
+from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.timeline_store import TimelineStore
-from small_tables import SmallTable
+from support.faulty_storage import FaultyStorage
+from support.fixed_clock import FixedClock
+from support.small_tables import SmallTable
 
 VERSIONS = [TableVersion.V6, TableVersion.V8, TableVersion.V9]
 

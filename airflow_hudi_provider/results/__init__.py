@@ -1,0 +1,1 @@
+"""What tasks report: judgement of a result, task log lines, figures and pictures."""

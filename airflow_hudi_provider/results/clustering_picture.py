@@ -1,0 +1,156 @@
+"""Plans of clusterings as text, for logs and for people who approve: what is to become of which files, and what did."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from airflow_hudi_provider.results.table_picture import bar, human_bytes
+from hudi_table_services.contract.clustering import ClusteringGroupReport, ClusteringPlanReport
+from hudi_table_services.contract.result import FileStats, JobResult, Outcome
+
+SHOWN_GROUPS = 30
+SHOWN_SKIPPED = 20
+NOT_PARTITIONED = "(not partitioned)"
+
+
+def clustering_sections(result: JobResult) -> list[tuple[str, list[str]]]:
+    """Titles with their lines: each plan, the sizes of files, what was left out. Empty without plans."""
+    report = result.clustering
+    if report is None:
+        return []
+    sections = [(plan_title(plan), plan_lines(plan)) for plan in report.plans]
+    if sizes := _size_lines(result):
+        sections.append(("Sizes of files", sizes))
+    if report.skipped:
+        sections.append(("Left out", _capped(report.skipped, SHOWN_SKIPPED, "more reasons")))
+    return sections
+
+
+def draw_clustering(result: JobResult) -> str:
+    """The same as one text; its length is bounded, so that it may go into an XCom."""
+    lines = []
+    for title, of_section in clustering_sections(result):
+        lines.extend([title, *(f"  {line}" for line in of_section)])
+    return "\n".join([*lines, clustering_summary(result)])
+
+
+def clustering_summary(result: JobResult) -> str:
+    """The result in one line."""
+    report = result.clustering
+    groups = [group for plan in report.plans for group in plan.groups] if report is not None else []
+    commits = f" ({report.commits})" if report is not None and report.commits else ""
+    files, size = sum(g.input_files for g in groups), human_bytes(sum(g.input_bytes for g in groups))
+    what = f"{files} files of {size} in {_counted(len(groups), 'group')}"
+    match result.outcome:
+        case Outcome.COMPLETED if result.reused:
+            return f"{', '.join(report.instants) if report is not None else ''}: {result.reason}"
+        case Outcome.PLANNED:
+            return f"Planned, nothing written: {what} would become {_expected(groups)} files{commits}"
+        case Outcome.NOTHING_TO_DO:
+            return f"Nothing to do: {result.reason}{commits}"
+        case Outcome.FAILED:
+            return f"Failed: {result.error.message if result.error else 'no reason was given'}"
+    states = sorted({plan.state for plan in report.plans}) if report is not None else []
+    instants = ", ".join(report.instants) if report is not None else ""
+    if any(group.output_files is not None for group in groups):
+        written = sum(group.output_bytes or 0 for group in groups)
+        became = f"became {sum(g.output_files or 0 for g in groups)} of {human_bytes(written)}"
+    else:
+        became = f"become {_expected(groups)}"
+    return f"{' and '.join(states) or 'done'}: {instants}: {what} {became}{commits}"
+
+
+def plan_title(plan: ClusteringPlanReport) -> str:
+    """Instant, state, order of rows and size of files."""
+    layout = f", rows by {plan.layout}" if plan.layout else ""
+    target = f", files of {human_bytes(plan.target_file_max_bytes)}" if plan.target_file_max_bytes else ""
+    return f"Clustering {plan.instant_time or 'plan'} ({plan.state}{layout}{target})"
+
+
+def plan_lines(plan: ClusteringPlanReport) -> list[str]:
+    """A table of the groups, and what an execution achieved."""
+    return [*_group_lines(plan.groups), *_evidence_lines(plan)]
+
+
+def _group_lines(groups: Sequence[ClusteringGroupReport]) -> Iterable[str]:
+    if not groups:
+        return
+    shown = groups[:SHOWN_GROUPS]
+    width = max(len("partition"), *(len(g.partition_path or NOT_PARTITIONED) for g in shown))
+    is_executed = any(group.output_files is not None for group in groups)
+    after = "became        bytes" if is_executed else "becomes"
+    yield f"{'partition'.ljust(width)}  files       bytes  {after}  reason"
+    for group in shown:
+        yield (
+            f"{(group.partition_path or NOT_PARTITIONED).ljust(width)}  {group.input_files:>5}  "
+            f"{human_bytes(group.input_bytes):>10}  {_after(group, is_executed)}  {group.reason}".rstrip()
+        )
+    if len(groups) > SHOWN_GROUPS:
+        yield f"… and {_counted(len(groups) - SHOWN_GROUPS, 'more group')}"
+
+
+def _after(group: ClusteringGroupReport, is_executed: bool) -> str:
+    if not is_executed:
+        return f"{group.expected_files:>7}"
+    if group.output_files is None:
+        return f"{'-':>6}  {'-':>11}"
+    return f"{group.output_files:>6}  {human_bytes(group.output_bytes or 0):>11}"
+
+
+def _evidence_lines(plan: ClusteringPlanReport) -> Iterable[str]:
+    files = sum(group.output_files or 0 for group in plan.groups)
+    written = sum(group.output_bytes or 0 for group in plan.groups)
+    if files and plan.target_file_max_bytes:
+        average = written / files
+        yield (
+            f"New files have {human_bytes(average)} on average, {average / plan.target_file_max_bytes:.0%} of the "
+            f"{human_bytes(plan.target_file_max_bytes)} asked for"
+        )
+    if plan.rows_checked:
+        yield f"{plan.rows_checked:,} rows checked: as many as before, with the same keys"
+    for column in plan.skipping:
+        before, after = _share(column.before), _share(column.after)
+        yield f"Looking for one {column.column} reads {after} of these rows, before {before}"
+    if plan.groups_given_up:
+        yield f"{_counted(plan.groups_given_up, 'group')} given up: other writers changed their files first"
+    if plan.reason:
+        yield f"{plan.reason[0].upper()}{plan.reason[1:]}"
+    if plan.error:
+        yield f"Failed: {plan.error}"
+
+
+def _size_lines(result: JobResult) -> list[str]:
+    """Of a plan: files of the table now and as they are expected to be; of an execution: files read and written."""
+    if not result.files_before.file_count:
+        return []
+    now, then = ("before", "after") if _is_executed(result) else ("now", "expected")
+    return [*_histogram_lines(now, result.files_before), *_histogram_lines(then, result.files_after)]
+
+
+def _is_executed(result: JobResult) -> bool:
+    plans = result.clustering.plans if result.clustering is not None else ()
+    return any(group.output_files is not None for plan in plans for group in plan.groups)
+
+
+def _histogram_lines(title: str, stats: FileStats) -> Iterable[str]:
+    yield f"{title}: {stats.file_count} files, {human_bytes(stats.size_bytes)}"
+    histogram: Mapping[str, int] = stats.histogram
+    largest = max(histogram.values(), default=0)
+    for name, count in histogram.items():
+        yield f"  {name:>17} {bar(count, largest)} {count}"
+
+
+def _capped(lines: Sequence[str], shown: int, rest: str) -> list[str]:
+    more = [f"… and {len(lines) - shown} {rest}"] if len(lines) > shown else []
+    return [*lines[:shown], *more]
+
+
+def _expected(groups: Iterable[ClusteringGroupReport]) -> int:
+    return sum(group.expected_files for group in groups)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _share(value: float) -> str:
+    """One digit below 10 %, where it matters."""
+    return f"{value:.0%}" if value >= 0.1 else f"{value:.1%}"

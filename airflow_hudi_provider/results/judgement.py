@@ -1,0 +1,96 @@
+"""What the end of a job means for its task, and what the task tells of it."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
+from hudi_table_services.contract.result import JobError, JobResult, Outcome
+from hudi_table_services.errors import HudiTableServiceError
+
+_TOLD_PARTITIONS = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobEnd:
+    """How a submission ended.
+
+    Attributes:
+        committed: what the timeline says of the request, which may be that there is nothing left to do; None: nothing,
+            or it was a dry run.
+        result: the job's result document; None: there is none that can be trusted, for the reason in `problem`.
+        failure: the error of spark-submit; None: exit code 0.
+        left_behind: what a job of this kind leaves where the request is not completed, in a sentence.
+    """
+
+    request_id: str
+    committed: JobResult | None
+    result: JobResult | None
+    failure: Exception | None
+    problem: str
+    left_behind: str = "Nothing was committed."
+
+
+def judge(end: JobEnd, log: Any) -> JobResult:
+    """The timeline decides, then the document, then the exit code.
+
+    Raises:
+        HudiTaskError: nothing was committed, and another try may succeed; or the witnesses contradict each other.
+        HudiTaskRefusedError: nothing was committed, and the request cannot succeed as it stands.
+    """
+    result, committed = end.result, end.committed
+    if end.failure is None and result is not None and result.outcome is not Outcome.FAILED:
+        if result.outcome is Outcome.COMPLETED and committed is None:
+            raise HudiTaskError(
+                f"Spark succeeded and the job says that it completed {result.instant_time}, but no completed "
+                f"instant of the timeline carries request {end.request_id}. "
+                "Nothing can be said about the rows; look at .hoodie before running again."
+            )
+        return result
+    if committed is not None:
+        what = (
+            f"Nothing is left to do ({committed.reason})"
+            if committed.outcome is Outcome.NOTHING_TO_DO
+            else f"The commit {committed.instant_time} is on the timeline"
+        )
+        why = end.failure or end.problem or "the job says that it failed."
+        log.warning("%s, so the task does not fail, although %s", what, why)
+        return result if result is not None and result.outcome is Outcome.COMPLETED else committed
+    if result is not None and result.error is not None:
+        raise task_error(result.error)
+    if end.failure is not None:
+        raise HudiTaskError(f"{end.failure} {end.problem} {end.left_behind}") from end.failure
+    raise HudiTaskError(
+        f"spark-submit ended with success, but {end.left_behind[0].lower()}{end.left_behind[1:]} {end.problem} The job "
+        "may have been stopped before it began; see Spark's lines above."
+    )
+
+
+def task_error(error: HudiTableServiceError | JobError) -> HudiTaskError | HudiTaskRefusedError:
+    """The exception by which Airflow tries again, or does not."""
+    message = f"{error.kind}: {error.message} {error.hint}".strip()
+    raised = HudiTaskError(message) if error.retryable else HudiTaskRefusedError(message)
+    raised.kind, raised.hint = error.kind, error.hint
+    return raised
+
+
+def xcom_of(result: JobResult) -> dict[str, Any]:
+    """The result document as plain JSON values, with the first partitions only: XComs are rows of a database."""
+    document: dict[str, Any] = json.loads(result.to_json())
+    document["partition_count"] = len(result.partitions)
+    document["partitions"] = document["partitions"][:_TOLD_PARTITIONS]
+    return document
+
+
+def event_of(result: JobResult) -> dict[str, Any]:
+    """What an asset event tells: enough to read exactly what this task wrote."""
+    return {
+        "outcome": result.outcome.value,
+        "reused": result.reused,
+        "instant_time": result.instant_time,
+        "completion_time": result.completion_time,
+        "operation": result.operation,
+        "rows": json.loads(result.to_json())["rows"],
+        "partitions": [partition.partition_path for partition in result.partitions[:_TOLD_PARTITIONS]],
+        "partition_count": len(result.partitions),
+    }

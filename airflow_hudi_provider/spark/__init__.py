@@ -1,0 +1,1 @@
+"""How tasks run the job scripts on Spark: environment, engine files, documents, supervised runs."""

@@ -1,0 +1,130 @@
+"""Where a task puts its request and finds the job's result."""
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from urllib.parse import quote
+
+from hudi_table_services.contract.progress import progress_path
+from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.result import JobResult
+from hudi_table_services.errors import HudiTableServiceError, ObjectNotFoundError
+
+REQUEST = "request.json"
+"""What the job is asked, in the folder of a submission; it may hold credentials."""
+
+_PREFIX = "airflow-hudi-task-"
+_ABANDONED_AFTER_S = 24 * 3600.0
+
+
+class JobExchange:
+    """Request and result documents of one submission; a context manager that removes the request at its end.
+
+    Args:
+        folder_uri: folder that worker and driver both reach, needed where the driver runs on a cluster. Its names stay
+            the same over retries, since a retry may take up a driver that is still running.
+            Empty: a private folder of this worker.
+        place: dag, run, task and map index.
+        storage_options: of the folder's storage.
+    """
+
+    def __init__(self, folder_uri: str, place: tuple[str, ...], storage_options: Mapping[str, str]) -> None:
+        if not folder_uri:
+            _sweep_abandoned()
+        self._temporary = None if folder_uri else Path(tempfile.mkdtemp(prefix=_PREFIX))
+        names = [quote(name, safe="") for name in place]
+        self._root = str(self._temporary) if self._temporary else "/".join([folder_uri.rstrip("/"), *names])
+        self._storage_options = storage_options if folder_uri else {}
+        self._is_kept = False
+        self.problem = ""
+        """Why there is no result, once `read_result` gave none."""
+
+    @classmethod
+    def in_folder(cls, folder: Path) -> "JobExchange":
+        """In a folder of this machine that somebody else makes and removes."""
+        exchange = cls(str(folder), (), {})
+        exchange.keep()
+        return exchange
+
+    def keep(self) -> None:
+        """The run goes on when this is left, and may yet read the request."""
+        self._is_kept = True
+
+    def __enter__(self) -> "JobExchange":
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+        elif not self._is_kept:
+            self.forget_request()
+
+    @property
+    def request_uri(self) -> str:
+        return f"{self._root}/{REQUEST}"
+
+    @property
+    def result_uri(self) -> str:
+        return f"{self._root}/result.json"
+
+    def put_request(self, request: JobRequest) -> None:
+        """Write the document. With credentials in it nobody else can read it on a file system."""
+        from hudi_table_services.storage.stores.local import LocalStorage
+
+        storage = self._storage()
+        content = request.to_json().encode()
+        if request.storage_options and isinstance(storage, LocalStorage):
+            storage.write_secret(REQUEST, content)
+        else:
+            storage.write(REQUEST, content)
+
+    def forget_request(self) -> None:
+        """Remove the request, which may hold credentials, once no driver will read it any more."""
+        self._storage().delete(REQUEST)
+
+    def forget_result(self) -> None:
+        """Remove what an earlier try left, before a driver of our own is submitted."""
+        storage = self._storage()
+        for path in (self.result_uri, progress_path(self.result_uri)):
+            storage.delete(path.rpartition("/")[2])
+
+    def read_result(self, request_id: str) -> JobResult | None:
+        """The result of this request; None, with `problem` set, if there is none that can be trusted."""
+        try:
+            result = JobResult.from_json(self._storage().read("result.json").decode())
+        except ObjectNotFoundError:
+            self.problem = f"The job wrote no result document ({self.result_uri})."
+        except (HudiTableServiceError, UnicodeDecodeError) as error:
+            self.problem = f"The result document {self.result_uri} cannot be read: {error}"
+        else:
+            if result.request_id == request_id:
+                return result
+            self.problem = (
+                f"The result document {self.result_uri} is of another request, {result.request_id}."
+            )
+        return None
+
+    def _storage(self):  # type: ignore[no-untyped-def]
+        from hudi_table_services.storage.stores.factory import open_storage
+
+        return open_storage(self._root, self._storage_options)
+
+
+def _sweep_abandoned() -> None:
+    """Remove the folders of this user's tasks that were killed with -9 a day ago or more."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        try:
+            status = folder.stat()
+        except FileNotFoundError:
+            continue
+        if status.st_uid == os.getuid() and time.time() - status.st_mtime > _ABANDONED_AFTER_S:
+            shutil.rmtree(folder, ignore_errors=True)

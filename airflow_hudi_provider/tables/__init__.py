@@ -1,0 +1,1 @@
+"""Which tables the provider knows, and how tasks follow their commits."""

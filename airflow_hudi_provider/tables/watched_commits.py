@@ -1,0 +1,143 @@
+"""What a watcher tells of new commits, as JSON: the payload of an asset event."""
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from airflow_hudi_provider.hooks.hudi import HudiHook
+from airflow_hudi_provider.instant_query import touched_partitions
+from airflow_hudi_provider.tables.commit_cursor import CommitCursor
+from hudi_table_services.errors import ObjectNotFoundError, TableNotFoundError
+from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
+from hudi_table_services.storage.file_slices import first_write_time
+
+if TYPE_CHECKING:
+    from hudi_table_services.storage.timeline_store import TimelineStore
+
+TOLD_INSTANTS = 50
+TOLD_PARTITIONS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewCommits:
+    """What one look found.
+
+    Attributes:
+        base_path: of the table; empty: it was not read.
+        writes: completed writes that were not known, in the order in which they became visible.
+        wanted: those of them that count.
+        unread: those of them that archival moved away before they were read; the next look finds them there.
+        timeline: as it was at this look; None: it was not read.
+        is_missing: there is no table.
+    """
+
+    base_path: str = ""
+    writes: tuple[Instant, ...] = ()
+    wanted: tuple[tuple[Instant, CommitMetadata], ...] = ()
+    unread: tuple[Instant, ...] = ()
+    timeline: Timeline | None = None
+    is_missing: bool = False
+
+    def moved(self, cursor: CommitCursor, *, told: Collection[Instant]) -> CommitCursor:
+        """The cursor after this look; writes that were not read, or that count and were not told, stay new."""
+        if self.timeline is None:
+            return cursor
+        untold = (instant for instant, _ in self.wanted if instant not in told)
+        waiting = frozenset((*self.unread, *untold))
+        return cursor.past(self.timeline, [i for i in self.writes if i not in waiting], waiting)
+
+
+@dataclass(slots=True)
+class CommitWatch:
+    """Looks at one table again and again, and remembers what it read.
+
+    Attributes:
+        operations: only writes of these count; empty: all that change rows. Clusterings and compactions change none.
+    """
+
+    operations: tuple[WriteOperation, ...] = ()
+    _read: dict[str, CommitMetadata] = field(default_factory=dict)
+    _archived: tuple[str, tuple[Instant, ...]] = ("", ())
+
+    def look(self, hook: HudiHook, cursor: CommitCursor | None) -> NewCommits:
+        """What is new past the cursor; with None nothing is new."""
+        try:
+            store = hook.timeline_store()
+        except TableNotFoundError:
+            return NewCommits(is_missing=True)
+        timeline = store.load()
+        if cursor is None:
+            return NewCommits(timeline=timeline)
+        writes = cursor.new_writes(timeline, self._archived_writes(hook, cursor, timeline))
+        read = [(i, found) for i in writes if (found := self._metadata(store, i)) is not None]
+        self._read = {i.requested_time: found for i, found in read}
+        return NewCommits(
+            base_path=hook.location.base_path,
+            writes=writes,
+            wanted=tuple((i, found) for i, found in read if self._counts(found)),
+            unread=tuple(i for i in writes if i.requested_time not in self._read),
+            timeline=timeline,
+        )
+
+    def _counts(self, metadata: CommitMetadata) -> bool:
+        operation = metadata.operation_type
+        if self.operations:
+            return operation in self.operations
+        return operation not in (WriteOperation.CLUSTER, WriteOperation.COMPACT, WriteOperation.LOG_COMPACT)
+
+    def _metadata(self, store: "TimelineStore", instant: Instant) -> CommitMetadata | None:
+        if instant.requested_time in self._read:
+            return self._read[instant.requested_time]
+        try:
+            return store.commit_metadata(instant)
+        except ObjectNotFoundError:
+            return None  # archived this moment
+
+    def _archived_writes(
+        self, hook: HudiHook, cursor: CommitCursor, timeline: Timeline
+    ) -> tuple[Instant, ...]:
+        """Writes that archival moved away before they were told; the archive is read once each time it grows."""
+        if not cursor.needs_archive(timeline):
+            return ()
+        first = first_write_time(timeline) or ""
+        if self._archived[0] != first:
+            # Of a long archive only what may be new is kept: the floor never goes back.
+            found = [w for w in hook.archived_writes() if w.instant.requested_time >= cursor.floor]
+            for write in found:
+                self._read.setdefault(write.instant.requested_time, write.metadata)
+            self._archived = (first, tuple(write.instant for write in found))
+        return self._archived[1]
+
+
+def watched_payload(
+    base_path: str, commits: Sequence[tuple[Instant, CommitMetadata]], every: int
+) -> Mapping[str, Any]:
+    """``{"base_path", "count", "every", "from", "to", "instants", "operations", "partitions", "rows", "dedupe_key"}``.
+
+    ``from`` and ``to`` are the first and the last time at which one of them became visible. ``dedupe_key`` is made of
+    the commits: an event that is told twice, after a restart of whoever tells it, has the same.
+    """
+    times = [instant.requested_time for instant, _ in commits]
+    stats = [stat for _, metadata in commits for stat in metadata.write_stats]
+    partitions = sorted({path for _, metadata in commits for path in touched_partitions(metadata)})
+    operations = sorted({metadata.operation_type.value.lower() for _, metadata in commits})
+    return {
+        "base_path": base_path,
+        "count": len(commits),
+        "every": every,
+        "from": commits[0][0].visible_from,
+        "to": commits[-1][0].visible_from,
+        "instants": times[-TOLD_INSTANTS:],
+        "operations": operations,
+        "partitions": partitions[:TOLD_PARTITIONS],
+        "partition_count": len(partitions),
+        "rows": {
+            "inserted": sum(stat.num_inserts for stat in stats),
+            "updated": sum(stat.num_update_writes for stat in stats),
+            "deleted": sum(stat.num_deletes for stat in stats),
+        },
+        "dedupe_key": hashlib.sha256("\n".join([base_path, *times]).encode()).hexdigest()[:32],
+    }

@@ -1,0 +1,101 @@
+"""Metrics of the tasks, by Airflow's own Stats: wherever its metrics go, these go too."""
+
+import logging
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Literal, Protocol
+
+from airflow.providers.common.compat.sdk import AirflowSkipException, TaskDeferred
+
+from airflow_hudi_provider.results.figures import figures_of, service_of
+from hudi_table_services.contract.result import JobResult
+
+_LOG = logging.getLogger(__name__)
+_LOCK_WAIT = "lock_wait"
+_NO_TAG = re.compile(r"[^A-Za-z0-9_.-]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """A metric of every service, ``hudi.<service>.<name>``."""
+
+    name: str
+    kind: Literal["counter", "timer"]
+    meaning: str
+
+
+METRICS = (
+    Metric(name="duration", kind="timer", meaning="the whole task, with waiting for Spark"),
+    Metric(name="rows", kind="counter", meaning="rows written, rewritten by a clustering, or undone"),
+    Metric(name="files_written", kind="counter", meaning="data files that commits added"),
+    Metric(name="bytes_written", kind="counter", meaning="their bytes"),
+    Metric(name="files_removed", kind="counter", meaning="data files deleted from storage"),
+    Metric(name="failures", kind="counter", meaning="tries that failed, with or without another one to come"),
+    Metric(name="lock_wait", kind="timer", meaning="waiting for the table's lock, in jobs that completed"),
+    Metric(name="reused", kind="counter", meaning="tries that found the request completed by an earlier one"),
+)
+
+
+class MeasuredTask(Protocol):
+    """As much of an operator as is read here."""
+
+    script: Any
+    last_result: JobResult | None
+
+    def table_label(self) -> str:
+        """A short name of the table, for people; empty: the task has no table."""
+
+
+@contextmanager
+def measured(task: MeasuredTask, *, earlier_s: float = 0.0) -> Iterator[None]:
+    """Around the work of a task: emit what became of it. A task never fails because of its metrics.
+
+    Args:
+        earlier_s: seconds for which it was deferred before.
+    """
+    started, is_failed, is_over = time.monotonic(), False, True
+    try:
+        yield
+    except TaskDeferred:
+        is_over = False  # it goes on later, and is measured then
+        raise
+    except AirflowSkipException:
+        raise
+    except BaseException:
+        is_failed = True
+        raise
+    finally:
+        try:
+            if is_over:
+                _emit(task, earlier_s + time.monotonic() - started, is_failed)
+        except Exception as error:
+            _LOG.warning("Metrics were not emitted: %s", error)
+
+
+def _emit(task: MeasuredTask, seconds: float, is_failed: bool) -> None:
+    from airflow.providers.common.compat.sdk import Stats
+
+    service, result = service_of(task.script), task.last_result
+    label = _NO_TAG.sub("_", task.table_label())
+    tags = {**({"table": label} if label else {}), "service": service}
+    counts = {"failures": int(is_failed)}
+    if result is not None and not is_failed:
+        done = figures_of(result)
+        counts |= {
+            "rows": done.rows,
+            "files_written": done.files_written,
+            "bytes_written": done.bytes_written,
+            "files_removed": done.files_removed,
+            "reused": int(result.reused),
+        }
+        if _LOCK_WAIT in result.timings_s and not result.reused:
+            wait = timedelta(seconds=result.timings_s[_LOCK_WAIT])
+            Stats.timing(f"hudi.{service}.{_LOCK_WAIT}", wait, tags=tags)
+    Stats.timing(f"hudi.{service}.duration", timedelta(seconds=seconds), tags=tags)
+    for name, count in counts.items():
+        if count:
+            Stats.incr(f"hudi.{service}.{name}", count, tags=tags)

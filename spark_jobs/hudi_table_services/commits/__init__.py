@@ -1,0 +1,1 @@
+"""Changes of a timeline: attempts, rollbacks, the critical section of a commit."""

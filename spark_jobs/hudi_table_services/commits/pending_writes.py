@@ -1,0 +1,118 @@
+"""What earlier attempts left behind: adopt the completed one of this request, roll back the dead."""
+
+import logging
+
+from hudi_table_services.commits.undo import finish_pending_rollbacks, rollback_instant
+from hudi_table_services.hudi_format.markers import TEMP_FOLDER
+from hudi_table_services.hudi_format.table_service_plans import decode_rollback_metadata
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.options.writing_values import FailedWritesPolicy
+from hudi_table_services.storage.damage import naming
+from hudi_table_services.storage.locks.heartbeat import HEARTBEATS, delete_heartbeat, is_heartbeat_alive
+from hudi_table_services.storage.locks.lock import TableLock
+from hudi_table_services.storage.markers import MarkerStore
+from hudi_table_services.storage.pending_plans import is_dead_write_candidate
+from hudi_table_services.storage.request_identity import belongs_to
+from hudi_table_services.tables.table import TableAccess
+
+_LOG = logging.getLogger(__name__)
+
+
+def clear_pending_writes(
+    table: TableAccess, lock: TableLock, request_id: str, policy: FailedWritesPolicy
+) -> tuple[Instant, ...]:
+    """Roll back pending writes that nobody finishes any more; returns them.
+
+    An attempt of this very request is always dead, or must not commit beside us: it goes. Of others EAGER
+    (Hudi's default for a single writer) takes all without a living heartbeat, LAZY those whose heartbeat expired,
+    NEVER none. Pending plans of table services are never touched.
+    """
+    cleared: tuple[Instant, ...] = ()
+    if table.load_timeline().pending:
+        with lock:
+            timeline = table.load_timeline()
+            finish_pending_rollbacks(table, timeline)
+            cleared = _clear(table, timeline, request_id, policy)
+    remove_traces_of_finished_writes(table)
+    return cleared
+
+
+def _clear(
+    table: TableAccess, timeline: Timeline, request_id: str, policy: FailedWritesPolicy
+) -> tuple[Instant, ...]:
+    cleared = []
+    for instant in timeline.pending:
+        if not is_dead_write_candidate(table.timeline_store, instant):
+            continue
+        if belongs_to(table.timeline_store, table.storage, instant, request_id):
+            reason = "an earlier attempt of this request"
+        elif policy is not FailedWritesPolicy.NEVER and not is_heartbeat_alive(
+            table.storage, instant.requested_time, table.clock
+        ):
+            reason = "a write without a living heartbeat"
+        else:
+            _LOG.info(
+                "Leaving pending %s %s alone: its writer is alive.",
+                instant.action.value,
+                instant.requested_time,
+            )
+            continue
+        _LOG.warning("Rolling back %s %s, %s.", instant.action.value, instant.requested_time, reason)
+        rollback_instant(table, instant)
+        cleared.append(instant)
+    return tuple(cleared)
+
+
+def remove_traces_of_finished_writes(table: TableAccess) -> None:
+    """Markers and heartbeats of writes that died right after they were completed or rolled back.
+
+    The folders are listed before the timeline: whatever began since is pending by then, and stays.
+    """
+    marked = table.storage.list_folder(TEMP_FOLDER).folders
+    beating = table.storage.list_folder(HEARTBEATS).files
+    if not marked and not beating:
+        return
+    timeline = table.load_timeline()
+    pending = {instant.requested_time for instant in timeline.pending}
+    for instant_time in marked:
+        if instant_time.isdigit() and instant_time not in pending:
+            _remove_markers(table, timeline, instant_time)
+    for stored in beating:
+        # A writer starts its heartbeat a moment before it is on the timeline.
+        is_over = stored.name not in pending and not is_heartbeat_alive(
+            table.storage, stored.name, table.clock
+        )
+        if stored.name.isdigit() and is_over:
+            delete_heartbeat(table.storage, stored.name)
+
+
+def _remove_markers(table: TableAccess, timeline: Timeline, instant_time: str) -> None:
+    """With the marked files that do not count, as far as the timeline still tells which ones do.
+
+    A completed write names its files; those of one that was rolled back all go. Of any other, an archived one
+    perhaps, nothing is touched.
+    """
+    markers = MarkerStore(table.storage, instant_time)
+    completed = [i for i in timeline.find(instant_time) if i.is_completed and i.action.writes_data]
+    if completed:
+        keep = {stat.path for stat in table.timeline_store.commit_metadata(completed[0]).write_stats}
+    elif _was_rolled_back(table, timeline, instant_time):
+        keep = set()
+    else:
+        return
+    _LOG.info("Removing markers of %s, which is no longer pending.", instant_time)
+    delete_heartbeat(table.storage, instant_time)
+    for path in markers.sweep(keep):
+        _LOG.info("Deleted %s", path)
+    markers.delete()
+
+
+def _was_rolled_back(table: TableAccess, timeline: Timeline, instant_time: str) -> bool:
+    for rollback in timeline.completed:
+        if rollback.action is Action.ROLLBACK and rollback.requested_time > instant_time:
+            with naming(table.timeline_store.path_of(rollback)):
+                undone = decode_rollback_metadata(table.timeline_store.read(rollback)).commits_rolled_back
+            if instant_time in undone:
+                return True
+    return False

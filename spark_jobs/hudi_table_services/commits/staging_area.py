@@ -1,0 +1,70 @@
+"""The folder in which one job stages rows, removed with everything in it however the job ends."""
+
+import hashlib
+import logging
+import uuid
+from types import TracebackType
+
+from hudi_table_services.errors import StorageError
+from hudi_table_services.storage.clock import Clock
+from hudi_table_services.storage.stores.storage import Storage
+
+_LOG = logging.getLogger(__name__)
+_ABANDONED_AFTER_MS = 24 * 60 * 60 * 1000
+
+
+class StagingArea:
+    """Context manager around one job's staging folder.
+
+    Args:
+        parent: folder below the base path that holds the staging folders of all jobs.
+        owner: id of the request; what an earlier attempt of it staged goes at once. Empty: nobody's.
+        is_first_write: there was no table when the job began.
+    """
+
+    def __init__(
+        self, storage: Storage, parent: str, clock: Clock, *, owner: str = "", is_first_write: bool = False
+    ) -> None:
+        self._storage = storage
+        self._clock = clock
+        self._parent = parent.strip("/")
+        self._is_first_write = is_first_write
+        self._own_prefix = (
+            f"{self._parent}/{hashlib.sha256(owner.encode()).hexdigest()[:16]}-" if owner else ""
+        )
+        self.folder = f"{self._own_prefix or f'{self._parent}/'}{uuid.uuid4().hex}"
+
+    def __enter__(self) -> "StagingArea":
+        self.remove_abandoned()
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            self._storage.delete_folder(self.folder)
+            if self._is_first_write:
+                # Refused rows leave no trace of a table. Only empty folders go: another writer may be at work here.
+                self._storage.delete_empty_folders(self._parent)
+        except StorageError as failure:
+            _LOG.warning("Staged rows in %s stay behind: %s", self.folder, failure)
+
+    def remove_abandoned(self) -> None:
+        """Clear what killed jobs left. Age is judged by the newest file, so a running job is safe for a day.
+
+        Not so an earlier attempt of our own request: it is dead, or must not commit beside us.
+        """
+        now_ms = int(self._clock.now().timestamp() * 1000)
+        newest: dict[str, int] = {}
+        depth = self._parent.count("/") + 2
+        for stored in self._storage.list_files(self._parent):
+            folder = "/".join(stored.path.split("/")[:depth])
+            newest[folder] = max(newest.get(folder, 0), stored.modified_ms)
+        for folder, modified_ms in newest.items():
+            is_own = bool(self._own_prefix) and folder.startswith(self._own_prefix)
+            if is_own or now_ms - modified_ms > _ABANDONED_AFTER_MS:
+                _LOG.info("Removing rows staged by an abandoned job: %s", folder)
+                self._storage.delete_folder(folder)

@@ -1,0 +1,389 @@
+"""Undo a write: plan, hide it if it was completed, delete its data, then its instant files, then say so.
+
+The data goes before the pending instant: without its instant files a data file would count as committed once the
+timeline has moved past it. A completed write becomes a pending one first, so that no reader sees half of it.
+A rollback that dies leaves its plan, and the next run carries it out; every step can be done twice.
+"""
+
+import logging
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+
+from hudi_table_services.errors import (
+    CommitConflictError,
+    InstantExistsError,
+    MalformedFileNameError,
+    UnsupportedTableError,
+)
+from hudi_table_services.hudi_format.table_service_plans import (
+    decode_rollback_plan,
+    encode_rollback_metadata,
+    encode_rollback_plan,
+)
+from hudi_table_services.model.data_file import instant_in_file_name
+from hudi_table_services.model.instant import Action, Instant, InstantState
+from hudi_table_services.model.table_service_plans import RollbackMetadata, RollbackPlan
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import WriteOperation
+from hudi_table_services.planning.recovery.rollback import files_to_delete, plan_rollback, rollback_metadata
+from hudi_table_services.planning.recovery.undo_rules import refuse_unfinished_restore
+from hudi_table_services.storage.damage import naming
+from hudi_table_services.storage.file_listing import list_partitions
+from hudi_table_services.storage.locks.heartbeat import delete_heartbeat
+from hudi_table_services.storage.markers import MarkerStore
+from hudi_table_services.storage.pending_plans import (
+    clustering_plan_of,
+    is_dead_write_candidate,
+)
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.table_store import (
+    METADATA_TABLE,
+    disable_metadata_table,
+    read_table_config,
+)
+from hudi_table_services.tables.table import TableAccess
+
+_LOG = logging.getLogger(__name__)
+
+
+def rollback_instant(table: TableAccess, instant: Instant) -> Instant | None:
+    """Roll a pending write back, or finish the rollback that somebody began. Call it under the table lock.
+
+    Returns:
+        The completed rollback; None if the instant is no pending write: completed, gone, or a table service's plan,
+        which is never touched.
+
+    Raises:
+        UnsupportedTableError: the instant appended to log files, or is in a metadata table that has to stay.
+        StorageError: something could not be deleted; the rollback stays pending and the next run finishes it.
+    """
+    store = table.timeline_store
+    timeline = store.load()
+    pending = next((i for i in timeline.pending if i.identity == instant.identity), None)
+    if pending is None or not is_dead_write_candidate(store, pending):
+        return None
+    return _roll_back(table, timeline, pending)
+
+
+def roll_back_clustering(table: TableAccess, instant: Instant) -> Instant | None:
+    """Undo what a pending clustering wrote, and remove its plan. Call it under the table lock.
+
+    Returns:
+        The completed rollback; None if the clustering is not pending any more.
+
+    Raises:
+        UnsupportedTableError: it is in a metadata table that has to stay.
+        StorageError: something could not be deleted; cancelling it again finishes the rollback.
+    """
+    timeline = table.load_timeline()
+    pending = next((i for i in timeline.pending if i.identity == instant.identity), None)
+    if pending is None or clustering_plan_of(table.timeline_store, pending) is None:
+        return None
+    return _roll_back(table, timeline, pending)
+
+
+def roll_back_completed(table: TableAccess, instant: Instant) -> Instant | None:
+    """Undo a completed write. Call it under the table lock, after making sure that nothing builds on it.
+
+    Returns:
+        The completed rollback; None if the write is not completed any more.
+
+    Raises:
+        CommitConflictError: another write completed meanwhile, by a writer that does not take the lock.
+        UnsupportedTableError: it appended to log files, or is in a metadata table that has to stay.
+        StorageError: something could not be deleted; the rollback stays pending and the next run finishes it.
+    """
+    timeline = table.load_timeline()
+    completed = next((i for i in timeline.completed_writes if i.identity == instant.identity), None)
+    return None if completed is None else _roll_back(table, timeline, completed)
+
+
+def undo_in_place(table: TableAccess, instant: Instant) -> RollbackMetadata:
+    """Undo a write or a table service, pending or completed, as part of a restore: the timeline gets no rollback.
+
+    Call it under the table lock. Of an instant that is gone only what its name tells is deleted.
+    """
+    started = table.clock.now()
+    plan = plan_of(table, instant)
+    start_time = table.timeline_store.new_instant_time()
+    _undo(table, plan)
+    return rollback_metadata(plan, start_time, _elapsed_ms(table, started))
+
+
+def _roll_back(table: TableAccess, timeline: Timeline, undone: Instant) -> Instant:
+    for rollback in _pending_rollbacks(timeline):
+        plan = _stored_plan(table, rollback)
+        if plan is not None and _undoes(plan, undone):
+            return _carry_out(table, rollback, plan)
+    plan = plan_of(table, undone)
+    rollback = table.timeline_store.request(Action.ROLLBACK, encode_rollback_plan(plan))
+    _LOG.info("Requested rollback %s of %s", rollback.requested_time, undone.requested_time)
+    return _carry_out(table, rollback, plan)
+
+
+def sweep_pending(table: TableAccess, instant: Instant) -> None:
+    """Delete what an execution of a pending plan wrote, told by markers and, where there are none, by names.
+
+    Whoever calls it holds the plan: tasks of the execution that died remove their own files from now on.
+    """
+    plan = plan_of(table, instant)
+    for paths in files_to_delete(plan).values():
+        for path in paths:
+            if table.storage.delete(path):
+                _LOG.info("Deleted %s", path)
+    _sweep(table.storage, instant.requested_time)
+
+
+def sweep_listed(
+    table: TableAccess, instant_time: str, partitions: Collection[str], keep: Collection[str]
+) -> None:
+    """Delete the instant's files in these partitions but for those to be kept, whether markers tell of them or not."""
+    for files in list_partitions(table.storage, partitions).values():
+        for stored in files:
+            if instant_in_file_name(stored.name) == instant_time and stored.path not in keep:
+                table.storage.delete(stored.path)
+                _LOG.warning("Deleted %s, a leftover of an earlier execution", stored.path)
+
+
+def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[Instant, ...]:
+    """Carry out rollbacks that were requested and never completed; returns the completed ones.
+
+    Rollbacks of clusterings and compactions are left to the service that began them.
+
+    Raises:
+        UnsupportedTableError: a restore is under way, to which pending rollbacks may belong.
+    """
+    refuse_unfinished_restore(timeline)
+    finished = []
+    for rollback in _pending_rollbacks(timeline):
+        plan = _stored_plan(table, rollback)
+        if plan is None:
+            continue
+        if rollback.state is InstantState.REQUESTED and _is_built_upon(timeline, plan):
+            _LOG.warning(
+                "Removing rollback %s, which was never begun: others committed after the write that it was to undo.",
+                rollback.requested_time,
+            )
+            table.timeline_store.remove(rollback)
+        elif _undoes_write(table, timeline, plan):
+            finished.append(_carry_out(table, rollback, plan))
+    return tuple(finished)
+
+
+def is_being_rolled_back(table: TableAccess, timeline: Timeline, instant: Instant) -> bool:
+    """Whether a rollback of a pending instant was begun and not finished. Call it under the table lock."""
+    plans = [_stored_plan(table, rollback) for rollback in _pending_rollbacks(timeline)]
+    return any(plan is not None and _undoes(plan, instant) for plan in plans)
+
+
+def _pending_rollbacks(timeline: Timeline) -> Iterable[Instant]:
+    return (i for i in timeline.pending if i.action is Action.ROLLBACK)
+
+
+def _stored_plan(table: TableAccess, rollback: Instant) -> RollbackPlan | None:
+    """Plan of a pending rollback; None if its writer died before it had one: then it is removed."""
+    content = table.timeline_store.read_requested(rollback)
+    if content:
+        with naming(table.timeline_store.requested_path_of(rollback)):
+            return decode_rollback_plan(content)
+    _LOG.warning("Removing rollback %s, which has no plan.", rollback.requested_time)
+    table.timeline_store.remove(rollback)
+    return None
+
+
+def _undoes(plan: RollbackPlan, instant: Instant) -> bool:
+    undone = plan.instant_to_rollback
+    return undone is not None and undone.requested_time == instant.requested_time
+
+
+def _undoes_write(table: TableAccess, timeline: Timeline, plan: RollbackPlan) -> bool:
+    """Whether the plan's instant is a write of rows, or gone already."""
+    undone = plan.instant_to_rollback
+    if undone is None or undone.action not in ("commit", "deltacommit", "replacecommit", "clustering"):
+        return False
+    present = [i for i in timeline.find(undone.requested_time) if i.action.writes_data]
+    return all(_may_be_undone(table, i) for i in present)
+
+
+def _is_built_upon(timeline: Timeline, plan: RollbackPlan) -> bool:
+    """Whether the plan's instant is completed, and is not the newest completed write any more."""
+    undone = [i for i in timeline.completed_writes if _undoes(plan, i)]
+    return any(later.visible_from > i.visible_from for i in undone for later in timeline.completed_writes)
+
+
+def _may_be_undone(table: TableAccess, instant: Instant) -> bool:
+    """Not a clustering: a pending one belongs to who cancels it, and a completed one was completed in spite of it."""
+    if instant.is_completed:
+        return table.timeline_store.commit_metadata(instant).operation_type is not WriteOperation.CLUSTER
+    return is_dead_write_candidate(table.timeline_store, instant)
+
+
+def plan_of(table: TableAccess, instant: Instant) -> RollbackPlan:
+    """What undoing a write would delete; nothing is changed.
+
+    A pending one is told by its markers, or by names; a completed one by its own metadata, and by names in the same
+    partitions, where speculative tasks may have left more.
+
+    Raises:
+        UnsupportedTableError: it appended to log files of older slices.
+    """
+    base_path = table.storage.base_path
+    if instant.is_completed:
+        return plan_rollback(instant, _committed_files(table, instant), base_path, by_listing=True)
+    marked = _marked_files(table.storage, instant)
+    if marked or instant.state is InstantState.REQUESTED:
+        return plan_rollback(instant, marked, base_path)
+    # An inflight write without markers may still have written: Hudi would leave its files behind for good.
+    listed = _listed_files(table.storage, instant)
+    return plan_rollback(instant, listed, base_path, by_listing=True)
+
+
+def _marked_files(storage: Storage, instant: Instant) -> frozenset[str]:
+    try:
+        return MarkerStore(storage, instant.requested_time).data_files()
+    except MalformedFileNameError as error:
+        _LOG.warning("Looking for the files of %s by listing: %s", instant.requested_time, error)
+        return frozenset()
+
+
+def _committed_files(table: TableAccess, instant: Instant) -> frozenset[str]:
+    named = table.timeline_store.commit_metadata(instant)
+    paths = {stat.path for stat in named.write_stats if stat.path}
+    return frozenset({*paths, *_listed_files(table.storage, instant, named.partition_to_write_stats)})
+
+
+def _listed_files(
+    storage: Storage, instant: Instant, partitions: Collection[str] | None = None
+) -> tuple[str, ...]:
+    return tuple(
+        stored.path
+        for files in list_partitions(storage, partitions).values()
+        for stored in files
+        if instant_in_file_name(stored.name) == instant.requested_time
+    )
+
+
+def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Instant:
+    store, started = table.timeline_store, table.clock.now()
+    if rollback.state is InstantState.REQUESTED:
+        _refuse_if_built_upon(table, rollback, plan)
+    _keep_metadata_table_right(table, plan)
+    files_to_delete(plan)  # refuses what must not be touched before anything is
+    # Hidden before the rollback counts as begun: until then nothing was deleted, and it may still be dropped.
+    _hide_completed(table, plan)
+    if rollback.state is InstantState.REQUESTED:
+        with suppress(
+            InstantExistsError
+        ):  # another job is at it, too: one whose lock was taken over while it was at work
+            rollback = store.start(rollback)
+    _delete_undone(table, plan)
+    metadata = rollback_metadata(plan, rollback.requested_time, _elapsed_ms(table, started))
+    try:
+        completed = store.complete(rollback, encode_rollback_metadata(metadata))
+    except InstantExistsError:
+        completed = next(i for i in table.load_timeline().completed if i.identity == rollback.identity)
+    _LOG.info("Completed rollback %s of %s", completed.requested_time, metadata.commits_rolled_back)
+    _remove_traces(table, plan)
+    return completed
+
+
+def _refuse_if_built_upon(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> None:
+    """The lock may have been lost while files were listed, and not every writer takes it."""
+    timeline = table.load_timeline()
+    if _is_built_upon(timeline, plan):
+        table.timeline_store.remove(rollback)
+        newest = max(timeline.completed_writes, key=lambda i: i.visible_from)
+        raise CommitConflictError(
+            f"{newest.action.value} {newest.requested_time} completed before {_undone_time(plan)} could be undone.",
+            hint="Nothing was undone; look at the table again.",
+        )
+
+
+def _undo(table: TableAccess, plan: RollbackPlan) -> None:
+    _keep_metadata_table_right(table, plan)
+    files_to_delete(plan)
+    _hide_completed(table, plan)
+    _delete_undone(table, plan)
+    _remove_traces(table, plan)
+
+
+def _hide_completed(table: TableAccess, plan: RollbackPlan) -> None:
+    """Take the completed file away; what is left is a pending write, which no reader sees."""
+    for instant in table.load_timeline().find(_undone_time(plan)):
+        if instant.is_completed and instant.action.writes_data:
+            table.timeline_store.remove_completed(instant)
+
+
+def _delete_undone(table: TableAccess, plan: RollbackPlan) -> None:
+    paths = [path for each in files_to_delete(plan).values() for path in each]
+    for error in table.storage.delete_files(paths).values():
+        raise error
+    _LOG.info("Deleted up to %d files of %s", len(paths), _undone_time(plan))
+    _remove_undone_instants(table, plan)
+
+
+def _remove_traces(table: TableAccess, plan: RollbackPlan) -> None:
+    if undone_time := _undone_time(plan):
+        delete_heartbeat(table.storage, undone_time)
+        _sweep(table.storage, undone_time)
+
+
+def _elapsed_ms(table: TableAccess, started: datetime) -> int:
+    return max(0, int((table.clock.now() - started).total_seconds() * 1000))
+
+
+def _undone_time(plan: RollbackPlan) -> str:
+    return plan.instant_to_rollback.requested_time if plan.instant_to_rollback else ""
+
+
+def _sweep(storage: Storage, instant_time: str) -> None:
+    """Once more the marked files: tasks of a job that died may have gone on until the heartbeat went."""
+    markers = MarkerStore(storage, instant_time)
+    with suppress(MalformedFileNameError):  # such a folder was undone by listing
+        for path in markers.sweep():
+            _LOG.info("Deleted %s", path)
+    markers.delete()
+
+
+def _remove_undone_instants(table: TableAccess, plan: RollbackPlan) -> None:
+    """Completed file first, then inflight, then requested, so that no state is ever more advanced than before."""
+    undone, store = plan.instant_to_rollback, table.timeline_store
+    if undone is None:
+        return
+    for instant in store.load().find(undone.requested_time):
+        if instant.action.writes_data:
+            if instant.is_completed:
+                store.remove_completed(instant)
+                for action in instant.action.pending_names:
+                    store.remove(replace(instant, action=action))
+            else:
+                store.remove(instant)
+
+
+def _keep_metadata_table_right(table: TableAccess, plan: RollbackPlan) -> None:
+    """A metadata table that heard of the instant would list its files for good once the rollback completes.
+
+    It is switched off if this job may do so: the table had it at the start, and was let through nevertheless.
+    """
+    instant_time = _undone_time(plan)
+    config = read_table_config(table.storage)
+    listed = config.metadata_partitions + config.inflight_metadata_partitions
+    # Of a completed write it knows for certain, whatever its own timeline still says.
+    was_completed = any(i.requested_time == instant_time for i in table.load_timeline().completed_writes)
+    if not listed or not (was_completed or _metadata_table_knows(table, instant_time)):
+        return
+    if not (table.config.metadata_partitions or table.config.inflight_metadata_partitions):
+        raise UnsupportedTableError(
+            f"The metadata table holds {instant_time}, which is to be rolled back.",
+            hint="Run the request again with hoodie.metadata.enable=false to switch the metadata table off.",
+        )
+    disable_metadata_table(table.storage, config, table.clock)
+    _LOG.warning("Switched off the metadata table, which knows the undone write %s.", instant_time)
+
+
+def _metadata_table_knows(table: TableAccess, instant_time: str) -> bool:
+    folder = f"{METADATA_TABLE}/{table.config.table_version.layout.timeline_folder}"
+    files = table.storage.list_folder(folder).files
+    return any(stored.name.startswith(instant_time) for stored in files)

@@ -1,0 +1,131 @@
+"""What storage says against undoing a write: somebody is alive, or what the write replaced is gone."""
+
+from collections.abc import Collection, Iterable, Mapping
+
+from hudi_table_services.commits.undo import plan_of
+from hudi_table_services.errors import (
+    InstantHeldError,
+    InvalidRequestError,
+    MalformedFileNameError,
+)
+from hudi_table_services.model.data_file import BaseFile, instant_in_file_name
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import NEW_FILE_GROUP, CommitMetadata
+from hudi_table_services.planning.recovery.rollback import files_to_delete
+from hudi_table_services.storage.file_listing import list_partitions
+from hudi_table_services.storage.locks.heartbeat import heartbeat_age_ms, is_heartbeat_alive
+from hudi_table_services.storage.pending_plans import planned_file_names
+from hudi_table_services.tables.table import TableAccess
+
+_NAMED = 3
+_CLOCKS_DIFFER_MS = 1000
+
+
+def why_alive(table: TableAccess, instant: Instant) -> str:
+    """How old the living heartbeat of a pending write is, as a sentence; empty: there is none."""
+    time = instant.requested_time
+    if instant.is_completed or not is_heartbeat_alive(table.storage, time, table.clock):
+        return ""
+    age_ms = heartbeat_age_ms(table.storage, time, table.clock)
+    if age_ms is None:
+        return ""  # it has ended this moment
+    age_seconds = abs(age_ms) // 1000
+    told = f"{age_seconds} s old" if age_ms >= -_CLOCKS_DIFFER_MS else f"{age_seconds} s ahead of the clock"
+    return f"The writer of {instant.action.value} {time} is alive: its heartbeat is {told}."
+
+
+def require_dead(table: TableAccess, instants: Iterable[Instant]) -> None:
+    """Raises InstantHeldError where a pending instant has a living heartbeat."""
+    for instant in instants:
+        if reason := why_alive(table, instant):
+            raise InstantHeldError(
+                reason,
+                hint="End that job first, then wait two minutes, until its heartbeat has expired. If no job runs and "
+                "a clock was wrong, delete the heartbeat below .hoodie/.heartbeat.",
+            )
+
+
+def require_unplanned(table: TableAccess, timeline: Timeline, chosen: Collection[Instant]) -> None:
+    """Raises InvalidRequestError where a pending plan that stays is going to read files of a chosen write."""
+    identities = {i.identity for i in chosen}
+    times = {i.requested_time for i in chosen if i.is_completed}
+    for pending in timeline.pending:
+        if pending.action is Action.CLEAN and times:
+            raise InvalidRequestError(
+                f"Clean {pending.requested_time} is pending: it may delete what would be the latest version then.",
+                hint="Run clean.py first, which finishes it.",
+            )
+        if pending.identity in identities:
+            continue
+        needed = planned_file_names(table.timeline_store, pending)
+        held = sorted(name for name in needed if instant_in_file_name(name) in times)
+        if held:
+            raise InvalidRequestError(
+                f"Pending {pending.action.value} {pending.requested_time} is going to read {held[0]}.",
+                hint=f"Cancel it first: cancel_clustering.py --instant {pending.requested_time}.",
+            )
+
+
+def require_predecessors(table: TableAccess, timeline: Timeline, instant: Instant) -> None:
+    """Raises InvalidRequestError where cleaning has taken what would be the latest version once this one is undone."""
+    metadata = table.timeline_store.commit_metadata(instant)
+    needed = {
+        (stat.partition_path, stat.file_id): stat.prev_commit
+        for stat in metadata.write_stats
+        if stat.prev_commit not in ("", NEW_FILE_GROUP)
+    }
+    replaced: Mapping[str, tuple[str, ...]] = metadata.partition_to_replace_file_ids or {}
+    latest = _latest_before(table, timeline, instant) if replaced else {}
+    for path, ids in replaced.items():
+        needed.update({(path, file_id): latest.get((path, file_id), "") for file_id in ids})
+    present = _present(table, {path for path, _ in needed}, instant)
+    missing = sorted(
+        (path, file_id)
+        for (path, file_id), time in needed.items()
+        if (time not in present.get((path, file_id), set()) if time else not present.get((path, file_id)))
+    )
+    if missing:
+        named = ", ".join(f"{path}/{file_id}" if path else file_id for path, file_id in missing[:_NAMED])
+        raise InvalidRequestError(
+            f"{instant.action.value} {instant.requested_time} cannot be undone: cleaning has taken the versions before "
+            f"it of {len(missing)} file groups, such as {named}.",
+            hint="Write the rows again instead, or go back to a savepoint with restore.py.",
+        )
+
+
+def _latest_before(table: TableAccess, timeline: Timeline, instant: Instant) -> dict[tuple[str, str], str]:
+    """Newest write of each file group among the older writes of the active timeline."""
+    found: dict[tuple[str, str], str] = {}
+    for older in timeline.completed_writes:
+        if older.requested_time < instant.requested_time:
+            metadata: CommitMetadata = table.timeline_store.commit_metadata(older)
+            found.update({(s.partition_path, s.file_id): older.requested_time for s in metadata.write_stats})
+    return found
+
+
+def _present(
+    table: TableAccess, partitions: Collection[str], instant: Instant
+) -> dict[tuple[str, str], set[str]]:
+    """File group → times of its base files, without those of the instant itself."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for path, files in list_partitions(table.storage, partitions).items():
+        for stored in files:
+            try:
+                base = BaseFile.from_file_name(stored.name)
+            except MalformedFileNameError:
+                continue
+            if base.instant_time != instant.requested_time:
+                found.setdefault((path, base.file_id), set()).add(base.instant_time)
+    return found
+
+
+def undone_files(table: TableAccess, instant: Instant) -> dict[str, int]:
+    """Path → bytes of the files that undoing the instant would delete, as far as they are there."""
+    planned = files_to_delete(plan_of(table, instant))
+    sizes = {
+        stored.path: stored.size_bytes
+        for files in list_partitions(table.storage, planned).values()
+        for stored in files
+    }
+    return {path: sizes[path] for paths in planned.values() for path in paths if path in sizes}

@@ -1,0 +1,264 @@
+"""Request and report of the job that checks settings."""
+
+import difflib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from enum import Enum
+from typing import Any, ClassVar
+
+from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.errors import InvalidRequestError
+
+
+class Severity(str, Enum):
+    """How bad a finding is. ERROR: rows, or the whole job, are at stake. WARNING: the table suffers in time."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    ADVICE = "advice"
+
+    @property
+    def rank(self) -> int:
+        """0 is the worst."""
+        return list(Severity).index(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigFinding:
+    """One setting, or some that do not fit together.
+
+    Attributes:
+        rule: id of the rule, see docs/config-check.md.
+        severity: ``error``, ``warning`` or ``advice``.
+        options: keys, facts (``fact: writers``) and table properties (``table: …``) concerned → value; secrets hidden.
+        reason: what is wrong with them.
+        cure: what to set instead.
+        source: where the rule comes from.
+    """
+
+    rule: str
+    severity: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    reason: str = ""
+    cure: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigReport:
+    """Outcome of one check.
+
+    Attributes:
+        status: severity of the worst finding; ``clean``: there is none.
+        findings: the worst first.
+        rules_checked: rules that were applied; others need facts or a table that were not given.
+        options_checked: number of options.
+        engine: who is to obey them: ``native``, ``hudi`` or ``both``.
+        table: name of the table whose properties were compared; empty: none was.
+    """
+
+    status: str = "clean"
+    findings: tuple[ConfigFinding, ...] = ()
+    rules_checked: int = 0
+    options_checked: int = 0
+    engine: str = "native"
+    table: str = ""
+
+
+def config_report_from_document(values: Mapping[str, Any]) -> ConfigReport:
+    """The report of a result document. Raises KeyError or TypeError where it is none."""
+    fields = dict(values)
+    fields["findings"] = tuple(ConfigFinding(**each) for each in fields["findings"])
+    return ConfigReport(**fields)
+
+
+FACTS = {
+    "engine": "who obeys the options: `native`, this project's jobs (default); `hudi`, Hudi's own; `both`",
+    "hudi_version": "release of Hudi that writes the table, such as `1.0.2`",
+    "spark_version": "release of the Spark that Hudi runs on, such as `3.5.1`",
+    "writers": "most processes that may change the table at the same time, table services included",
+    "services_apart": "`true`: table services run in other processes than the writer",
+    "storage_scheme": "scheme of the table's URI, such as `s3`; left out: that of the base path, if there is one",
+    "commits_per_day": "writes that the table gets in a day",
+    "longest_query_hours": "how long the longest query on the table runs",
+    "max_active_runs": "of the DAG that writes",
+    "max_active_tis_per_dag": "of the task that writes",
+    "pool_slots": "slots of the pool that the writing tasks share",
+    "takes_turns": "`true`: every task that writes the table has `take_turns=True`",
+    "catchup": "`true`: the DAG catches up on missed intervals",
+    "depends_on_past": "`true`: the task waits for the one of the run before",
+    "retries": "of the task that writes",
+}
+"""Name of each fact → meaning."""
+
+_ENGINES = ("native", "hudi", "both")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeFacts:
+    """The facts, see `FACTS`; empty or None: not known."""
+
+    engine: str = "native"
+    hudi_version: str = ""
+    spark_version: str = ""
+    writers: int | None = None
+    services_apart: bool | None = None
+    storage_scheme: str = ""
+    commits_per_day: float | None = None
+    longest_query_hours: float | None = None
+    max_active_runs: int | None = None
+    max_active_tis_per_dag: int | None = None
+    pool_slots: int | None = None
+    takes_turns: bool | None = None
+    catchup: bool | None = None
+    depends_on_past: bool | None = None
+    retries: int | None = None
+
+    @classmethod
+    def of(cls, texts: Mapping[str, str]) -> "RuntimeFacts":
+        """Facts from their texts; one that is blank is not known.
+
+        Raises:
+            InvalidRequestError: there is no such fact, or the text is no value of it.
+        """
+        types = {each.name: each.type for each in fields(cls)}
+        values: dict[str, Any] = {}
+        for name, text in texts.items():
+            if name not in types:
+                raise InvalidRequestError(f"There is no fact {name!r}.", hint=_similar(name))
+            if text.strip():
+                values[name] = _READERS[types[name]](name, text.strip())
+        return cls(**values)
+
+    @property
+    def is_native(self) -> bool:
+        """Whether jobs of this project obey the options."""
+        return self.engine != "hudi"
+
+    @property
+    def is_hudi(self) -> bool:
+        """Whether jobs of Hudi itself obey the options."""
+        return self.engine != "native"
+
+    @property
+    def hudi_release(self) -> tuple[int, ...]:
+        """Numbers of the release of Hudi; empty: not known."""
+        return _release(self.hudi_version)
+
+    @property
+    def spark_release(self) -> tuple[int, ...]:
+        """Numbers of the release of Spark; empty: not known."""
+        return _release(self.spark_version)
+
+    @property
+    def runs_one_after_another(self) -> bool:
+        """Whether Airflow itself keeps tasks of two runs from writing at once."""
+        singles = (self.max_active_runs, self.max_active_tis_per_dag, self.pool_slots)
+        return 1 in singles or bool(self.depends_on_past)
+
+
+def _release(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.partition("-")[0].split(".")) if text else ()
+
+
+def _similar(name: str) -> str:
+    close = difflib.get_close_matches(name, FACTS, n=1)
+    return f"Did you mean {close[0]}?" if close else f"Known: {', '.join(FACTS)}."
+
+
+def _text(name: str, text: str) -> str:
+    if name == "engine" and text not in _ENGINES:
+        raise InvalidRequestError(f"Fact engine={text} is none of {', '.join(_ENGINES)}.")
+    if name.endswith("_version"):
+        try:
+            _release(text)
+        except ValueError:
+            raise InvalidRequestError(f"Fact {name}={text} is no release such as 1.0.2.") from None
+    return text.lower() if name in ("engine", "storage_scheme") else text
+
+
+def _flag(name: str, text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise InvalidRequestError(f"Fact {name}={text} is neither true nor false.")
+    return text.lower() == "true"
+
+
+def _whole(name: str, text: str) -> int:
+    if not text.isdecimal():
+        raise InvalidRequestError(f"Fact {name}={text} is not a whole number of 0 or more.")
+    return int(text)
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise InvalidRequestError(f"Fact {name}={text} is not a number of 0 or more.")
+    return number
+
+
+_READERS: dict[object, Any] = {
+    str: _text,
+    bool | None: _flag,
+    int | None: _whole,
+    float | None: _number,
+}
+
+
+NEVER = "never"
+FAIL_ON = (*(each.value for each in Severity), NEVER)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckConfigRequest(JobRequest):
+    """Look through settings, and change nothing.
+
+    Attributes:
+        base_path: table to compare with; empty: none, and nothing is read.
+        options: the settings, of writes and of all services.
+        facts: what the surroundings are, as texts; see `FACTS`.
+        fail_on: the least severity with which the job fails: ``error``, ``warning``, ``advice``; or ``never``.
+        accepted_rules: ids of rules whose findings are known and meant.
+
+    Raises:
+        InvalidRequestError: a field has no possible value.
+    """
+
+    needs_base_path: ClassVar[bool] = False
+
+    base_path: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    fail_on: str = Severity.ERROR.value
+    accepted_rules: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        JobRequest.__post_init__(self)
+        if self.fail_on not in FAIL_ON:
+            close = difflib.get_close_matches(self.fail_on, FAIL_ON, n=1)
+            hint = f"Did you mean {close[0]}?" if close else f"Use one of {', '.join(FAIL_ON)}."
+            raise InvalidRequestError(f"fail_on={self.fail_on} is not known.", hint=hint)
+        for name, value in self.facts.items():
+            if not isinstance(value, str):
+                raise InvalidRequestError(
+                    f"Fact {name} is a {type(value).__name__}; write its value as text."
+                )
+        _ = self.runtime
+
+    @property
+    def work(self) -> str:
+        return "check_config"
+
+    @property
+    def runtime(self) -> RuntimeFacts:
+        """The facts with the scheme of the base path, unless one was given."""
+        scheme = self.base_path.partition("://")[0] if "://" in self.base_path else ""
+        if self.base_path and not scheme:
+            scheme = "file"
+        return RuntimeFacts.of({"storage_scheme": scheme, **self.facts})
+
+    def fails_with(self, severity: str) -> bool:
+        """Whether a finding of this severity fails the job."""
+        return self.fail_on != NEVER and Severity(severity).rank <= Severity(self.fail_on).rank

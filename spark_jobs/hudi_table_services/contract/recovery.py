@@ -1,0 +1,258 @@
+"""Requests of the jobs that go back: rollback, restore, repair of orphans."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hudi_table_services.contract.request import JobRequest, check_instants
+from hudi_table_services.errors import InvalidRequestError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackRequest(JobRequest):
+    """Undo instants. What was undone before is passed over, so that the same request can be run again.
+
+    Attributes:
+        instants: requested times, in any order: dead writes, or the newest completed ones.
+        all_failed: every pending write without a living heartbeat, instead of instants by name.
+        preview: tell what would go, and undo nothing.
+
+    Raises:
+        InvalidRequestError: a field has no possible value.
+    """
+
+    instants: tuple[str, ...] = ()
+    all_failed: bool = False
+    preview: bool = False
+
+    def __post_init__(self) -> None:
+        JobRequest.__post_init__(self)
+        check_instants(self.instants)
+        if bool(self.instants) == self.all_failed:
+            raise InvalidRequestError(
+                "The request has to name instants, or to ask for all failed ones; not both.",
+                hint="Give --instant or --all-failed.",
+            )
+
+    @property
+    def work(self) -> str:
+        return "rollback"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreRequest(JobRequest):
+    """Take the table back to a savepoint: everything since is undone, newest first.
+
+    Attributes:
+        savepoint: *required*; requested time of the savepointed commit.
+        preview: tell what would go, and undo nothing.
+
+    Raises:
+        InvalidRequestError: a field has no possible value.
+    """
+
+    savepoint: str = ""
+    preview: bool = False
+
+    def __post_init__(self) -> None:
+        JobRequest.__post_init__(self)
+        if not self.savepoint:
+            raise InvalidRequestError("No savepoint is named.", hint="Give --savepoint.")
+        check_instants((self.savepoint,))
+
+    @property
+    def work(self) -> str:
+        return "restore"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairOrphansRequest(JobRequest):
+    """Find files that belong to no instant, and delete them only if told so.
+
+    Attributes:
+        execute: delete; else they are only told.
+        older_than_hours: younger files are left alone.
+        max_files: more orphans than that are told, and none is deleted.
+        backup_path: folder, outside of the table, where data files are copied first; empty: no copies.
+
+    Raises:
+        InvalidRequestError: a field has no possible value.
+    """
+
+    execute: bool = False
+    older_than_hours: int = 24
+    max_files: int = 1000
+    backup_path: str = ""
+
+    def __post_init__(self) -> None:
+        JobRequest.__post_init__(self)
+        for name, least in (("older_than_hours", 0), ("max_files", 1)):
+            if getattr(self, name) < least:
+                raise InvalidRequestError(f"{name} is {getattr(self, name)}, below {least}.")
+
+    @property
+    def work(self) -> str:
+        return "repair_orphan_files"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoneInstant:
+    """An instant that was undone, or, in a preview, would be.
+
+    Attributes:
+        instant_time: requested time.
+        action, state: as they were.
+        operation: write operation of a completed one; empty: it is not known.
+        file_count, size_bytes: its files that were there.
+        row_count: rows that a completed one inserted, updated or deleted.
+        file_names: in previews the paths of its files, at most a hundred.
+    """
+
+    instant_time: str
+    action: str
+    state: str
+    operation: str = ""
+    file_count: int = 0
+    size_bytes: int = 0
+    row_count: int = 0
+    file_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveryReport:
+    """What a rollback or a restore did.
+
+    Attributes:
+        savepoint: where a restore went; empty for rollbacks.
+        undone: instants, newest first.
+        finished: requested times of rollbacks and restores that somebody had begun and not finished.
+        left_alone: sentences: failed writes that were not undone, and why.
+    """
+
+    savepoint: str = ""
+    undone: tuple[UndoneInstant, ...] = ()
+    finished: tuple[str, ...] = ()
+    left_alone: tuple[str, ...] = ()
+
+    @property
+    def file_count(self) -> int:
+        return sum(each.file_count for each in self.undone)
+
+    @property
+    def row_count(self) -> int:
+        return sum(each.row_count for each in self.undone)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrphanFile:
+    """A file that belongs to no instant. `path` is relative to the base path, `reason` in words."""
+
+    path: str
+    size_bytes: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrphanReport:
+    """What a search for orphans found and did.
+
+    Attributes:
+        file_count, size_bytes: data files that belong to no instant, and are old enough.
+        by_reason: reason → files.
+        files: the first thousand of them.
+        folders: markers and staged rows of jobs that are over.
+        heartbeats: requested times whose heartbeats nobody refreshes any more.
+        too_young: orphans that were left alone for their age.
+        spared: paths that turned out to be needed, or changed, right before they were to be deleted.
+        failed_files: paths that storage would not delete.
+        deleted_count: data files deleted.
+        backup_path: where they were copied first; empty: nowhere.
+        folders_listed: folders that were looked at.
+        foreign_files: files in partitions that are no files of Hudi's, hidden ones aside. They are never touched.
+    """
+
+    file_count: int = 0
+    size_bytes: int = 0
+    by_reason: Mapping[str, int] = field(default_factory=dict)
+    files: tuple[OrphanFile, ...] = ()
+    folders: tuple[str, ...] = ()
+    heartbeats: tuple[str, ...] = ()
+    too_young: int = 0
+    spared: tuple[str, ...] = ()
+    failed_files: tuple[str, ...] = ()
+    deleted_count: int = 0
+    backup_path: str = ""
+    folders_listed: int = 0
+    foreign_files: int = 0
+
+
+def recovery_report_from_document(values: Mapping[str, Any]) -> RecoveryReport:
+    """The report of a result document. Raises KeyError or TypeError where it is none."""
+    fields = {**values, "finished": tuple(values["finished"]), "left_alone": tuple(values["left_alone"])}
+    fields["undone"] = tuple(
+        UndoneInstant(**{**each, "file_names": tuple(each["file_names"])}) for each in values["undone"]
+    )
+    return RecoveryReport(**fields)
+
+
+def orphan_report_from_document(values: Mapping[str, Any]) -> OrphanReport:
+    """The report of a result document. Raises KeyError or TypeError where it is none."""
+    lists = ("folders", "heartbeats", "spared", "failed_files")
+    fields = {**values, **{name: tuple(values[name]) for name in lists}}
+    fields["files"] = tuple(OrphanFile(**each) for each in values["files"])
+    return OrphanReport(**fields)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateSavepointRequest(JobRequest):
+    """Keep the table as of a commit: its files are not cleaned, and a restore can go back to it.
+
+    Attributes:
+        instant: requested time of a completed commit; empty: the newest one.
+        saved_by: who asks, for those who look at savepoints later.
+        comments: what for.
+        preview: tell which files would be kept, and write nothing.
+
+    Raises:
+        InvalidRequestError: a field has no possible value.
+    """
+
+    instant: str = ""
+    saved_by: str = ""
+    comments: str = ""
+    preview: bool = False
+
+    def __post_init__(self) -> None:
+        JobRequest.__post_init__(self)
+        if self.instant:
+            check_instants((self.instant,))
+
+    @property
+    def work(self) -> str:
+        return "create_savepoint"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteSavepointRequest(JobRequest):
+    """Let go of savepoints: cleaning may take their files from then on.
+
+    Attributes:
+        instants: requested times of their commits.
+        preview: tell which would go, and delete nothing.
+
+    Raises:
+        InvalidRequestError: a field has no possible value.
+    """
+
+    instants: tuple[str, ...] = ()
+    preview: bool = False
+
+    def __post_init__(self) -> None:
+        JobRequest.__post_init__(self)
+        check_instants(self.instants)
+        if not self.instants:
+            raise InvalidRequestError("No savepoint is named.", hint="Give --instant.")
+
+    @property
+    def work(self) -> str:
+        return "delete_savepoint"

@@ -1,0 +1,110 @@
+"""The request of a job, as one JSON document that says what the flags of its script say."""
+
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import ClassVar, TypeVar
+
+from hudi_table_services.contract.json_document import (
+    CONTRACT_VERSION,
+    JsonDocument,
+    parse_document,
+    read_record,
+)
+from hudi_table_services.errors import InvalidRequestError
+
+_TABLE_NAME_OPTIONS = ("hoodie.table.name", "hoodie.datasource.write.table.name")
+_ONE_TIME_PREFIX = "once-"
+_RequestT = TypeVar("_RequestT", bound="JobRequest")
+
+
+def _one_time_id() -> str:
+    return _ONE_TIME_PREFIX + uuid.uuid4().hex  # noqa: TID251 - no plan depends on it, only whose commit it is
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRequest:
+    """What the requests of all jobs have in common.
+
+    Attributes:
+        base_path: URI or path of the table.
+        request_id: identity of the request; the same id never acts twice. Default: one that never comes again.
+        table_name: for an existing table it must be its name. Empty: that of the options, else not given.
+        options: Hudi's own keys.
+        storage_options: credentials and endpoints of an object store; never shown.
+        result_path: file or URI the result document is written to. Empty: not written.
+
+    Raises:
+        InvalidRequestError: a field has no possible value.
+    """
+
+    needs_base_path: ClassVar[bool] = True
+    """Whether there is nothing to do without a table."""
+
+    base_path: str
+    request_id: str = field(default_factory=_one_time_id)
+    table_name: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+    storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    result_path: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.base_path and self.needs_base_path:
+            raise InvalidRequestError("The request has no base path.", hint="Give --base-path.")
+        if not self.request_id:
+            raise InvalidRequestError(
+                "The request id is empty.", hint="Leave it out for one that is made up."
+            )
+        for key, value in self.options.items():
+            if not isinstance(value, str):
+                raise InvalidRequestError(
+                    f"Option {key} is a {type(value).__name__}; write its value as text."
+                )
+        object.__setattr__(self, "table_name", self.table_name or self._name_in_options())
+
+    @property
+    def work(self) -> str:
+        """What the job does, e.g. ``upsert`` or ``schedule_clustering``."""
+        raise NotImplementedError
+
+    def _name_in_options(self) -> str:
+        return next((self.options[key] for key in _TABLE_NAME_OPTIONS if self.options.get(key)), "")
+
+    @property
+    def can_be_repeated(self) -> bool:
+        """Whether the caller chose the request id, so that running the request again does nothing twice."""
+        return not self.request_id.startswith(_ONE_TIME_PREFIX)
+
+    @classmethod
+    def from_json(cls: type[_RequestT], text: str) -> _RequestT:
+        """Raises InvalidRequestError naming the field that is wrong or unknown."""
+        given = read_record(JsonDocument(parse_document(text, "request"), "request"), cls)
+        return cls(**{"base_path": "", **given})
+
+    def to_json(self) -> str:
+        """The document; it holds the storage options, so keep it where the credentials may be.
+
+        An id that was made up is left out: whoever runs the document again would find it completed, and do nothing.
+        """
+        document = {"contract_version": CONTRACT_VERSION, **asdict(self)}
+        if not self.can_be_repeated:
+            del document["request_id"]
+        return json.dumps(document, indent=2, sort_keys=True)
+
+
+def refuse_text_for_columns(**given: object) -> None:
+    """Programs are prone to pass "id" for ("id",), which would be the columns i and d."""
+    for name, columns in given.items():
+        if isinstance(columns, str):
+            raise InvalidRequestError(f"{name} is the text {columns!r}; it must be a tuple of columns.")
+
+
+def check_instants(instants: tuple[str, ...]) -> None:
+    """Raises InvalidRequestError for what is no instant time."""
+    refuse_text_for_columns(instants=instants)
+    for instant in instants:
+        if not (instant.isascii() and instant.isdigit() and 14 <= len(instant) <= 20):
+            raise InvalidRequestError(
+                f"{instant!r} is not an instant time.", hint="Instant times look like 20260102030405006."
+            )

@@ -1,0 +1,87 @@
+"""Request of the write job."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hudi_table_services.contract.request import JobRequest, refuse_text_for_columns
+from hudi_table_services.errors import InvalidRequestError
+
+OPERATIONS = (
+    "upsert",
+    "insert",
+    "bulk_insert",
+    "delete",
+    "insert_overwrite",
+    "insert_overwrite_table",
+    "delete_partition",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceSpec:
+    """Where the rows come from.
+
+    Attributes:
+        path: file, folder or glob for Spark's reader; empty for formats that need only options.
+        format: Spark data source, e.g. ``parquet``, ``csv``, ``json``.
+        options: options of the reader; never shown, as they may hold credentials.
+        sql: one query over the view ``source``, no other statement; None: all rows as they are.
+
+    Raises:
+        InvalidRequestError: neither path nor options say what to read.
+    """
+
+    path: str = ""
+    format: str = "parquet"
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    sql: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.path and not self.options:
+            raise InvalidRequestError(
+                "The source has neither a path nor options.", hint="Say what to read: --source-path."
+            )
+        if not self.format:
+            raise InvalidRequestError("The format of the source is empty.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpsertRequest(JobRequest):
+    """One write to one table.
+
+    Attributes:
+        table_name: also needed to create a table.
+        operation: one of `OPERATIONS`.
+        source: rows to write; None where the caller hands over a frame, and for ``delete_partition``.
+        record_key, partition_by: columns; ``hoodie.datasource.write.recordkey.field`` and ``…partitionpath.field``.
+        ordering_field: columns, comma-separated; ``hoodie.datasource.write.precombine.field``. Empty: none.
+        dry_run: plan, report and write nothing.
+
+    Raises:
+        InvalidRequestError: a field has no possible value.
+    """
+
+    operation: str = "upsert"
+    source: SourceSpec | None = None
+    record_key: tuple[str, ...] = ()
+    partition_by: tuple[str, ...] = ()
+    ordering_field: str = ""
+    dry_run: bool = False
+
+    def __post_init__(self) -> None:
+        # `super()` without arguments does not work in a class with slots before Python 3.14.
+        JobRequest.__post_init__(self)
+        if self.operation not in OPERATIONS:
+            raise InvalidRequestError(
+                f"There is no operation {self.operation!r}.", hint=f"Known: {', '.join(OPERATIONS)}."
+            )
+        if self.operation == "delete_partition" and self.source is not None:
+            raise InvalidRequestError(
+                "Operation delete_partition takes no source.",
+                hint="Name the partitions by hoodie.datasource.write.partitions.to.delete.",
+            )
+        refuse_text_for_columns(record_key=self.record_key, partition_by=self.partition_by)
+
+    @property
+    def work(self) -> str:
+        return self.operation

@@ -1,0 +1,298 @@
+"""Sort groups that are larger than a task's memory: rows go to buckets of staged files, each small enough to be sorted.
+
+Three passes over a group. A sample tells where to cut, so that buckets are of even size; rows are dealt out to the
+buckets in files on the table's own storage (docs/adr/0012); each output takes its share of the ordered buckets.
+Memory is bounded by a bucket, whatever the size of the group: a value that fills several buckets alone has one of its
+own, which needs no sorting and is streamed.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from hudi_table_services.execution.base_file_reader import columns_of, open_base_file, with_kept_meta
+from hudi_table_services.execution.clustering.column_ranges import RowGroupRange
+from hudi_table_services.execution.clustering.key_checksum import KeyChecksum
+from hudi_table_services.execution.clustering.rewrite import (
+    GroupOutcome,
+    GroupTask,
+    Input,
+    InputFile,
+    RewriteJob,
+    outcome_of,
+    write_output,
+)
+from hudi_table_services.execution.clustering.row_order import (
+    RowOrder,
+    count_at_or_below,
+    divide_evenly,
+    evenly,
+    sorted_indices,
+)
+from hudi_table_services.execution.staging import StagedBatch, StagedFileWriter, StagedReader
+
+_SAMPLED_ROWS = 100_000
+_BUCKETS_PER_MEMORY = 3
+"""A sample errs, and an output may need parts of two buckets."""
+_CHUNK_ROWS = 1 << 15
+_MEASURED_FILES = 16
+_MEASURED_ROWS = 8192
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSample:
+    """What is known of an input file before its group is dealt out.
+
+    Attributes:
+        rows, encoded_bytes: of the whole file; bytes before compression, which dictionaries keep small.
+        keys: sort columns of some rows.
+        measured_rows, measured_bytes: Arrow bytes of whole rows; zero in files that were not measured.
+    """
+
+    rows: int
+    encoded_bytes: int
+    keys: pa.Table
+    measured_rows: int
+    measured_bytes: int
+
+
+def is_measured(place: int, files: int) -> bool:
+    """Whether the rows of a group's file at this place are read whole, to learn what they take in memory."""
+    return place % math.ceil(files / _MEASURED_FILES) == 0
+
+
+def sample_file(job: RewriteJob, file: InputFile, files: int, measures: bool) -> FileSample:
+    """Rows at even distances, so many that all files of the group give about `_SAMPLED_ROWS`."""
+    wanted = max(64, math.ceil(_SAMPLED_ROWS / files))
+    sort_columns = pa.schema([job.data_schema.field(name) for name in job.layout.columns])
+    keys = [sort_columns.empty_table()]
+    head = sort_columns.empty_table()
+    with open_base_file(job.storage, file.path, file.size_bytes) as opened:
+        metadata = opened.metadata
+        for table in columns_of(opened, sort_columns):
+            share = table.num_rows / max(1, metadata.num_rows)
+            keys.append(evenly(table, max(1, round(wanted * share))))
+        if measures and metadata.num_rows:
+            head = next(columns_of(opened, with_kept_meta(job.data_schema), _MEASURED_ROWS))
+        return FileSample(
+            rows=metadata.num_rows,
+            encoded_bytes=sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)),
+            keys=pa.concat_tables(keys),
+            measured_rows=head.num_rows,
+            measured_bytes=head.nbytes,
+        )
+
+
+def arrow_bytes(samples: Sequence[FileSample]) -> int:
+    """What the rows of all files take in memory: as much as the measured ones, but not less than is encoded."""
+    rows = sum(each.rows for each in samples)
+    measured_rows = max(1, sum(each.measured_rows for each in samples))
+    estimate = rows * sum(each.measured_bytes for each in samples) // measured_rows
+    return max(estimate, sum(each.encoded_bytes for each in samples))
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """Where an order is cut.
+
+    Attributes:
+        bounds: keys of the order; a bucket lies between two of them.
+        excluded: per bound whether rows equal to it lie before it.
+    """
+
+    order: RowOrder
+    bounds: pa.Table
+    excluded: np.ndarray
+
+    @classmethod
+    def of(cls, job: RewriteJob, samples: Sequence[FileSample]) -> "Buckets":
+        """So many that each fits a task's memory well."""
+        sample = pa.concat_tables([each.keys for each in samples]).combine_chunks()
+        order = RowOrder.of(job.layout, sample)
+        keys = order.keys(sample)
+        wanted = math.ceil(arrow_bytes(samples) * _BUCKETS_PER_MEMORY / job.task_memory_bytes)
+        ordered = keys.take(sorted_indices(keys)).combine_chunks()
+        places = np.unique(np.linspace(0, max(0, ordered.num_rows - 1), max(2, wanted + 1)).astype(np.int64))
+        picked = ordered.take(pa.array(places[1:-1]))
+        return cls(order, *_with_heavy_values_apart(picked))
+
+    def number_of_each(self, keys: pa.Table) -> np.ndarray:
+        """Bucket of each row, in order of the buckets."""
+        return count_at_or_below(keys, self.bounds, self.excluded)
+
+    def is_constant(self, bucket: int) -> bool:
+        """Whether all rows of the bucket compare equal."""
+        return (
+            0 < bucket < len(self.excluded) and bool(self.excluded[bucket]) and not self.excluded[bucket - 1]
+        )
+
+
+def _with_heavy_values_apart(picked: pa.Table) -> tuple[pa.Table, np.ndarray]:
+    """A value picked twice fills a bucket alone: it gets a bound on either side."""
+    runs = _runs(picked)
+    rows: list[int] = []
+    excluded: list[bool] = []
+    for start, length in runs:
+        rows.append(start)
+        excluded.append(False)
+        if length > 1:
+            rows.append(start)
+            excluded.append(True)
+    return picked.take(pa.array(rows, pa.int64())), np.array(excluded, dtype=bool)
+
+
+def _runs(ordered: pa.Table) -> list[tuple[int, int]]:
+    """First row and length of each run of equal rows."""
+    if ordered.num_rows == 0:
+        return []
+    rows = ordered.to_pylist()
+    starts = [0, *(i for i in range(1, len(rows)) if not _same(rows[i], rows[i - 1]))]
+    return [(start, stop - start) for start, stop in zip(starts, [*starts[1:], len(rows)], strict=True)]
+
+
+def _same(one: dict[str, object], other: dict[str, object]) -> bool:
+    return all(a == b or (a != a and b != b) for a, b in zip(one.values(), other.values(), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class BucketRun:
+    """Rows of one bucket in one staged file."""
+
+    bucket: int
+    batch: StagedBatch
+
+
+@dataclass(frozen=True, slots=True)
+class Dealt:
+    """What dealing out some input files gave."""
+
+    index: int
+    runs: tuple[BucketRun, ...]
+    read: KeyChecksum
+    footer_rows: int
+    ranges: tuple[RowGroupRange, ...]
+
+
+def deal_out(job: RewriteJob, task: GroupTask, buckets: Buckets, staged_path: str) -> Dealt:
+    """Write the rows of the task's inputs into a staged file, each batch of one bucket."""
+    source = Input(job, task.inputs)
+    writer: StagedFileWriter | None = None
+    runs: list[BucketRun] = []
+    for table in _gathered(source.rows(), job.task_memory_bytes // 4):
+        numbers = buckets.number_of_each(buckets.order.keys(table))
+        places = np.argsort(numbers, kind="stable")
+        ordered = table.take(pa.array(places)).combine_chunks()
+        writer = writer or StagedFileWriter(job.storage, staged_path, ordered.schema)
+        found, starts = np.unique(numbers[places], return_index=True)
+        for bucket, start, stop in zip(found, starts, [*starts[1:], len(places)], strict=True):
+            for batch in ordered.slice(start, stop - start).to_batches(_CHUNK_ROWS):
+                writer.write(batch, task.partition_path)
+                runs.append(BucketRun(int(bucket), writer.batches[-1]))
+    if writer is not None:
+        writer.close()
+    return Dealt(task.index, tuple(runs), source.checksum, source.footer_rows, tuple(source.ranges))
+
+
+def _gathered(tables: Iterator[pa.Table], size_bytes: int) -> Iterator[pa.Table]:
+    """The same rows in tables of about this size."""
+    waiting: list[pa.Table] = []
+    waiting_bytes = 0
+    for table in tables:
+        waiting.append(table)
+        waiting_bytes += table.nbytes
+        if waiting_bytes >= size_bytes:
+            yield pa.concat_tables(waiting).combine_chunks()
+            waiting, waiting_bytes = [], 0
+    if waiting:
+        yield pa.concat_tables(waiting).combine_chunks()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputTask:
+    """One file of an exchanged group.
+
+    Attributes:
+        group: the group with this file's id only.
+        runs: all of the group's, by bucket.
+        first_row, stop_row: the file's share of the ordered rows.
+    """
+
+    group: GroupTask
+    buckets: Buckets
+    runs: tuple[BucketRun, ...]
+    first_row: int
+    stop_row: int
+
+
+def output_tasks(group: GroupTask, buckets: Buckets, dealt: Sequence[Dealt]) -> list[OutputTask]:
+    """One task per file, with the runs of the buckets that its rows lie in; shares differ by at most one row."""
+    runs = sorted((run for each in dealt for run in each.runs), key=lambda run: run.bucket)
+    total = sum(run.batch.row_count for run in runs)
+    tasks = []
+    for place, (start, stop) in enumerate(divide_evenly(total, len(group.file_ids))):
+        own = replace(
+            group, file_ids=(group.file_ids[place],), first_number=group.first_number + place, inputs=()
+        )
+        needed, skipped = _overlapping(runs, start, stop)
+        tasks.append(
+            OutputTask(
+                group=own,
+                buckets=buckets,
+                runs=needed,
+                first_row=start - skipped,
+                stop_row=stop - skipped,
+            )
+        )
+    return tasks
+
+
+def _overlapping(runs: Sequence[BucketRun], start: int, stop: int) -> tuple[tuple[BucketRun, ...], int]:
+    """Runs of the buckets between two rows, and the rows before the first of these buckets."""
+    sizes: dict[int, int] = {}
+    for run in runs:
+        sizes[run.bucket] = sizes.get(run.bucket, 0) + run.batch.row_count
+    needed: set[int] = set()
+    skipped = position = 0
+    for bucket, rows in sizes.items():
+        if position + rows <= start:
+            skipped += rows
+        elif position < stop:
+            needed.add(bucket)
+        position += rows
+    return tuple(run for run in runs if run.bucket in needed), skipped
+
+
+def write_share(job: RewriteJob, task: OutputTask) -> GroupOutcome:
+    """Write one file of an exchanged group."""
+    written = write_output(
+        job, task.group, 0, _between(_ordered_rows(job, task), task.first_row, task.stop_row)
+    )
+    return outcome_of(task.group, written, KeyChecksum(), 0)
+
+
+def _ordered_rows(job: RewriteJob, task: OutputTask) -> Iterator[pa.Table]:
+    reader = StagedReader(job.storage)
+    for bucket in dict.fromkeys(run.bucket for run in task.runs):
+        batches = (reader.read(run.batch) for run in task.runs if run.bucket == bucket)
+        if task.buckets.is_constant(bucket):
+            yield from (pa.Table.from_batches([batch]) for batch in batches)
+            continue
+        table = pa.Table.from_batches(list(batches)).combine_chunks()
+        order = task.buckets.order.indices(table)
+        for start in range(0, len(order), _CHUNK_ROWS):
+            yield table.take(order.slice(start, _CHUNK_ROWS))
+    reader.close()
+
+
+def _between(tables: Iterator[pa.Table], start: int, stop: int) -> Iterator[pa.Table]:
+    position = 0
+    for table in tables:
+        low, high = max(start - position, 0), min(stop - position, table.num_rows)
+        if low < high:
+            yield table.slice(low, high - low)
+        position += table.num_rows
+        if position >= stop:
+            return

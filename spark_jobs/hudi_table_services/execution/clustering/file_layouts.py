@@ -1,0 +1,51 @@
+"""Order of the rows as footers tell it: the only witness once the clustering that wrote a file is archived."""
+
+import re
+from collections.abc import Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+from hudi_table_services.execution.base_file_reader import open_base_file
+from hudi_table_services.model.clustering import Layout, LayoutStrategy, SettledSlice
+from hudi_table_services.storage.stores.storage import Storage
+
+LAYOUT_COLUMNS = "hudi_table_services.layout.columns"
+LAYOUT_STRATEGY = "hudi_table_services.layout.strategy"
+TARGET_BYTES = "hudi_table_services.layout.target_file_max_bytes"
+_READ_THREADS = 16
+_NUMBER = re.compile(r"[0-9]{1,18}")
+
+
+def footer_of(settled: SettledSlice) -> dict[str, str]:
+    """Pairs for the footers of files that a clustering writes."""
+    return {
+        LAYOUT_COLUMNS: ",".join(settled.layout.columns),
+        LAYOUT_STRATEGY: settled.layout.strategy.value,
+        TARGET_BYTES: str(settled.target_file_max_bytes or ""),
+    }
+
+
+def read_layouts(storage: Storage, paths: Collection[str]) -> dict[str, SettledSlice]:
+    """What the footers say, by path; files without those pairs are left out."""
+    ordered = sorted(paths)
+    with ThreadPoolExecutor(_READ_THREADS) as pool:
+        found = zip(ordered, pool.map(lambda path: _layout(storage, path), ordered), strict=True)
+        return {path: settled for path, settled in found if settled is not None}
+
+
+def _layout(storage: Storage, path: str) -> SettledSlice | None:
+    with open_base_file(storage, path) as file:
+        pairs = file.metadata.metadata or {}
+    return _decoded(
+        {key.decode(errors="replace"): value.decode(errors="replace") for key, value in pairs.items()}
+    )
+
+
+def _decoded(pairs: Mapping[str, str]) -> SettledSlice | None:
+    strategy, target = pairs.get(LAYOUT_STRATEGY, ""), pairs.get(TARGET_BYTES, "")
+    if strategy not in LayoutStrategy.__members__:
+        return None
+    columns = tuple(name for name in pairs.get(LAYOUT_COLUMNS, "").split(",") if name)
+    return SettledSlice(
+        layout=Layout(columns=columns, strategy=LayoutStrategy(strategy)),
+        target_file_max_bytes=int(target) if _NUMBER.fullmatch(target) else None,
+    )

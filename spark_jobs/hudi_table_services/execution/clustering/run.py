@@ -1,0 +1,304 @@
+"""Rewrite the groups of a clustering on Spark: small ones in a task each, large ones by exchange or in shares."""
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hudi_table_services.errors import ExecutionFailedError
+from hudi_table_services.execution.base_file_reader import open_base_file
+from hudi_table_services.execution.clustering.exchange import (
+    Buckets,
+    Dealt,
+    deal_out,
+    is_measured,
+    output_tasks,
+    sample_file,
+    write_share,
+)
+from hudi_table_services.execution.clustering.key_checksum import KeyChecksum
+from hudi_table_services.execution.clustering.rewrite import (
+    GroupOutcome,
+    GroupTask,
+    Input,
+    InputFile,
+    RewriteJob,
+    TooLarge,
+    outcome_of,
+    rewrite_group,
+    write_output,
+)
+from hudi_table_services.execution.clustering.row_order import divide_evenly
+from hudi_table_services.execution.spark_tasks import default_parallelism, run_tasks
+from hudi_table_services.execution.task_groups import BYTES_OF_A_FILE, group_tasks
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOG = logging.getLogger(__name__)
+
+_FILTER_BYTES = 420 << 10
+"""Hudi gives each file a bloom filter for 60,000 keys, most of a small file: it is read and costs next to nothing."""
+
+_BYTES_OF_AN_INPUT = 40 << 10
+"""What opening a file and beginning each of its columns costs, 2.5 ms, in bytes written."""
+
+_ARROW_BYTES_PER_BASE_FILE_BYTE = 3
+"""Rather low: a group that proves too large for its task is exchanged all the same."""
+
+
+def rewrite_groups(
+    spark: "SparkSession", job: RewriteJob, groups: Sequence[GroupTask], what: str
+) -> list[GroupOutcome]:
+    """Rewrite all groups and check each: as many rows out as in, with the same keys.
+
+    Args:
+        what: names the clustering in descriptions of Spark jobs.
+
+    Returns:
+        One outcome per group, in order of `groups`.
+
+    Raises:
+        ExecutionFailedError: Spark gave up, or rows were lost on the way. Nothing was committed.
+    """
+    alone = [group for group in groups if _fits_a_task(job, group, len(groups), default_parallelism(spark))]
+    results = run_tasks(
+        spark,
+        alone,
+        lambda group: rewrite_group(job, group),
+        description=f"Rewrite {len(alone)} groups of {what}",
+        weights=[_weight(group.inputs) for group in alone],
+        measure=_written,
+    )
+    outcomes = {r.index: r for r in results if isinstance(r, GroupOutcome)}
+    for result in results:
+        if isinstance(result, TooLarge):
+            _LOG.info("Group %d of %s is too large for a task's memory", result.index, what)
+    large = [group for group in groups if group.index not in outcomes]
+    if large and job.layout.is_sorted:
+        outcomes.update(_exchange(spark, job, large, what))
+    elif large:
+        outcomes.update(_stitch_in_shares(spark, job, large, what))
+    for group in groups:
+        _check(group, outcomes[group.index])
+    return [outcomes[group.index] for group in groups]
+
+
+def _written(outcome: GroupOutcome | TooLarge) -> tuple[int, int]:
+    files = outcome.written if isinstance(outcome, GroupOutcome) else ()
+    return sum(file.stat.num_writes for file in files), sum(file.stat.file_size_bytes for file in files)
+
+
+def _fits_a_task(job: RewriteJob, group: GroupTask, groups: int, parallelism: int) -> bool:
+    if not job.layout.is_sorted and len(group.file_ids) == 1:
+        return True  # streamed
+    arrow_bytes = group.input_bytes * _ARROW_BYTES_PER_BASE_FILE_BYTE
+    occupies_the_cluster = groups >= parallelism or arrow_bytes <= job.task_memory_bytes // 4
+    return arrow_bytes <= job.task_memory_bytes and occupies_the_cluster
+
+
+def _weight(files: Sequence[InputFile]) -> int:
+    """What rewriting the files costs, in the measure of `group_tasks`."""
+    return sum(max(0, file.size_bytes - _FILTER_BYTES) + _BYTES_OF_AN_INPUT for file in files)
+
+
+def _exchange(
+    spark: "SparkSession", job: RewriteJob, groups: Sequence[GroupTask], what: str
+) -> dict[int, GroupOutcome]:
+    buckets = _buckets(spark, job, groups, what)
+    dealt = _deal_out(spark, job, groups, buckets, what)
+    tasks = [
+        task for group in groups for task in output_tasks(group, buckets[group.index], dealt[group.index])
+    ]
+    outcomes = run_tasks(
+        spark,
+        tasks,
+        lambda task: write_share(job, task),
+        description=f"Write {len(tasks)} files of {what}",
+        measure=_written,
+    )
+    return {
+        group.index: _joined(group, [o for o in outcomes if o.index == group.index], dealt[group.index])
+        for group in groups
+    }
+
+
+def _buckets(
+    spark: "SparkSession", job: RewriteJob, groups: Sequence[GroupTask], what: str
+) -> dict[int, Buckets]:
+    files = [
+        (group.index, file, len(group.inputs), is_measured(place, len(group.inputs)))
+        for group in groups
+        for place, file in enumerate(group.inputs)
+    ]
+    samples = run_tasks(
+        spark,
+        files,
+        lambda each: sample_file(job, *each[1:]),
+        description=f"Sample {len(files)} files of {what}",
+        weights=[_weight([file]) for _, file, *_ in files],
+    )
+    by_group: dict[int, list[int]] = {}
+    for number, (index, *_) in enumerate(files):
+        by_group.setdefault(index, []).append(number)
+    return {index: Buckets.of(job, [samples[i] for i in places]) for index, places in by_group.items()}
+
+
+def _deal_out(
+    spark: "SparkSession",
+    job: RewriteJob,
+    groups: Sequence[GroupTask],
+    buckets: dict[int, Buckets],
+    what: str,
+) -> dict[int, list[Dealt]]:
+    parts = [part for group in groups for part in _parts(group, default_parallelism(spark))]
+    folder, numbered = job.staging_folder, list(enumerate(parts))
+    dealt = run_tasks(
+        spark,
+        numbered,
+        lambda pair: deal_out(job, pair[1], buckets[pair[1].index], _staged_path(folder, pair[0])),
+        description=f"Deal out {sum(len(g.inputs) for g in groups)} files of {what}",
+    )
+    by_group: dict[int, list[Dealt]] = {}
+    for each in dealt:
+        by_group.setdefault(each.index, []).append(each)
+    return by_group
+
+
+def _staged_path(folder: str, number: int) -> str:
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    attempt = context.taskAttemptId() if context is not None else 0
+    return f"{folder}/dealt-{number}-{attempt}.arrow"
+
+
+def _parts(group: GroupTask, parallelism: int) -> list[GroupTask]:
+    """The group's inputs in portions that Spark tasks read, in order."""
+    weights = [_weight([file]) for file in group.inputs]
+    return [
+        replace(group, inputs=tuple(group.inputs[i] for i in sorted(places)))
+        for places in group_tasks(weights, parallelism)
+    ]
+
+
+def _joined(group: GroupTask, shares: Sequence[GroupOutcome], dealt: Sequence[Dealt]) -> GroupOutcome:
+    return outcome_of(
+        group,
+        (file for share in shares for file in share.written),
+        sum((each.read for each in dealt), KeyChecksum()),
+        sum(each.footer_rows for each in dealt),
+        (r for each in dealt for r in each.ranges),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Share:
+    """One file of a stitch: the group with this file's id and the inputs it reads, and the rows it takes of these."""
+
+    group: GroupTask
+    first_row: int
+    rows: int
+
+
+def _stitch_in_shares(
+    spark: "SparkSession", job: RewriteJob, groups: Sequence[GroupTask], what: str
+) -> dict[int, GroupOutcome]:
+    files = [file for group in groups for file in group.inputs]
+    counts = run_tasks(
+        spark,
+        files,
+        lambda file: _row_count(job, file),
+        description=f"Count the rows of {len(files)} files of {what}",
+        weights=[BYTES_OF_A_FILE] * len(files),
+    )
+    rows_of_file = {file.path: rows for file, rows in zip(files, counts, strict=True)}
+    shares = [share for group in groups for share in _shares(group, rows_of_file)]
+    outcomes = run_tasks(
+        spark,
+        shares,
+        lambda share: _stitch_share(job, share),
+        description=f"Write {len(shares)} files of {what}",
+        measure=_written,
+    )
+    return {
+        group.index: outcome_of(
+            group,
+            (f for o in outcomes if o.index == group.index for f in o.written),
+            sum((o.read for o in outcomes if o.index == group.index), KeyChecksum()),
+            sum(rows_of_file[path] for path in {file.path for file in group.inputs}),
+        )
+        for group in groups
+    }
+
+
+def _row_count(job: RewriteJob, file: InputFile) -> int:
+    with open_base_file(job.storage, file.path) as opened:
+        return int(opened.metadata.num_rows)
+
+
+def _shares(group: GroupTask, rows_of_file: dict[str, int]) -> Iterator[_Share]:
+    total = sum(rows_of_file[file.path] for file in group.inputs)
+    for place, (start, stop) in enumerate(divide_evenly(total, len(group.file_ids))):
+        inputs, first_row, position = [], 0, 0
+        for file in group.inputs:
+            rows = rows_of_file[file.path]
+            if position < stop and position + rows > start:
+                if not inputs:
+                    first_row = start - position
+                inputs.append(file)
+            position += rows
+        own = replace(
+            group,
+            inputs=tuple(inputs),
+            file_ids=(group.file_ids[place],),
+            first_number=group.first_number + place,
+        )
+        yield _Share(own, max(0, first_row), stop - start)
+
+
+def _stitch_share(job: RewriteJob, share: _Share) -> GroupOutcome:
+    taken = _Taken(Input(job, share.group.inputs), share.first_row, share.rows)
+    written = write_output(job, share.group, 0, taken.rows())
+    return outcome_of(share.group, written, taken.checksum, 0)
+
+
+class _Taken:
+    """Some rows of an input, with the checksum of their keys."""
+
+    def __init__(self, source: Input, first_row: int, rows: int) -> None:
+        self._source = source
+        self._first_row = first_row
+        self._rows = rows
+        self.checksum = KeyChecksum()
+
+    def rows(self) -> Iterator[pa.Table]:
+        skip, left = self._first_row, self._rows
+        for table in self._source.rows():
+            part = table.slice(skip, left)
+            skip = max(0, skip - table.num_rows)
+            if part.num_rows:
+                left -= part.num_rows
+                self.checksum += KeyChecksum.of(part["_hoodie_record_key"])
+                yield part
+            if left == 0:
+                return
+
+
+def _check(group: GroupTask, outcome: GroupOutcome) -> None:
+    if outcome.read.rows != outcome.footer_rows:
+        raise ExecutionFailedError(
+            f"{outcome.read.rows} rows were read for a group of partition {group.partition_path!r}, whose "
+            f"{len(group.inputs)} files have {outcome.footer_rows} by their footers.",
+            hint="Nothing was committed, the table is as it was. Run the job again; if it happens again, report it.",
+        )
+    written = sum((file.checksum for file in outcome.written), KeyChecksum())
+    if written != outcome.read:
+        raise ExecutionFailedError(
+            f"The files written for a group of partition {group.partition_path!r} do not hold what was read: "
+            f"{outcome.read.rows} rows in, {written.rows} rows out, sums of keys {outcome.read.hash_sum:x} and "
+            f"{written.hash_sum:x}.",
+            hint="Nothing was committed, the table is as it was. Run the job again; if it happens again, report it.",
+        )

@@ -1,0 +1,1 @@
+"""Writing rows on Spark."""

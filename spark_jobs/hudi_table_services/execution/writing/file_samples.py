@@ -1,0 +1,69 @@
+"""Rows and footer bytes of existing base files: the evidence for the record-size estimate."""
+
+import struct
+from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow.parquet as pq
+
+from hudi_table_services.execution.base_file_writer import RECORD_KEY
+from hudi_table_services.model.file_group import FileSlice
+from hudi_table_services.model.file_sizing import FileSample
+from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.storage.stores.storage import Storage
+
+MAX_SAMPLES_PER_PARTITION = 16
+_TRAILER_BYTES = 8
+_READ_THREADS = 8
+
+
+def sample_base_files(
+    storage: Storage, snapshot: TableSnapshot, partition_paths: Collection[str]
+) -> tuple[FileSample, ...]:
+    """Read the footers of a bounded number of files in each partition, the newest and largest first.
+
+    Falls back to files of other partitions when none of the given ones holds a file, since a new partition's rows
+    most likely resemble the table's.
+    """
+    chosen = [s for path in partition_paths for s in _choose(snapshot.slices_of(path))]
+    if not chosen:
+        chosen = list(_choose(snapshot.all_slices))
+    with ThreadPoolExecutor(_READ_THREADS) as pool:
+        return tuple(pool.map(lambda file_slice: _sample(storage, file_slice), chosen))
+
+
+def _choose(slices: tuple[FileSlice, ...]) -> list[FileSlice]:
+    with_base = [s for s in slices if s.base_file is not None]
+    with_base.sort(key=lambda s: (s.base_instant_time, s.size_bytes, s.file_group_id), reverse=True)
+    return with_base[:MAX_SAMPLES_PER_PARTITION]
+
+
+def _sample(storage: Storage, file_slice: FileSlice) -> FileSample:
+    base_file, path = file_slice.base_file, file_slice.base_file_path
+    assert base_file is not None  # noqa: S101 - `_choose` keeps slices with a base file
+    assert path is not None  # noqa: S101 - follows from the base file
+    with storage.open_reader(path) as source:
+        source.seek(base_file.size_bytes - _TRAILER_BYTES)
+        (footer_bytes,) = struct.unpack("<i", source.read(4))
+        source.seek(0)
+        rows = pq.ParquetFile(source, pre_buffer=False).metadata.num_rows
+    return FileSample(
+        partition_path=file_slice.file_group_id.partition_path,
+        file_id=base_file.file_id,
+        instant_time=base_file.instant_time,
+        record_count=rows,
+        file_size_bytes=base_file.size_bytes,
+        footer_size_bytes=footer_bytes + _TRAILER_BYTES,
+    )
+
+
+def any_record_key(storage: Storage, snapshot: TableSnapshot) -> str:
+    """A record key as some writer of the table stored it; empty text when the table has no row."""
+    for file_slice in snapshot.all_slices:
+        path = file_slice.base_file_path
+        if path is None:
+            continue
+        with storage.open_reader(path) as source:
+            for batch in pq.ParquetFile(source, pre_buffer=False).iter_batches(1, columns=[RECORD_KEY]):
+                return str(batch.column(0)[0].as_py())
+    return ""

@@ -1,0 +1,271 @@
+"""Record keys and partition paths of Arrow tables, text for text as Hudi's upsert on Spark makes them.
+
+Follows KeyGenUtils and BuiltinKeyGenerator of Hudi 0.15 and 1.2; docs/key-generators.md has the observed values.
+Runs on every row: Arrow kernels only, and text for partition paths is made once per distinct value.
+"""
+
+import re
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_table_services.errors import InvalidDataError, InvalidRequestError
+from hudi_table_services.execution.writing.time_partitions import TimePartition
+from hudi_table_services.model.key_generator import (
+    DEFAULT_PARTITION,
+    EMPTY_KEY_PART,
+    NULL_KEY_PART,
+    KeyGeneratorConfig,
+    PartitionField,
+    PartitionFieldType,
+)
+from hudi_table_services.model.schema import (
+    DATE,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    DecimalType,
+    Field,
+    PrimitiveType,
+    StructType,
+)
+
+_ESCAPED = re.compile("[\x01-\x1f\x7f\"#%'*/:=?\\\\{\\[\\]^]")
+_LOOKS_ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}")
+_UNSAFE_TYPES = frozenset({"float", "double", "bytes"})
+_GREGORIAN_START_US = -12219292800000000
+_YEAR_10000_US = 253402300800000000
+_SHOWN_COLUMNS = 8
+
+
+class KeyGenerator:
+    """Makes the record key and the partition path of every row.
+
+    Args:
+        config: columns and style.
+        schema: columns of the tables that will be passed in.
+
+    Raises:
+        InvalidRequestError: a key or partition column is missing, or has a type whose text differs between
+            releases or Java versions (float, double, binary) or that has none (struct, list, map).
+    """
+
+    def __init__(self, config: KeyGeneratorConfig, schema: StructType) -> None:
+        self._config = config
+        self._key_fields = tuple(
+            self._checked(schema, name, "record key") for name in config.record_key_fields
+        )
+        self._partition_fields = tuple(
+            (item, self._checked(schema, item.name, "partition")) for item in config.partition_fields
+        )
+        self._time_partitions = {
+            field.name: TimePartition(config, field)
+            for item, field in self._partition_fields
+            if item.type is PartitionFieldType.TIMESTAMP
+        }
+
+    @staticmethod
+    def _checked(schema: StructType, name: str, role: str) -> Field:
+        field = schema.at_path(name)
+        simple = isinstance(field.type, DecimalType) or (
+            isinstance(field.type, PrimitiveType) and field.type.name not in _UNSAFE_TYPES
+        )
+        if not simple:
+            raise InvalidRequestError(
+                f"The {role} column {name!r} has the type {field.type}, whose text form is not dependable.",
+                hint="Use a column of another type; cast it to string or decimal in the source query.",
+            )
+        return field
+
+    def record_keys(self, table: pa.Table) -> pa.Array:
+        """Record key of each row, as strings without null.
+
+        Raises:
+            InvalidDataError: rows whose key is null or empty (for several columns: all of them), with their number
+                and an example.
+        """
+        if not table.num_rows:
+            return pa.array([], pa.string())
+        texts = [self._text(table, field) for field in self._key_fields]
+        if not self._config.names_key_fields:
+            self._refuse(table, _null_or_empty(texts[0]))
+            return _one_array(texts[0])
+        missing = [_null_or_empty(text) for text in texts]
+        if all(mask is not None for mask in missing):
+            everywhere = missing[0]
+            for mask in missing[1:]:
+                everywhere = pc.and_(everywhere, mask)
+            self._refuse(table, everywhere)
+        return _one_array(self._joined(texts))
+
+    def _joined(self, texts: list[pa.ChunkedArray]) -> pa.ChunkedArray:
+        pieces: list[pa.ChunkedArray | pa.Scalar] = []
+        for field, text in zip(self._key_fields, texts, strict=True):
+            pieces.append(pa.scalar(f"{',' if pieces else ''}{field.name}:"))
+            pieces.append(_with_placeholders(text, NULL_KEY_PART, EMPTY_KEY_PART))
+        return pc.binary_join_element_wise(*pieces, "")
+
+    def _text(self, table: pa.Table, field: Field) -> pa.ChunkedArray:
+        column = _column(table, field.name)
+        if field.type == DATE:
+            # Few distinct days: write each once.
+            coded = pc.dictionary_encode(column)
+            chunks = [_text_of_date(chunk.dictionary, field).take(chunk.indices) for chunk in coded.chunks]
+            return pa.chunked_array(chunks, type=pa.string())
+        return self._text_of(column, field)
+
+    def _text_of(self, values: pa.ChunkedArray | pa.Array, field: Field) -> pa.ChunkedArray | pa.Array:
+        if field.type == DATE:
+            return _text_of_date(values, field)
+        if field.type == TIMESTAMP and self._config.consistent_logical_timestamp:
+            return _text_of_timestamp(values, field, self._config.default_time_zone)
+        if field.type in (TIMESTAMP, TIMESTAMP_NTZ):
+            values = pc.cast(values, pa.int64())
+        return values if values.type == pa.string() else pc.cast(values, pa.string())
+
+    def _refuse(self, table: pa.Table, mask: pa.ChunkedArray | None) -> None:
+        if mask is None:
+            return
+        count = pc.sum(mask).as_py() or 0
+        if not count:
+            return
+        row = table.slice(pc.index(mask, True).as_py(), 1)
+        names = [*self._config.record_key_fields, *table.column_names]
+        shown = list(dict.fromkeys(name.split(".")[0] for name in names))[:_SHOWN_COLUMNS]
+        example = ", ".join(f"{name}={row.column(name)[0].as_py()!r}" for name in shown)
+        raise InvalidDataError(
+            f"{count} of {table.num_rows} rows have no record key: "
+            f"{' and '.join(self._config.record_key_fields)} null or empty. Example row: {example:.500}.",
+            hint="Fill or remove these rows in the source query, or choose other key columns.",
+        )
+
+    def partition_paths(self, table: pa.Table) -> pa.DictionaryArray:
+        """Partition path of each row: dictionary-encoded strings, no null, every dictionary value once.
+
+        Raises:
+            InvalidDataError: a value that would make a path real Hudi cannot read back.
+        """
+        if not table.num_rows:
+            return pa.DictionaryArray.from_arrays(pa.array([], pa.int32()), pa.array([], pa.string()))
+        if not self._partition_fields:
+            return pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), table.num_rows), [""])
+        segments = [self._segments(table, item, field) for item, field in self._partition_fields]
+        paths = segments[0]
+        for following in segments[1:]:
+            paths = _combined(paths, following)
+        return paths
+
+    def _segments(self, table: pa.Table, item: PartitionField, field: Field) -> pa.DictionaryArray:
+        column = _column(table, field.name)
+        time_partition = self._time_partitions.get(field.name)
+        if time_partition is not None:
+            coded = time_partition.coded(column)
+            texts = coded.dictionary.to_pylist()
+        else:
+            coded = _one_array(pc.dictionary_encode(column, null_encoding="encode"))
+            texts = self._text_of(coded.dictionary, field).to_pylist()
+        return _recoded(coded, [self._segment(item.name, text) for text in texts])
+
+    def _segment(self, name: str, text: str | None) -> str:
+        value = text or DEFAULT_PARTITION
+        if self._config.url_encode:
+            value = _ESCAPED.sub(lambda found: f"%{ord(found[0]):02X}", value)
+        else:
+            _check_unescaped(name, value)
+        if value in (".", ".."):
+            raise _unreadable(name, value, "is a name with a meaning of its own in a path")
+        return f"{name}={value}" if self._config.hive_style else value
+
+
+def _column(table: pa.Table, path: str) -> pa.ChunkedArray:
+    """A column, or a struct member by its dotted path; null wherever a struct on the way is null."""
+    name, *members = path.split(".")
+    column = table.column(name)
+    return pc.struct_field(column, members) if members else column
+
+
+def _one_array(values: pa.ChunkedArray | pa.Array) -> pa.Array:
+    if isinstance(values, pa.Array):
+        return values
+    return values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
+
+
+def _null_or_empty(text: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Mask of values that are no key; None: every value is one."""
+    if not text.null_count and pc.min(pc.binary_length(text)).as_py() != 0:
+        return None
+    return pc.fill_null(pc.equal(pc.binary_length(text), 0), True)
+
+
+def _with_placeholders(text: pa.ChunkedArray, null: str, empty: str) -> pa.ChunkedArray:
+    if pc.min(pc.binary_length(text)).as_py() == 0:
+        text = pc.if_else(pc.equal(pc.binary_length(text), 0), pa.scalar(empty), text)
+    return pc.fill_null(text, null) if text.null_count else text
+
+
+def _text_of_date(values: pa.ChunkedArray | pa.Array, field: Field) -> pa.ChunkedArray | pa.Array:
+    _check_range(pc.cast(values, pa.timestamp("us")), field)
+    return pc.cast(values, pa.string())
+
+
+def _text_of_timestamp(
+    values: pa.ChunkedArray | pa.Array, field: Field, zone: str
+) -> pa.ChunkedArray | pa.Array:
+    """``java.sql.Timestamp.toString`` of the milliseconds, cut toward zero: at least one decimal, no needless zeros."""
+    _check_range(values, field, _GREGORIAN_START_US)
+    millis = pc.divide(pc.cast(values, pa.int64()), 1000)
+    local = pc.local_timestamp(pc.cast(millis, pa.timestamp("ms", tz=zone)))
+    text = pc.replace_substring(pc.cast(local, pa.string()), "T", " ")
+    return pc.replace_substring_regex(text, r"(\.\d)(\d*?)0+$", r"\1\2")
+
+
+def _check_range(
+    instants: pa.ChunkedArray | pa.Array, field: Field, least_us: int = -62135596800000000
+) -> None:
+    """Years outside 1 to 9999 (or a calendar change) have a text of their own in Java; nobody keys by them."""
+    limits = pc.min_max(pc.cast(instants, pa.int64()))
+    low, high = limits["min"].as_py(), limits["max"].as_py()
+    if low is not None and (low < least_us or high >= _YEAR_10000_US):
+        raise InvalidDataError(
+            f"Column {field.name!r} holds a {field.type} outside the range that can be a key or partition.",
+            hint="Correct the value, or cast the column to string in the source query.",
+        )
+
+
+def _recoded(coded: pa.DictionaryArray, texts: list[str]) -> pa.DictionaryArray:
+    """The same rows over other dictionary values, equal ones merged."""
+    positions: dict[str, int] = {}
+    codes = pa.array([positions.setdefault(text, len(positions)) for text in texts], pa.int32())
+    indices = coded.indices
+    if len(positions) < len(texts):
+        indices = codes.take(indices)
+    return pa.DictionaryArray.from_arrays(
+        pc.cast(indices, pa.int32()), pa.array(list(positions), pa.string())
+    )
+
+
+def _combined(left: pa.DictionaryArray, right: pa.DictionaryArray) -> pa.DictionaryArray:
+    """Pairs of paths joined by ``/``; text is made only for pairs that occur."""
+    width = len(right.dictionary)
+    pairs = pc.add(pc.multiply(pc.cast(left.indices, pa.int64()), width), pc.cast(right.indices, pa.int64()))
+    coded = pc.dictionary_encode(pairs)
+    first, second = left.dictionary.to_pylist(), right.dictionary.to_pylist()
+    texts = [f"{first[pair // width]}/{second[pair % width]}" for pair in coded.dictionary.to_pylist()]
+    return _recoded(coded, texts)
+
+
+def _check_unescaped(name: str, value: str) -> None:
+    if ":" in value:
+        raise _unreadable(name, value, "holds a ':', with which Hudi can no longer read any of the table")
+    if _LOOKS_ESCAPED.search(value):
+        raise _unreadable(name, value, "looks percent-encoded and would be read back as other text")
+    if value.startswith("/") or value.endswith("/") or "//" in value:
+        raise _unreadable(name, value, "makes an empty folder name")
+    if any(part in (".", "..") for part in value.split("/")):
+        raise _unreadable(name, value, "leads to another folder")
+
+
+def _unreadable(name: str, value: str, why: str) -> InvalidDataError:
+    return InvalidDataError(
+        f"Partition column {name!r}: the value {value!r} {why}.",
+        hint="Create the table with hoodie.datasource.write.partitionpath.urlencode=true, or change the value.",
+    )

@@ -1,0 +1,217 @@
+"""Tag and route a staged batch: two Spark jobs that turn rows into changes of file groups and inserts."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from hudi_table_services.execution.spark_tasks import run_tasks
+from hudi_table_services.execution.staging import StagedBatch
+from hudi_table_services.execution.task_groups import BYTES_OF_A_FILE
+from hudi_table_services.execution.writing.routing import RouteTask, RoutingRules, route
+from hudi_table_services.execution.writing.stage_input import StagedInput
+from hudi_table_services.execution.writing.tagging import BaseFileRef, TagResult, TagTask, find_tags
+from hudi_table_services.model.file_group import FileSlice
+from hudi_table_services.storage.stores.storage import Storage
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MAX_KEYS_PER_TASK = 6_000_000
+_BYTES_OF_A_KEY = 16
+_BYTES_OF_FILE_KEYS = 4 << 20
+"""Keys of one partition (or of the batch, for a global index) that one task holds in memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexLookup:
+    """How the rows of a batch find their file groups.
+
+    Attributes:
+        searches_files: upsert, delete, or insert that refuses or drops existing keys; False: only combine.
+        is_global: a key is unique in the table, not in its partition.
+        combine: rows of the batch with the same key become one.
+        use_footers: prune files by key range and bloom filter.
+        compares_moves: event time decides whether a row that would move to another partition beats the stored one.
+        parallelism: Spark tasks wanted for reading key columns.
+    """
+
+    searches_files: bool
+    is_global: bool = False
+    combine: bool = False
+    use_footers: bool = False
+    ordering_fields: tuple[str, ...] = ()
+    compares_moves: bool = False
+    rules: RoutingRules = field(default_factory=RoutingRules)
+    parallelism: int = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoutedBatch:
+    """Every row of the batch with its place.
+
+    Attributes:
+        batches: changes carry a file id, inserts do not.
+        superseded_count: rows replaced by another row of the batch with the same key.
+        matched_count: base rows hit.
+        files_searched, files_pruned: base files whose keys were read, and those a footer ruled out.
+    """
+
+    batches: tuple[StagedBatch, ...]
+    superseded_count: int = 0
+    matched_count: int = 0
+    unmatched_delete_count: int = 0
+    dropped_existing_count: int = 0
+    older_count: int = 0
+    files_searched: int = 0
+    files_pruned: int = 0
+
+
+class RecordIndex:
+    """Finds the place of every staged row, in two Spark jobs.
+
+    Args:
+        folder: staging folder for intermediate files.
+    """
+
+    def __init__(self, spark: "SparkSession", storage: Storage, folder: str, lookup: IndexLookup) -> None:
+        self._spark = spark
+        self._storage = storage
+        self._folder = folder
+        self._lookup = lookup
+
+    def place(self, staged: StagedInput, slices: Iterable[FileSlice]) -> RoutedBatch:
+        """Tag and route the rows.
+
+        Args:
+            slices: live file slices that may hold keys of the batch.
+        """
+        targets = _targets(slices) if self._lookup.searches_files else ()
+        tasks = self._tag_tasks(staged, targets)
+        tagged = self._tag(tasks, f"Look up {staged.row_count} keys in {len(targets)} base files")
+        by_file: dict[str, list[StagedBatch]] = defaultdict(list)
+        for result in tagged:
+            for path, batch in result.batches:
+                by_file[path].append(batch)
+        rules = self._lookup.rules
+        if by_file or rules.deletes or rules.honours_deleted_flag:
+            routed = self._route(staged, targets, by_file)
+        else:
+            routed = RoutedBatch(batches=staged.batches)
+        return replace(
+            routed,
+            matched_count=sum(r.matched_count for r in tagged),
+            files_searched=sum(r.files_read for r in tagged),
+            files_pruned=sum(r.files_pruned for r in tagged),
+        )
+
+    def count_matches(self, staged: StagedInput, slices: Iterable[FileSlice]) -> int:
+        """Rows of these files whose keys the batch has, whatever the operation looks up."""
+        targets = _targets(slices)
+        tasks = [
+            replace(task, combine=False, compares_moves=False)
+            for task in self._tag_tasks(staged, targets)
+            if task.base_files
+        ]
+        found = self._tag(
+            tasks, f"Look for {staged.row_count} keys in {len(targets)} base files of other writers"
+        )
+        return sum(result.matched_count for result in found)
+
+    def _tag(self, tasks: list[TagTask], description: str) -> list[TagResult]:
+        weights = [_weight(task) for task in tasks]
+        return run_tasks(self._spark, tasks, find_tags, description=description, weights=weights)
+
+    def _tag_tasks(self, staged: StagedInput, targets: tuple[BaseFileRef, ...]) -> list[TagTask]:
+        scopes = (
+            [staged.batches]
+            if self._lookup.is_global
+            else [staged.of_partition(path) for path in staged.partition_paths]
+        )
+        group_size = max(1, len(targets) // max(1, 2 * self._lookup.parallelism))
+        return [
+            task for batches in scopes if batches for task in self._tasks_of(batches, targets, group_size)
+        ]
+
+    def _tasks_of(
+        self, batches: tuple[StagedBatch, ...], targets: tuple[BaseFileRef, ...], group_size: int
+    ) -> Iterator[TagTask]:
+        """Tasks over neighbouring files, and over hash buckets of keys where there are too many for one task.
+
+        The first task of each bucket also combines; it does so even where there is no file to search.
+        """
+        lookup = self._lookup
+        bucket_count = -(-sum(batch.row_count for batch in batches) // MAX_KEYS_PER_TASK)
+        groups = _chunks(_targets_of(batches, targets, lookup.is_global), group_size)
+        if not groups and lookup.combine:
+            groups = [(0, ())]
+        for bucket in range(bucket_count):
+            for position, (first_target, files) in enumerate(groups):
+                yield TagTask(
+                    storage=self._storage,
+                    folder=self._folder,
+                    batches=batches,
+                    base_files=files,
+                    first_target=first_target,
+                    combine=lookup.combine and position == 0,
+                    bucket=bucket,
+                    bucket_count=bucket_count,
+                    ordering_fields=lookup.ordering_fields,
+                    use_footers=lookup.use_footers,
+                    compares_moves=lookup.rules.moves_rows and lookup.compares_moves,
+                )
+
+    def _route(
+        self, staged: StagedInput, targets: tuple[BaseFileRef, ...], tags: dict[str, list[StagedBatch]]
+    ) -> RoutedBatch:
+        by_path: dict[str, list[StagedBatch]] = defaultdict(list)
+        for batch in staged.batches:
+            by_path[batch.path].append(batch)
+        tasks = [
+            RouteTask(
+                storage=self._storage,
+                folder=self._folder,
+                batches=tuple(batches),
+                tags=tuple(tags.get(path, ())),
+                targets=targets,
+                rules=self._lookup.rules,
+            )
+            for path, batches in by_path.items()
+        ]
+        routed = run_tasks(self._spark, tasks, route, description="Route the rows to their file groups")
+        return RoutedBatch(
+            batches=tuple(batch for result in routed for batch in result.batches),
+            superseded_count=sum(r.superseded_count for r in routed),
+            unmatched_delete_count=sum(r.unmatched_delete_count for r in routed),
+            dropped_existing_count=sum(r.dropped_existing_count for r in routed),
+            older_count=sum(r.older_count for r in routed),
+        )
+
+
+def _weight(task: TagTask) -> int:
+    """Keys read on both sides; those of a base file at a guess."""
+    key_count = sum(batch.row_count for batch in task.batches)
+    return key_count * _BYTES_OF_A_KEY + len(task.base_files) * _BYTES_OF_FILE_KEYS + BYTES_OF_A_FILE
+
+
+def _targets(slices: Iterable[FileSlice]) -> tuple[BaseFileRef, ...]:
+    refs = [
+        BaseFileRef(s.file_group_id.partition_path, s.file_group_id.file_id, path)
+        for s in slices
+        if (path := s.base_file_path) is not None
+    ]
+    return tuple(sorted(refs, key=lambda ref: (ref.partition_path, ref.file_id)))
+
+
+def _targets_of(
+    batches: Sequence[StagedBatch], targets: tuple[BaseFileRef, ...], is_global: bool
+) -> list[tuple[int, BaseFileRef]]:
+    partition = batches[0].partition_path
+    return [(i, t) for i, t in enumerate(targets) if is_global or t.partition_path == partition]
+
+
+def _chunks(targets: list[tuple[int, BaseFileRef]], size: int) -> list[tuple[int, tuple[BaseFileRef, ...]]]:
+    return [
+        (targets[start][0], tuple(ref for _, ref in targets[start : start + size]))
+        for start in range(0, len(targets), size)
+    ]

@@ -1,0 +1,187 @@
+"""First step of a write: evaluate the input once, check every key, and stage the rows by table partition."""
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_table_services.execution.arrow_schema import arrow_schema, check_list_elements, conform
+from hudi_table_services.execution.parquet_format import ParquetFormat, encoded_bytes_per_row
+from hudi_table_services.execution.spark_tasks import map_batches
+from hudi_table_services.execution.staging import KEY_COLUMN, StagedBatch, StagedFileWriter
+from hudi_table_services.execution.writing.key_generation import KeyGenerator
+from hudi_table_services.model.key_generator import KeyGeneratorConfig
+from hudi_table_services.model.schema import StructType
+from hudi_table_services.storage.stores.storage import Storage
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+FLUSH_BYTES = 48 << 20
+"""Arrow bytes gathered in a worker before they are split by partition and written."""
+
+MAX_BATCH_ROWS = 32_768
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagingSpec:
+    """What a worker needs to stage its part of the input.
+
+    Attributes:
+        storage: the table's storage, reconnected in the worker.
+        folder: staging folder relative to the base path.
+        schema: writer schema without meta columns.
+        key_generator: how record keys and partition paths are made.
+        parquet: encoding settings, for the sample of the record size.
+        sample_rows: rows of each worker on which the encoded bytes per row are measured; 0 = not measured.
+    """
+
+    storage: Storage
+    folder: str
+    schema: StructType
+    key_generator: KeyGeneratorConfig
+    parquet: ParquetFormat
+    sample_rows: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RecordSizeSample:
+    """Encoded bytes of some rows of the incoming batch, meta columns included."""
+
+    record_count: int
+    size_bytes: float
+
+
+@dataclass(frozen=True, slots=True)
+class StagedInput:
+    """All rows of the batch, staged; batches in the order of Spark partition, then of rows."""
+
+    batches: tuple[StagedBatch, ...] = ()
+    samples: tuple[RecordSizeSample, ...] = field(default=())
+
+    @property
+    def row_count(self) -> int:
+        return sum(batch.row_count for batch in self.batches)
+
+    @property
+    def partition_paths(self) -> tuple[str, ...]:
+        return tuple(sorted({batch.partition_path for batch in self.batches}))
+
+    def of_partition(self, partition_path: str) -> tuple[StagedBatch, ...]:
+        return tuple(b for b in self.batches if b.partition_path == partition_path)
+
+    @property
+    def bytes_per_record(self) -> float | None:
+        """Measured on the samples; None when no row was sampled."""
+        rows = sum(sample.record_count for sample in self.samples)
+        return sum(sample.size_bytes for sample in self.samples) / rows if rows else None
+
+
+def stage_input(frame: "DataFrame", spec: StagingSpec) -> StagedInput:
+    """Evaluate the frame once and stage it.
+
+    Raises:
+        InvalidDataError: a key or partition value breaks the key generator's rules; nothing was committed.
+        InvalidRequestError: a value does not fit the writer schema.
+        ExecutionFailedError: Spark gave up.
+    """
+    parts = map_batches(
+        frame, lambda batches: _stage_part(spec, batches), description="Stage the incoming rows by partition"
+    )
+    parts.sort(key=lambda part: part[0])
+    return StagedInput(
+        tuple(batch for _, staged in parts for batch in staged.batches),
+        tuple(sample for _, staged in parts for sample in staged.samples),
+    )
+
+
+def _stage_part(spec: StagingSpec, batches: Iterator[pa.RecordBatch]) -> tuple[int, StagedInput]:
+    stager = _Stager(spec)
+    for batch in batches:
+        stager.add(batch)
+    return _task_partition(), stager.finish()
+
+
+def _task_partition() -> int:
+    """Number of the Spark partition: fixes the order of rows however tasks finish."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return context.partitionId() if context is not None else 0
+
+
+class _Stager:
+    def __init__(self, spec: StagingSpec) -> None:
+        self._spec = spec
+        self._target = arrow_schema(spec.schema, with_meta_fields=False)
+        self._keys = KeyGenerator(spec.key_generator, spec.schema)
+        self._pending: list[pa.RecordBatch] = []
+        self._pending_bytes = 0
+        self._writer: StagedFileWriter | None = None
+        self._samples: list[RecordSizeSample] = []
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        if batch.num_rows == 0:
+            return
+        self._pending.append(batch)
+        self._pending_bytes += batch.nbytes
+        if self._pending_bytes >= FLUSH_BYTES:
+            self._flush()
+
+    def finish(self) -> StagedInput:
+        self._flush()
+        if self._writer is None:
+            return StagedInput()
+        self._writer.close()
+        return StagedInput(tuple(self._writer.batches), tuple(self._samples))
+
+    def _flush(self) -> None:
+        if not self._pending:
+            return
+        raw = pa.Table.from_batches(self._pending)
+        self._pending, self._pending_bytes = [], 0
+        table = conform(raw, self._target)
+        check_list_elements(table)
+        keys = self._keys.record_keys(table)
+        partition_paths = self._keys.partition_paths(table)
+        table = table.append_column(pa.field(KEY_COLUMN, pa.string()), keys)
+        if self._spec.sample_rows and not self._samples:
+            self._sample(table)
+        for partition_path, part in split_by_value(table, partition_paths):
+            self._write(part, partition_path)
+
+    def _sample(self, table: pa.Table) -> None:
+        head = table.slice(0, self._spec.sample_rows)
+        size = encoded_bytes_per_row(head, self._spec.parquet) * head.num_rows
+        self._samples.append(RecordSizeSample(head.num_rows, size))
+
+    def _write(self, table: pa.Table, partition_path: str) -> None:
+        if self._writer is None:
+            path = f"{self._spec.folder}/in-{uuid.uuid4().hex}.arrow"
+            self._writer = StagedFileWriter(self._spec.storage, path, table.schema)
+        for batch in table.combine_chunks().to_batches(max_chunksize=MAX_BATCH_ROWS):
+            self._writer.write(batch, partition_path)
+
+
+def split_by_value(table: pa.Table, values: pa.Array | pa.ChunkedArray) -> Iterator[tuple[str, pa.Table]]:
+    """Split rows by a text value, keeping the order of rows with the same value. Values are not null."""
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
+    encoded = values if isinstance(values, pa.DictionaryArray) else pc.dictionary_encode(values)
+    names = encoded.dictionary.to_pylist()
+    codes = encoded.indices.to_numpy(zero_copy_only=False)
+    if len(names) == 1 or (codes.size and (codes == codes[0]).all()):
+        yield names[codes[0]], table
+        return
+    order = np.argsort(codes, kind="stable")
+    table = table.take(pa.array(order))
+    ordered = codes[order]
+    cuts = np.flatnonzero(np.diff(ordered)) + 1
+    start = 0
+    for stop in [*cuts.tolist(), len(ordered)]:
+        yield names[ordered[start]], table.slice(start, stop - start)
+        start = stop

@@ -1,0 +1,309 @@
+"""Index lookup: which incoming rows are already in the table, and which are superseded inside the batch.
+
+The keys are looked up where the files are: a task reads the key column of some base files and compares it with
+the keys of the incoming rows. The table's keys are never shuffled. Follows the results of HoodieSimpleIndex,
+HoodieBloomIndex and their global forms (Hudi 1.2), not their data flow.
+"""
+
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from hudi_table_services.execution.base_file_writer import RECORD_KEY, utf8_buffers
+from hudi_table_services.execution.staging import (
+    KEY_COLUMN,
+    StagedBatch,
+    StagedFileWriter,
+    StagedReader,
+)
+from hudi_table_services.execution.writing.merging import compare_ordering
+from hudi_table_services.hudi_format.footer import decode_key_footer
+from hudi_table_services.storage.stores.storage import Storage
+
+_BLOOM_CHECK_LIMIT = 20_000
+"""Above this many candidate keys reading the key column costs less than hashing them against the filter."""
+
+_TAG_SCHEMA = pa.schema(
+    [
+        pa.field("row", pa.int64()),
+        pa.field("target", pa.int32()),
+        pa.field("base_row", pa.int64()),
+        pa.field("loses", pa.bool_()),
+    ]
+)
+SUPERSEDED = -1
+"""Target of a row that another row of the batch with the same key replaces."""
+
+
+@dataclass(frozen=True, slots=True)
+class BaseFileRef:
+    """A live base file that may hold incoming keys."""
+
+    partition_path: str
+    file_id: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagTask:
+    """Compare the keys of some staged rows with those of some base files.
+
+    Attributes:
+        storage: the table's storage.
+        folder: staging folder for the tags.
+        batches: staged batches whose keys are looked up, in input order.
+        base_files: files to search; their position in `all_targets` names them in the tags.
+        first_target: position of the first of `base_files` in the job's list of targets.
+        combine: also report rows superseded inside the batch (a task that searches no file does just that).
+        bucket, bucket_count: only keys of this hash bucket, to bound memory.
+        ordering_fields: decide between rows of one key, first to last; then the later row wins.
+        use_footers: prune by key range and bloom filter (BLOOM index).
+        compares_moves: global index with `update.partition.path`: decide whether a moving row beats the stored one.
+    """
+
+    storage: Storage
+    folder: str
+    batches: tuple[StagedBatch, ...]
+    base_files: tuple[BaseFileRef, ...] = ()
+    first_target: int = 0
+    combine: bool = False
+    bucket: int = 0
+    bucket_count: int = 1
+    ordering_fields: tuple[str, ...] = ()
+    use_footers: bool = False
+    compares_moves: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TagResult:
+    """Where the tags of one task lie: one batch per staged file that has any, and totals."""
+
+    batches: tuple[tuple[str, StagedBatch], ...] = ()
+    superseded_count: int = 0
+    matched_count: int = 0
+    files_read: int = 0
+    files_pruned: int = 0
+
+
+@dataclass(slots=True)
+class _Tags:
+    """Tags found so far: pointers into the staged rows of this task, by position."""
+
+    rows: list[np.ndarray] = field(default_factory=list)
+    targets: list[np.ndarray] = field(default_factory=list)
+    base_rows: list[np.ndarray] = field(default_factory=list)
+    loses: list[np.ndarray] = field(default_factory=list)
+
+    def add(
+        self, rows: np.ndarray, target: int, base_rows: np.ndarray, loses: np.ndarray | None = None
+    ) -> None:
+        self.rows.append(rows)
+        self.targets.append(np.full(len(rows), target, dtype=np.int32))
+        self.base_rows.append(base_rows)
+        self.loses.append(np.zeros(len(rows), dtype=bool) if loses is None else loses)
+
+
+def find_tags(task: TagTask) -> TagResult:
+    """Run on an executor. Raises StorageError when a base file cannot be read."""
+    incoming = _Incoming.load(task)
+    tags = _Tags()
+    superseded = matched = files_read = files_pruned = 0
+    if task.combine:
+        losers = np.flatnonzero(~incoming.is_winner)
+        tags.add(losers, SUPERSEDED, np.zeros(len(losers), dtype=np.int64))
+        superseded = len(losers)
+    for offset, base_file in enumerate(task.base_files):
+        hits = _search(task, base_file, incoming)
+        files_read, files_pruned = files_read + (hits is not None), files_pruned + (hits is None)
+        if hits is None or len(hits.base_rows) == 0:
+            continue
+        tags.add(incoming.winner_row[hits.codes], task.first_target + offset, hits.base_rows, hits.loses)
+        matched += len(hits.base_rows)
+        if not task.combine:
+            _supersede_matched_duplicates(incoming, hits.codes, tags)
+    batches = _write_tags(task, incoming, tags)
+    return TagResult(batches, superseded, matched, files_read, files_pruned)
+
+
+@dataclass(frozen=True, slots=True)
+class _Hits:
+    codes: np.ndarray
+    base_rows: np.ndarray
+    loses: np.ndarray
+
+
+@dataclass(slots=True)
+class _Incoming:
+    """Keys of the task's staged rows: `codes` numbers the distinct keys, `winner_row` the row that stands for each."""
+
+    keys: pa.Array
+    distinct: pa.Array
+    codes: np.ndarray
+    is_winner: np.ndarray
+    winner_row: np.ndarray
+    ordering: pa.Table
+    batches: tuple[StagedBatch, ...]
+    positions: np.ndarray | None
+
+    @classmethod
+    def load(cls, task: TagTask) -> "_Incoming":
+        columns = [KEY_COLUMN, *task.ordering_fields]
+        reader = StagedReader(task.storage, columns)
+        parts: list[pa.Table] = []
+        found: list[np.ndarray] = []
+        first_row = 0
+        for batch in task.batches:
+            part = reader.read(batch)
+            if task.bucket_count > 1:
+                # Batch by batch, so that no more than one bucket's keys are ever held.
+                buckets = key_buckets(part.column(KEY_COLUMN), task.bucket_count)
+                mine = np.flatnonzero(buckets == task.bucket)
+                part = part.take(pa.array(mine))
+                found.append(mine + first_row)
+            parts.append(pa.Table.from_batches([part]))
+            first_row += batch.row_count
+        reader.close()
+        table = pa.concat_tables(parts).combine_chunks()
+        positions = np.concatenate(found) if found else None
+        keys = _one_chunk(table[KEY_COLUMN])
+        encoded = pc.dictionary_encode(keys)
+        codes = encoded.indices.to_numpy(zero_copy_only=False)
+        ordering = table.select(task.ordering_fields)
+        winner_row = _winners(codes, len(encoded.dictionary), ordering)
+        is_winner = np.zeros(len(codes), dtype=bool)
+        is_winner[winner_row] = True
+        return cls(keys, encoded.dictionary, codes, is_winner, winner_row, ordering, task.batches, positions)
+
+    def original(self, rows: np.ndarray) -> np.ndarray:
+        return rows if self.positions is None else self.positions[rows]
+
+
+def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _winners(codes: np.ndarray, distinct_count: int, ordering: pa.Table) -> np.ndarray:
+    """For each distinct key the row that survives: largest ordering value, then the later row."""
+    if distinct_count == len(codes):
+        return np.arange(len(codes))
+    repeated = np.bincount(codes, minlength=distinct_count)[codes] > 1
+    winner = np.empty(distinct_count, dtype=np.int64)
+    single = np.flatnonzero(~repeated)
+    winner[codes[single]] = single
+    rows = np.flatnonzero(repeated)
+    columns: dict[str, pa.Array | pa.ChunkedArray] = {"code": pa.array(codes[rows])}
+    for number, values in enumerate(ordering.take(pa.array(rows)).columns):
+        # A null sorts below every value; said by a column of its own, as Arrow's option for it differs by release.
+        columns[f"valid{number}"] = pc.cast(pc.is_valid(values), pa.int8())
+        columns[f"value{number}"] = values
+    columns["row"] = pa.array(rows)
+    order = pc.sort_indices(pa.table(columns), sort_keys=[(name, "ascending") for name in columns]).to_numpy()
+    winner[codes[rows[order]]] = rows[order]  # the last assignment of a key is its largest row
+    return winner
+
+
+def _search(task: TagTask, base_file: BaseFileRef, incoming: _Incoming) -> _Hits | None:
+    """Incoming keys found in one base file; None: the footer says that none can be there."""
+    with task.storage.open_reader(base_file.path) as source:
+        file = pq.ParquetFile(source, pre_buffer=False)
+        if task.use_footers and not _may_hold(file, incoming.distinct):
+            return None
+        columns = [RECORD_KEY, *(task.ordering_fields if task.compares_moves else ())]
+        table = file.read(columns=columns, use_threads=False)
+    found = pc.index_in(table[RECORD_KEY], value_set=incoming.distinct)
+    codes = pc.fill_null(found, -1).to_numpy().astype(np.int64)
+    base_rows = np.flatnonzero(codes >= 0)
+    codes = codes[base_rows]
+    loses = np.zeros(len(codes), dtype=bool)
+    if task.compares_moves and len(codes):
+        loses = _loses(incoming.ordering.take(pa.array(incoming.winner_row[codes])), table.take(base_rows))
+    return _Hits(codes, base_rows.astype(np.int64), loses)
+
+
+def _loses(incoming: pa.Table, stored: pa.Table) -> np.ndarray:
+    loses = np.zeros(incoming.num_rows, dtype=bool)
+    decided = np.zeros(incoming.num_rows, dtype=bool)
+    for name in incoming.schema.names:
+        less, equal = compare_ordering(incoming[name], stored[name].cast(incoming[name].type))
+        loses |= less & ~decided
+        decided |= ~equal
+    return loses
+
+
+def _may_hold(file: pq.ParquetFile, keys: pa.Array) -> bool:
+    """Ask key range and bloom filter of the footer. A file without them may hold anything."""
+    footer = decode_key_footer(file.metadata.metadata or {})
+    if footer.key_range is not None:
+        low, high = map(pa.scalar, footer.key_range)
+        keys = keys.filter(pc.and_(pc.greater_equal(keys, low), pc.less_equal(keys, high)))
+    if len(keys) == 0:
+        return False
+    if footer.bloom_text is None or len(keys) > _BLOOM_CHECK_LIMIT:
+        return True
+    bloom = footer.bloom_filter()
+    return bloom is None or bool(bloom.contains(*utf8_buffers(keys)).any())
+
+
+def _supersede_matched_duplicates(incoming: _Incoming, codes: np.ndarray, tags: _Tags) -> None:
+    """Combining is off and a key of the table comes several times: all but the surviving row are spent on it."""
+    if len(incoming.distinct) == len(incoming.codes):
+        return
+    matched = np.zeros(len(incoming.distinct), dtype=bool)
+    matched[codes] = True
+    rows = np.flatnonzero(matched[incoming.codes] & ~incoming.is_winner)
+    tags.add(rows, SUPERSEDED, np.zeros(len(rows), dtype=np.int64))
+
+
+def _write_tags(task: TagTask, incoming: _Incoming, tags: _Tags) -> tuple[tuple[str, StagedBatch], ...]:
+    rows = np.concatenate(tags.rows) if tags.rows else np.empty(0, np.int64)
+    if len(rows) == 0:
+        return ()
+    order = np.argsort(rows, kind="stable")
+    pointers = incoming.original(rows[order])
+    targets = np.concatenate(tags.targets)[order]
+    base_rows = np.concatenate(tags.base_rows)[order]
+    loses = np.concatenate(tags.loses)[order]
+    writer = StagedFileWriter(task.storage, f"{task.folder}/tag-{uuid.uuid4().hex}.arrow", _TAG_SCHEMA)
+    written: list[tuple[str, StagedBatch]] = []
+    for path, low, high, shift in _runs_by_file(task.batches, pointers):
+        columns = [
+            pa.array(pointers[low:high] + shift),
+            pa.array(targets[low:high]),
+            pa.array(base_rows[low:high]),
+            pa.array(loses[low:high]),
+        ]
+        writer.write(pa.record_batch(columns, schema=_TAG_SCHEMA), "")
+        written.append((path, writer.batches[-1]))
+    writer.close()
+    return tuple(written)
+
+
+def _runs_by_file(
+    batches: Sequence[StagedBatch], pointers: np.ndarray
+) -> Iterator[tuple[str, int, int, int]]:
+    """Cut sorted positions at batch borders: staged file, slice of the positions, shift to the file's row numbers."""
+    start = 0
+    for batch in batches:
+        low, high = np.searchsorted(pointers, [start, start + batch.row_count])
+        if low < high:
+            yield batch.path, int(low), int(high), batch.first_row - start
+        start += batch.row_count
+
+
+def key_buckets(keys: pa.Array, bucket_count: int) -> np.ndarray:
+    """A cheap, stable hash bucket per key from its length and last 16 bytes. Equal keys share a bucket."""
+    offsets, data = utf8_buffers(keys)
+    starts, stops = offsets[:-1].astype(np.int64), offsets[1:].astype(np.int64)
+    mixed = (stops - starts).astype(np.uint64)
+    padded = np.append(data, np.uint8(0))
+    for back in range(1, 17):
+        position = stops - back
+        byte = np.where(position >= starts, padded[np.maximum(position, 0)], 0).astype(np.uint64)
+        mixed = mixed * np.uint64(0x100000001B3) ^ byte
+    mixed ^= mixed >> np.uint64(29)
+    return (mixed % np.uint64(bucket_count)).astype(np.int64)

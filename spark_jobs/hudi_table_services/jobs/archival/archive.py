@@ -1,0 +1,153 @@
+"""Archive the timeline: plan and look at the files; under the table lock write the archive and delete what it holds.
+
+Nothing but names and metadata is read; no Spark is needed.
+"""
+
+import logging
+from dataclasses import replace
+
+from hudi_table_services.commits.measured_lock import MeasuredLock
+from hudi_table_services.commits.stopwatch import Stopwatch
+from hudi_table_services.contract.archival import ArchiveReport, ArchiveRequest
+from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.jobs.archival.checks import archival_facts, barriers
+from hudi_table_services.jobs.archival.writing import ArchiveWriter, archive_writer
+from hudi_table_services.model.archival import ArchivalBound, ArchivalPlan
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.options.archival import resolve_archive_options
+from hudi_table_services.options.archive_job_options import ArchiveJobOptions
+from hudi_table_services.planning.archival import plan_archival
+from hudi_table_services.storage.clock import Clock, SystemClock
+from hudi_table_services.storage.file_slices import first_write_time
+from hudi_table_services.storage.locks.lock import TableLock, table_lock
+from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.table import TableAccess, check_writable
+
+_LOG = logging.getLogger(__name__)
+
+
+def archive(
+    request: ArchiveRequest, *, storage: Storage | None = None, clock: Clock | None = None
+) -> JobResult:
+    """Move the oldest completed instants into the archive, or, in a preview, tell which.
+
+    A run that died is finished by the next one: what the archive holds already is only deleted.
+
+    Raises:
+        HudiTableServiceError: see `errors`. Until the archive is written the timeline is as it was.
+    """
+    options = resolve_archive_options(request)
+    storage = storage or open_storage(request.base_path, request.storage_options)
+    config = read_table_config(storage)
+    # No file of the table changes, so that its metadata table stays as true as it was.
+    check_writable(config, request.table_name, metadata_enable=False)
+    table = TableAccess(storage=storage, clock=clock or SystemClock(), config=config)
+    return _ArchiveJob(request, options, table).run()
+
+
+class _ArchiveJob:
+    def __init__(self, request: ArchiveRequest, options: ArchiveJobOptions, table: TableAccess) -> None:
+        self._request = request
+        self._options = options
+        self._table = table
+        self._watch = Stopwatch()
+        self._barriers: tuple[ArchivalBound, ...] = ()
+        self._writer: ArchiveWriter = archive_writer(table, options.archival)
+        for warning in options.warnings:
+            _LOG.warning("%s", warning)
+
+    def run(self) -> JobResult:
+        timeline = self._table.load_timeline()
+        plan = self._plan(timeline)
+        if self._request.preview:
+            return self._result(timeline, plan, Outcome.PLANNED, reason="preview: nothing was written")
+        if not plan.instants:
+            return self._result(timeline, plan, Outcome.NOTHING_TO_DO, reason=plan.reason)
+        lock = MeasuredLock(
+            table_lock(self._table.storage, self._options.lock, self._table.clock), self._watch
+        )
+        with lock:
+            return self._archive(lock, _first_staying(timeline, plan))
+
+    def _plan(self, timeline: Timeline) -> ArchivalPlan:
+        """With a look at every partition if anything is to go; that takes its time, so no lock is held."""
+        with self._watch.phase("plan"):
+            facts = archival_facts(self._table, timeline, self._writer.held(timeline))
+            plan = plan_archival(timeline, self._options.archival, facts)
+            if plan.writes:
+                self._barriers = barriers(self._table, timeline, plan.writes)
+                plan = plan_archival(
+                    timeline, self._options.archival, replace(facts, barriers=self._barriers)
+                )
+        if plan.held_back_by is not None:
+            _LOG.warning("Archival: %s", plan.reason)
+        return plan
+
+    def _archive(self, lock: TableLock, looked_at_until: str) -> JobResult:
+        """Plan again with what others did meanwhile, but no further than where the files were looked at."""
+        timeline = self._table.load_timeline()
+        held = self._writer.held(timeline)
+        end = ArchivalBound(time=looked_at_until, reason="they came meanwhile and are left to the next run")
+        facts = replace(
+            archival_facts(self._table, timeline, held),
+            barriers=(*self._barriers, end) if looked_at_until else self._barriers,
+        )
+        plan = plan_archival(timeline, self._options.archival, facts)
+        if not plan.instants:
+            return self._result(timeline, plan, Outcome.NOTHING_TO_DO, reason=plan.reason)
+        lock.verify()
+        with self._watch.phase("archive"):
+            missing = [i for i in plan.instants if i.identity not in held]
+            files = self._writer.write(missing) if missing else ()
+        lock.verify()
+        with self._watch.phase("delete"):
+            self._table.timeline_store.remove_archived(plan.instants)
+        with self._watch.phase("merge"):
+            files += self._writer.keep_in_shape()
+        _LOG.info("Archived %d instants: %s", len(plan.instants), plan.reason)
+        return self._result(timeline, plan, Outcome.COMPLETED, files=files)
+
+    def _result(
+        self,
+        timeline: Timeline,
+        plan: ArchivalPlan,
+        outcome: Outcome,
+        *,
+        reason: str = "",
+        files: tuple[str, ...] = (),
+    ) -> JobResult:
+        report = ArchiveReport(
+            commits_before=plan.commits,
+            archived_commits=len(plan.writes),
+            archived_services=len(plan.instants) - len(plan.writes),
+            oldest_active=_oldest_staying(timeline, plan),
+            retention=plan.reason,
+            held_back_by=plan.held_back_by.time if plan.held_back_by is not None else "",
+            instants=tuple(f"{i.requested_time}.{i.action.value}" for i in plan.instants),
+            files=files,
+        )
+        return JobResult(
+            request_id=self._request.request_id,
+            outcome=outcome,
+            operation=self._request.work,
+            table_name=self._request.table_name,
+            base_path=self._request.base_path,
+            reason=reason,
+            archive=report,
+            timings_s=self._watch.seconds,
+            warnings=self._options.warnings,
+        )
+
+
+def _oldest_staying(timeline: Timeline, plan: ArchivalPlan) -> str:
+    """Requested time of the first write that the plan leaves on the active timeline, savepointed or not."""
+    leaving = set(plan.instants)
+    return next((i.requested_time for i in timeline.completed_writes if i not in leaving), "")
+
+
+def _first_staying(timeline: Timeline, plan: ArchivalPlan) -> str:
+    """The same without savepointed writes that lie apart: from there on the active timeline has no gaps."""
+    leaving = set(plan.instants)
+    return first_write_time(Timeline(tuple(i for i in timeline if i not in leaving))) or ""

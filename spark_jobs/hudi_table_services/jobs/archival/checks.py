@@ -1,0 +1,97 @@
+"""What the files on storage say against archival, and what services left for it to mind."""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+from hudi_table_services.errors import MalformedFileNameError
+from hudi_table_services.model.archival import ArchivalBound
+from hudi_table_services.model.data_file import BaseFile
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.planning.archival import ArchivalFacts
+from hudi_table_services.storage.file_listing import list_partitions
+from hudi_table_services.storage.file_slices import first_write_time
+from hudi_table_services.storage.stores.paths import join_path
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.timeline_store import TimelineStore
+from hudi_table_services.tables.clean_history import last_clean
+from hudi_table_services.tables.table import TableAccess
+from hudi_table_services.tables.timeline_edge import never_completed
+
+_METADATA_TIMELINES = (".hoodie/metadata/.hoodie", ".hoodie/metadata/.hoodie/timeline")
+
+
+def archival_facts(
+    table: TableAccess, timeline: Timeline, archived: frozenset[tuple[str, Action]]
+) -> ArchivalFacts:
+    """What is known before any partition is listed."""
+    before = last_clean(table, timeline)
+    config = table.config
+    return ArchivalFacts(
+        retained_by_clean=before.earliest_commit_to_retain if before is not None else "",
+        has_metadata_table=bool(config.metadata_partitions or config.inflight_metadata_partitions),
+        metadata_compacted_at=_metadata_compacted_at(table),
+        archived=archived,
+    )
+
+
+def _metadata_compacted_at(table: TableAccess) -> str:
+    """Requested time of the last compaction, whose completed instant is the only commit of such a table."""
+    found = [
+        stored.name.partition(".")[0].partition("_")[0]
+        for folder in _METADATA_TIMELINES
+        for stored in table.storage.list_folder(folder).files
+        if stored.name.endswith(".commit")
+    ]
+    return max(found, default="")
+
+
+def barriers(table: TableAccess, timeline: Timeline, leaving: Sequence[Instant]) -> tuple[ArchivalBound, ...]:
+    """Files that readers would see again once these instants are gone; each bounds archival.
+
+    Those are files of file groups that a replace commit took out and no clean has deleted yet, and files of writes
+    that never completed. Every partition is listed once.
+    """
+    leaving_identities = {i.identity for i in leaving}
+    staying = Timeline(tuple(i for i in timeline if i.identity not in leaving_identities))
+    first, first_after = first_write_time(timeline) or "", first_write_time(staying) or ""
+    completed = sorted(i.requested_time for i in timeline.completed_writes)
+    replaced = _replaced(table.timeline_store, leaving)
+    found, unknown = set[ArchivalBound](), dict[str, str]()
+    for path, base in _base_files(table.storage):
+        if (replace := replaced.get(FileGroupId(path, base.file_id))) is not None:
+            found.add(_bound_of_uncleaned(replace))
+        if first <= base.instant_time < first_after:
+            unknown[base.instant_time] = join_path(path, base.file_name)
+    for time in never_completed(table, unknown.keys() - completed):
+        # Visible is what is older than the first write that stays: the one before it has to stay.
+        before = completed[bisect_left(completed, time) - 1]
+        reason = f"files of {time}, which never completed, would count as committed ({unknown[time]})"
+        found.add(ArchivalBound(time=before, reason=reason))
+    return tuple(sorted(found))
+
+
+def _base_files(storage: Storage) -> Iterator[tuple[str, BaseFile]]:
+    for path, files in list_partitions(storage).items():
+        for stored in files:
+            with suppress(MalformedFileNameError):
+                yield path, BaseFile.from_file_name(stored.name)
+
+
+def _bound_of_uncleaned(replace: Instant) -> ArchivalBound:
+    what = f"{replace.action.value} {replace.requested_time}"
+    return ArchivalBound(
+        time=replace.requested_time, reason=f"files that {what} replaced are not cleaned yet"
+    )
+
+
+def _replaced(store: TimelineStore, leaving: Sequence[Instant]) -> dict[FileGroupId, Instant]:
+    return {
+        FileGroupId(path, file_id): instant
+        for instant in leaving
+        if instant.action is Action.REPLACE_COMMIT
+        for path, ids in (store.commit_metadata(instant).partition_to_replace_file_ids or {}).items()
+        for file_id in ids
+    }

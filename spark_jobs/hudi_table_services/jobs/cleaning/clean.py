@@ -1,0 +1,302 @@
+"""Clean a table: finish what earlier cleans began, plan, look again under the lock, delete, complete.
+
+Nothing but names, plans and replace commits is read; no Spark is needed.
+"""
+
+import logging
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from hudi_table_services.commits.measured_lock import MeasuredLock
+from hudi_table_services.commits.pending_writes import clear_pending_writes
+from hudi_table_services.commits.stopwatch import Stopwatch
+from hudi_table_services.contract.cleaning import CleanRequest
+from hudi_table_services.contract.result import JobResult
+from hudi_table_services.errors import CommitConflictError
+from hudi_table_services.hudi_format.table_service_plans import encode_clean_plan
+from hudi_table_services.jobs.cleaning.deletion import CompletedClean, carry_out
+from hudi_table_services.jobs.cleaning.reporting import CleanReporter
+from hudi_table_services.model.clean import CleanPolicy, DoomedFiles, PartitionFiles, PinnedFiles, Retention
+from hudi_table_services.model.instant import Action
+from hudi_table_services.model.table_service_plans import CleanMetadata
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.options.clean_job_options import CleanJobOptions
+from hudi_table_services.options.cleaning import resolve_clean_options
+from hudi_table_services.planning.cleaning.partition import plan_partition
+from hudi_table_services.planning.cleaning.retention import retain_from
+from hudi_table_services.planning.cleaning.stored_plan import (
+    notes_for_the_next_clean,
+    partitions_to_look_at_again,
+    planned_names,
+    stored_clean_plan,
+)
+from hudi_table_services.storage.clock import Clock, SystemClock, instant_text
+from hudi_table_services.storage.file_listing import list_partitions
+from hudi_table_services.storage.file_slices import Visibility
+from hudi_table_services.storage.file_versions import partition_files, replacements, visible_times
+from hudi_table_services.storage.locks.lock import TableLock, table_lock
+from hudi_table_services.storage.pending_plans import planned_file_names
+from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
+from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.clean_history import (
+    PendingClean,
+    clean_of_request,
+    last_clean,
+    pending_cleans,
+    savepointed_names,
+)
+from hudi_table_services.tables.table import TableAccess, check_writable
+
+_LOG = logging.getLogger(__name__)
+_ATTEMPTS = 3
+
+
+def clean(request: CleanRequest, *, storage: Storage | None = None, clock: Clock | None = None) -> JobResult:
+    """Delete what no reader may ask for any more, or, in a preview, tell what that would be.
+
+    Raises:
+        HudiTableServiceError: see `errors`. What was deleted until then is recorded by the next clean.
+    """
+    options = resolve_clean_options(request)
+    storage = storage or open_storage(request.base_path, request.storage_options)
+    return _CleanJob(request, options, storage, clock or SystemClock()).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """The timeline at one look, and what it says of retention."""
+
+    timeline: Timeline
+    before: CleanMetadata | None
+    visible_at: Mapping[str, str]
+    floor_cutoff: str
+    retention: Retention
+
+    @property
+    def look_again(self) -> frozenset[str] | None:
+        return partitions_to_look_at_again(self.before) if self.before is not None else None
+
+    @property
+    def moves_watermark(self) -> bool:
+        """Whether even an empty clean spares the next one a look at what this one has seen."""
+        known = self.before.earliest_commit_to_retain if self.before is not None else ""
+        return self.retention.earliest is not None and self.retention.earliest.requested_time > known
+
+
+@dataclass(frozen=True, slots=True)
+class _Proposal:
+    """What would be deleted, and what is pinned at that moment."""
+
+    pinned: PinnedFiles
+    savepoints: frozenset[str]
+    doomed: tuple[DoomedFiles, ...]
+    look_again: frozenset[str]
+    partitions_listed: int
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(each.sizes for each in self.doomed)
+
+
+class _CleanJob:
+    def __init__(
+        self, request: CleanRequest, options: CleanJobOptions, storage: Storage, clock: Clock
+    ) -> None:
+        self._request = request
+        self._options = options
+        self._storage = storage
+        self._watch = Stopwatch()
+        self._report = CleanReporter(request, options, self._watch)
+        config = read_table_config(storage)
+        check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
+        self._table = TableAccess(storage=storage, clock=clock, config=config)
+
+    def run(self) -> JobResult:
+        if not self._request.preview:
+            self._clear_the_way()
+        for attempt in range(_ATTEMPTS):
+            moment = self._look()
+            if (too_early := self._too_early(moment)) is not None:
+                return self._nothing_to_do(too_early, moment)
+            with self._watch.phase("plan"):
+                proposal = self._plan(moment)
+            self._report.planned(moment.retention, proposal.doomed, proposal.partitions_listed)
+            if self._request.preview:
+                return self._report.previewed()
+            if proposal.is_empty and not moment.moves_watermark:
+                return self._nothing_to_do("no file is outdated", moment)
+            pending = self._put(moment, proposal)
+            if pending is not None:
+                return self._report.cleaned(self._carry_out(pending))
+            _LOG.info("Commits, savepoints or plans changed meanwhile; planning again (%d)", attempt + 1)
+        raise CommitConflictError(
+            f"Commits were undone, or savepoints or plans of services changed, {_ATTEMPTS} times in a row.",
+            hint="Nothing was deleted; run the request again.",
+        )
+
+    def _nothing_to_do(self, reason: str, moment: _Moment) -> JobResult:
+        """An earlier attempt of this request may have done it all, and died before it could tell."""
+        earlier = None
+        if self._request.can_be_repeated and not self._request.preview:
+            earlier = clean_of_request(self._table, moment.timeline, self._request.request_id)
+        if earlier is not None:
+            return self._report.done_before(earlier, moment.retention)
+        return self._report.nothing_to_do(reason, moment.retention)
+
+    def _clear_the_way(self) -> None:
+        """Roll dead writes back, since they hold cleaning back, and finish pending cleans, oldest first."""
+        rolled_back = clear_pending_writes(
+            self._table, self._lock(), self._request.request_id, self._options.failed_writes
+        )
+        self._report.rolled_back(rolled_back)
+        for pending in pending_cleans(self._table, self._table.load_timeline()):
+            _LOG.info("Finishing clean %s, which was left pending", pending.instant.requested_time)
+            self._report.finished(pending.instant, self._carry_out(pending, self._latest(pending)))
+
+    def _latest(self, pending: PendingClean) -> frozenset[str]:
+        """Names of the files that readers see now where the plan deletes: whoever made it, and whenever."""
+        snapshot = load_snapshot(self._storage, sorted(planned_names(pending.plan)))
+        return frozenset(s.base_file.file_name for s in snapshot.all_slices if s.base_file)
+
+    def _look(self) -> _Moment:
+        table, options = self._table, self._options.clean
+        timeline = table.load_timeline()
+        before = last_clean(table, timeline)
+        visible_at = visible_times(table.storage, table.timeline_store, table.config, timeline)
+        floor_cutoff = self._cutoff(options.floor_hours)
+        retention = retain_from(
+            timeline,
+            options,
+            hours_cutoff=self._cutoff(options.hours_retained),
+            floor_cutoff=floor_cutoff,
+            visible_at=visible_at,
+            retained_before=before.earliest_commit_to_retain or None if before else None,
+        )
+        return _Moment(timeline, before, visible_at, floor_cutoff, retention)
+
+    def _too_early(self, moment: _Moment) -> str | None:
+        """Whether too few commits have come since the last clean, and nothing else is left to do for it."""
+        wanted = self._options.clean.trigger_commits
+        since = moment.before.last_completed_commit_time if moment.before else ""
+        count = sum(1 for i in moment.timeline.completed_writes if i.requested_time > since)
+        has_work = bool(moment.look_again) or (wanted == 1 and moment.moves_watermark)
+        if count >= wanted or has_work:
+            return None
+        where = "since the last clean" if moment.before else "on the active timeline, which has no clean"
+        return f"{count} of {wanted} commits {where}"
+
+    def _plan(self, moment: _Moment) -> _Proposal:
+        options, retention = self._options.clean, moment.retention
+        pinned, savepoints = self._pinned(moment.timeline)
+        found: dict[str, PartitionFiles] = {}
+        if options.policy is CleanPolicy.KEEP_LATEST_FILE_VERSIONS or retention.earliest is not None:
+            found = self._partitions(moment)
+        doomed = tuple(
+            plan_partition(each, options, retention, floor_cutoff=moment.floor_cutoff, pinned=pinned.names)
+            for each in found.values()
+        )
+        return _Proposal(
+            pinned=pinned,
+            savepoints=savepoints,
+            doomed=doomed,
+            look_again=frozenset(each.partition_path for each in doomed if each.waits),
+            partitions_listed=len(found),
+        )
+
+    def _cutoff(self, hours: float) -> str:
+        return instant_text(self._table.clock.now() - timedelta(hours=hours), self._table.config)
+
+    def _pinned(self, timeline: Timeline) -> tuple[PinnedFiles, frozenset[str]]:
+        kept = savepointed_names(self._table, timeline)
+        planned = frozenset(
+            name
+            for instant in timeline.pending
+            for name in planned_file_names(self._table.timeline_store, instant)
+        )
+        savepointed = frozenset(name for names in kept.values() for name in names)
+        return PinnedFiles(savepointed=savepointed, planned=planned), frozenset(kept)
+
+    def _wanted(self, moment: _Moment) -> frozenset[str] | None:
+        """Partitions that can hold something outdated since the last clean; None: all of them."""
+        options, before, earliest = self._options.clean, moment.before, moment.retention.earliest
+        if options.partition_regex or options.partitions_selected or not options.is_incremental:
+            return None
+        start = before.earliest_commit_to_retain if before is not None else ""
+        known = any(i.requested_time == start for i in moment.timeline.completed_writes)
+        if moment.look_again is None or not known or earliest is None:
+            return None
+        written: set[str] = set()
+        for instant in moment.timeline.completed_writes:
+            if start <= instant.requested_time < earliest.requested_time:
+                metadata = self._table.timeline_store.commit_metadata(instant)
+                written.update(
+                    metadata.partition_to_write_stats, metadata.partition_to_replace_file_ids or {}
+                )
+        return moment.look_again | written
+
+    def _partitions(self, moment: _Moment) -> dict[str, PartitionFiles]:
+        layout = self._table.config.table_version.layout
+        visibility = Visibility.of(moment.timeline, has_own_log_instants=layout.has_completion_time_in_names)
+        replaced = replacements(self._table.timeline_store, moment.timeline, moment.visible_at)
+        listed = list_partitions(self._storage, self._wanted(moment))
+        return {
+            path: partition_files(path, files, visibility, replaced, moment.visible_at)
+            for path, files in sorted(listed.items())
+            if self._is_chosen(path)
+        }
+
+    def _is_chosen(self, partition_path: str) -> bool:
+        options = self._options.clean
+        if options.partitions_selected:
+            return partition_path in options.partitions_selected
+        pattern = options.partition_regex
+        return pattern is None or re.fullmatch(pattern, partition_path) is not None
+
+    def _put(self, moment: _Moment, proposal: _Proposal) -> PendingClean | None:
+        """Request the clean if nothing was pinned or undone since it was planned; None: something was."""
+        writes = moment.timeline.completed_writes
+        options = self._options.clean
+        # Where partitions were left out the next clean must not rely on this one.
+        is_partial = bool(options.partition_regex or options.partitions_selected)
+        notes = notes_for_the_next_clean(proposal.savepoints, proposal.look_again)
+        request = self._request
+        identity = {REQUEST_ID_KEY: request.request_id} if request.can_be_repeated else {}
+        plan = stored_clean_plan(
+            proposal.doomed,
+            options,
+            moment.retention,
+            base_path=self._storage.base_path,
+            last_completed_commit_time=writes[-1].requested_time if writes else "",
+            extra_metadata=({} if is_partial else notes) | identity,
+        )
+        with self._lock() as lock:
+            timeline = self._table.load_timeline()
+            pinned, _ = self._pinned(timeline)
+            present = {i.identity for i in timeline.completed_writes}
+            is_undone = any(i.identity not in present for i in moment.timeline.completed_writes)
+            is_restored = any(i.action is Action.RESTORE for i in timeline.pending)
+            if pinned != proposal.pinned or is_undone or is_restored:
+                return None
+            lock.verify()
+            instant = self._table.timeline_store.request(Action.CLEAN, encode_clean_plan(plan))
+        _LOG.info("Requested clean %s", instant.requested_time)
+        return PendingClean(instant, plan)
+
+    def _carry_out(self, pending: PendingClean, seen: frozenset[str] = frozenset()) -> CompletedClean:
+        pinned, _ = self._pinned(self._table.load_timeline())
+        with self._watch.phase("delete"):
+            return carry_out(
+                self._table,
+                pending,
+                self._lock(),
+                protected=pinned.names | seen,
+                parallelism=self._options.parallelism,
+            )
+
+    def _lock(self) -> TableLock:
+        return MeasuredLock(table_lock(self._storage, self._options.lock, self._table.clock), self._watch)

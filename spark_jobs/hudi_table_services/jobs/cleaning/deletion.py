@@ -1,0 +1,164 @@
+"""Carry a clean plan out: delete its files, remove emptied partitions, complete the instant."""
+
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+
+from hudi_table_services.commits.metadata_table import switch_off_metadata_table
+from hudi_table_services.errors import InstantExistsError, InstantVanishedError
+from hudi_table_services.hudi_format.partition_metadata import PARTITION_METAFILE
+from hudi_table_services.hudi_format.table_service_plans import encode_clean_metadata
+from hudi_table_services.model.instant import Instant, InstantState
+from hudi_table_services.planning.cleaning.stored_plan import clean_metadata, planned_names
+from hudi_table_services.storage.locks.lock import TableLock
+from hudi_table_services.storage.stores.paths import join_path
+from hudi_table_services.tables.clean_history import PendingClean
+from hudi_table_services.tables.table import TableAccess
+
+_LOG = logging.getLogger(__name__)
+_MOST_THREADS = 32
+_SECONDS_BETWEEN_LINES = 5.0
+_PORTION = 250
+"""Files that a thread deletes at once; object stores take up to a thousand in a request."""
+
+_File = tuple[str, str]
+"""Partition path and name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deletions:
+    """What became of the files of a plan: partition path → names.
+
+    Attributes:
+        spared: files that something needs by now; they stay and nobody is told that they went.
+        emptied: partitions whose folder went too.
+    """
+
+    deleted: Mapping[str, tuple[str, ...]]
+    failed: Mapping[str, tuple[str, ...]]
+    spared: Mapping[str, tuple[str, ...]]
+    emptied: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CompletedClean:
+    """A clean that is done; `instant` is None where another job completed it first."""
+
+    instant: Instant | None
+    deletions: Deletions
+
+
+def carry_out(
+    table: TableAccess, clean: PendingClean, lock: TableLock, *, protected: Collection[str], parallelism: int
+) -> CompletedClean:
+    """Delete what the plan says and complete the clean. Doing it twice, or two jobs at once, does no harm.
+
+    Args:
+        protected: names of files that must stay, whatever the plan says.
+        parallelism: files deleted at once, at most 32.
+
+    Raises:
+        CorruptTableError: the plan names something that is no data file; nothing was deleted.
+    """
+    store, started = table.timeline_store, time.monotonic()
+    planned = planned_names(clean.plan)
+    with lock:  # first, so that no metadata table lists files that are gone
+        switch_off_metadata_table(table)
+    instant = clean.instant
+    if instant.state is InstantState.REQUESTED:
+        # Hudi keeps the plan in the inflight file of layout 1, too.
+        has_plan = not table.config.table_version.layout.has_completion_time_in_names
+        with suppress(InstantExistsError):  # another job is at it, too
+            instant = store.start(instant, store.read_requested(instant) if has_plan else b"")
+    deletions = _delete(table, planned, frozenset(protected), min(parallelism, _MOST_THREADS))
+    with lock:
+        emptied = _remove_partitions(table, clean.plan.partitions_to_delete)
+        deletions = Deletions(deletions.deleted, deletions.failed, deletions.spared, emptied)
+        metadata = clean_metadata(
+            clean.plan,
+            start_time=clean.instant.requested_time,
+            time_taken_ms=int((time.monotonic() - started) * 1000),
+            deleted=deletions.deleted,
+            failed=deletions.failed,
+            emptied=emptied,
+        )
+        switch_off_metadata_table(table)
+        lock.verify()
+        try:
+            completed = store.complete(instant, encode_clean_metadata(metadata))
+        except (InstantExistsError, InstantVanishedError):
+            _LOG.info("Another job completed clean %s.", instant.requested_time)
+            return CompletedClean(None, deletions)
+    _LOG.info("Completed clean %s: %d files", completed.requested_time, metadata.total_files_deleted)
+    return CompletedClean(completed, deletions)
+
+
+def _delete(
+    table: TableAccess, planned: Mapping[str, tuple[str, ...]], protected: frozenset[str], threads: int
+) -> Deletions:
+    deleted: dict[str, list[str]] = defaultdict(list)
+    failed: dict[str, list[str]] = defaultdict(list)
+    spared: dict[str, list[str]] = defaultdict(list)
+    files = [(path, name) for path in sorted(planned) for name in planned[path]]
+    going = []
+    for path, name in files:
+        if name in protected:
+            _LOG.warning("%s stays, since something needs it by now.", join_path(path, name))
+            spared[path].append(name)
+        else:
+            going.append((path, name))
+    portions = [going[first : first + _PORTION] for first in range(0, len(going), _PORTION)]
+    with ThreadPoolExecutor(threads) as pool:
+        outcomes = pool.map(lambda portion: _delete_portion(table, portion), portions)
+        for portion, refused in zip(portions, _told(outcomes, len(going)), strict=True):
+            for file in portion:
+                (failed if file in refused else deleted)[file[0]].append(file[1])
+    return Deletions(_frozen(deleted), _frozen(failed), _frozen(spared), ())
+
+
+def _delete_portion(table: TableAccess, files: Sequence[_File]) -> frozenset[_File]:
+    """Files that are still there."""
+    by_path = {join_path(*file): file for file in files}
+    failures = table.storage.delete_files(list(by_path))
+    for path, error in failures.items():
+        _LOG.warning("%s was not deleted: %s", path, error)
+    return frozenset(by_path[path] for path in failures)
+
+
+def _told(outcomes: Iterator[frozenset[_File]], total: int) -> Iterator[frozenset[_File]]:
+    """The outcomes, with a line of progress now and then."""
+    next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
+    for number, outcome in enumerate(outcomes, start=1):
+        if time.monotonic() >= next_line:
+            _LOG.info("Deleted %d of %d files", min(number * _PORTION, total), total)
+            next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
+        yield outcome
+
+
+def _frozen(names: Mapping[str, list[str]]) -> dict[str, tuple[str, ...]]:
+    return {path: tuple(each) for path, each in names.items()}
+
+
+def _remove_partitions(table: TableAccess, partitions: Collection[str]) -> tuple[str, ...]:
+    """Folders in which nothing is left but their own metadata file. Call it under the table lock.
+
+    While writes are pending no folder goes: they may be about to put a file there, and without the metadata file
+    real Hudi would not see it.
+    """
+    if not partitions or any(i.action.writes_data for i in table.load_timeline().pending):
+        return ()
+    removed = []
+    for path in sorted(partitions):
+        listing = table.storage.list_folder(path)
+        names = {stored.name for stored in listing.files}
+        if not path or listing.folders or not all(name.startswith(PARTITION_METAFILE) for name in names):
+            continue
+        for name in sorted(names):
+            table.storage.delete(join_path(path, name))
+        table.storage.delete_empty_folders(path)
+        removed.append(path)
+    return tuple(removed)

@@ -1,0 +1,157 @@
+"""Tell what a clean found and did: log lines and the result document."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hudi_table_services.commits.stopwatch import Stopwatch
+from hudi_table_services.contract.cleaning import CleanedPartition, CleanReport, CleanRequest
+from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.jobs.cleaning.deletion import CompletedClean
+from hudi_table_services.model.clean import DoomedFiles, Retention
+from hudi_table_services.model.instant import Instant
+from hudi_table_services.options.clean_job_options import CleanJobOptions
+from hudi_table_services.tables.clean_history import PastClean
+
+_LOG = logging.getLogger(__name__)
+_MIB = 1 << 20
+
+
+class CleanReporter:
+    """Builds the result of one clean job, step by step."""
+
+    def __init__(self, request: CleanRequest, options: CleanJobOptions, watch: Stopwatch) -> None:
+        self._request = request
+        self._warnings = options.warnings
+        self._watch = watch
+        self._report = CleanReport(policy=options.clean.policy.value)
+        self._doomed: tuple[DoomedFiles, ...] = ()
+        for warning in options.warnings:
+            _LOG.warning("%s", warning)
+
+    def rolled_back(self, instants: Sequence[Instant]) -> None:
+        """Dead writes that went first."""
+        self._report = replace(self._report, rolled_back=tuple(i.requested_time for i in instants))
+
+    def finished(self, instant: Instant, completed: CompletedClean) -> None:
+        """A clean that an earlier job had left pending."""
+        _LOG.info("%d files of it were deleted", sum(map(len, completed.deletions.deleted.values())))
+        self._report = replace(self._report, finished=(*self._report.finished, instant.requested_time))
+
+    def planned(self, retention: Retention, doomed: Sequence[DoomedFiles], partitions_listed: int) -> None:
+        """What the policy gives, and what holds it back."""
+        self._doomed = tuple(doomed)
+        self._retain(retention)
+        self._report = replace(
+            self._report,
+            waiting=tuple(sorted(each.partition_path for each in doomed if each.waits)),
+            partitions_listed=partitions_listed,
+        )
+        files = sum(len(each.sizes) for each in doomed)
+        size = sum(sum(each.sizes.values()) for each in doomed)
+        _LOG.info(
+            "%d outdated files (%.1f MiB) in %d of %d partitions",
+            files,
+            size / _MIB,
+            sum(1 for each in doomed if each.sizes),
+            partitions_listed,
+        )
+        _LOG.info("Retention: %s", retention.reason)
+
+    def _retain(self, retention: Retention) -> None:
+        self._report = replace(
+            self._report,
+            earliest_commit_to_retain=retention.earliest.requested_time if retention.earliest else "",
+            retention=retention.reason,
+            blocker=retention.blocker.requested_time if retention.blocker else "",
+        )
+        if retention.blocker:
+            _LOG.warning("Retention: %s", retention.reason)
+
+    def previewed(self) -> JobResult:
+        """The files that would go, and nothing written."""
+        partitions = tuple(
+            CleanedPartition(
+                partition_path=each.partition_path,
+                file_count=len(each.sizes),
+                size_bytes=sum(each.sizes.values()),
+                file_names=tuple(sorted(each.sizes)),
+                is_removed=each.is_emptied,
+            )
+            for each in self._doomed
+            if each.sizes
+        )
+        self._report = replace(self._report, partitions=partitions)
+        return replace(self._result(Outcome.PLANNED), reason="preview: nothing was deleted")
+
+    def nothing_to_do(self, reason: str, retention: Retention) -> JobResult:
+        """No new clean; one that was pending may have been finished."""
+        self._retain(retention)
+        told = f"{reason} ({retention.reason})"
+        _LOG.info("Nothing to clean: %s", told)
+        did_something = bool(self._report.finished or self._report.rolled_back)
+        outcome = Outcome.COMPLETED if did_something else Outcome.NOTHING_TO_DO
+        return replace(self._result(outcome), reason=told)
+
+    def done_before(self, past: PastClean, retention: Retention) -> JobResult:
+        """What an earlier attempt of the request deleted; nobody knows the bytes any more."""
+        _LOG.info("Clean %s of an earlier attempt of this request did it.", past.instant.requested_time)
+        self._retain(retention)
+        partitions = tuple(
+            CleanedPartition(
+                partition_path=path,
+                file_count=len(each.deleted_files),
+                size_bytes=0,
+                failed_files=each.failed_files,
+                is_removed=each.is_partition_deleted,
+            )
+            for path, each in sorted(past.metadata.partitions.items())
+        )
+        self._report = replace(self._report, partitions=partitions)
+        result = replace(
+            self._result(Outcome.COMPLETED), reused=True, reason="an earlier attempt of this request cleaned"
+        )
+        return _of_instant(result, past.instant)
+
+    def cleaned(self, completed: CompletedClean) -> JobResult:
+        """The clean is done, by this job or by another one at the same time."""
+        deletions = completed.deletions
+        sizes = {each.partition_path: each.sizes for each in self._doomed}
+        paths = sorted({*deletions.deleted, *deletions.failed, *deletions.emptied})
+        partitions = tuple(
+            CleanedPartition(
+                partition_path=path,
+                file_count=len(deletions.deleted.get(path, ())),
+                size_bytes=sum(sizes.get(path, {}).get(name, 0) for name in deletions.deleted.get(path, ())),
+                failed_files=deletions.failed.get(path, ()),
+                is_removed=path in deletions.emptied,
+            )
+            for path in paths
+        )
+        self._report = replace(self._report, partitions=partitions)
+        result = self._result(Outcome.COMPLETED)
+        instant = completed.instant
+        if instant is None:
+            return replace(result, reason="another job completed the same clean")
+        return _of_instant(result, instant)
+
+    def _result(self, outcome: Outcome) -> JobResult:
+        return JobResult(
+            request_id=self._request.request_id,
+            outcome=outcome,
+            operation=self._request.work,
+            table_name=self._request.table_name,
+            base_path=self._request.base_path,
+            clean=self._report,
+            timings_s=self._watch.seconds,
+            warnings=self._warnings,
+        )
+
+
+def _of_instant(result: JobResult, instant: Instant) -> JobResult:
+    return replace(
+        result,
+        action=instant.action.value,
+        instant_time=instant.requested_time,
+        completion_time=instant.completion_time,
+    )

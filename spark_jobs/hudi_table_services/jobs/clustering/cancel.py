@@ -1,0 +1,166 @@
+"""Cancel pending clusterings: what they wrote goes, then the plan, with a rollback on the timeline that says so."""
+
+import logging
+from collections.abc import Sequence
+from datetime import timedelta
+
+from hudi_table_services.commits.pending_writes import remove_traces_of_finished_writes
+from hudi_table_services.commits.stopwatch import Stopwatch
+from hudi_table_services.commits.undo import (
+    finish_pending_rollbacks,
+    is_being_rolled_back,
+    roll_back_clustering,
+)
+from hudi_table_services.contract.clustering import CancelClusteringRequest
+from hudi_table_services.contract.result import JobResult
+from hudi_table_services.errors import InstantHeldError, InvalidRequestError
+from hudi_table_services.jobs.clustering.reporting import ClusteringReporter
+from hudi_table_services.model.instant import Action
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.options.clustering import resolve_clustering_options
+from hudi_table_services.options.clustering_job_options import ClusteringJobOptions
+from hudi_table_services.storage.clock import Clock, SystemClock, instant_text
+from hudi_table_services.storage.locks.heartbeat import read_heartbeat_owner
+from hudi_table_services.storage.locks.lock import TableLock, table_lock
+from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.clustering_history import Clustering, ClusteringHistory
+from hudi_table_services.tables.clustering_lookup import ClusteringLookup
+from hudi_table_services.tables.executions import is_executed
+from hudi_table_services.tables.table import TableAccess, check_writable
+
+_LOG = logging.getLogger(__name__)
+
+
+def cancel_clustering(
+    request: CancelClusteringRequest, *, storage: Storage | None = None, clock: Clock | None = None
+) -> JobResult:
+    """Cancel the plans that the request names, or all pending ones that are old enough.
+
+    Plans under execution are left alone where the request names none, and refused where it does. A plan that was
+    cancelled before stays so.
+
+    Raises:
+        InstantHeldError: a plan that was named is being executed.
+        InvalidRequestError: an instant is no pending clustering.
+    """
+    options = resolve_clustering_options(request)
+    storage, clock = (
+        storage or open_storage(request.base_path, request.storage_options),
+        clock or SystemClock(),
+    )
+    config = read_table_config(storage)
+    check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
+    table = TableAccess(storage=storage, clock=clock, config=config)
+    report = ClusteringReporter(request, options.warnings, Stopwatch())
+    with table_lock(storage, options.lock, clock) as lock:
+        if not request.preview:
+            finish_pending_rollbacks(table, table.load_timeline())
+        lookup = ClusteringLookup.load(table.timeline_store)
+        chosen = (
+            _named(lookup, table, request, options)
+            if request.older_than_minutes is None
+            else _old_enough(table, request.older_than_minutes, options)
+        )
+        if not request.preview:
+            for clustering in chosen:
+                lock.verify()
+                drop_plan(table, clustering)
+    if not request.preview:
+        remove_traces_of_finished_writes(table)
+    if request.instants and not chosen and not request.preview:
+        return report.cancelled_before([lookup.gone(instant) or instant for instant in request.instants])
+    return report.cancelled(chosen, preview=request.preview)
+
+
+def cancel_expired(table: TableAccess, options: ClusteringJobOptions) -> tuple[Clustering, ...]:
+    """Cancel plans that nobody works on and that are older than the options allow; returns them."""
+    expired = _old_enough(table, options.expires_after_minutes, options)
+    if not expired:
+        return ()
+    with table_lock(table.storage, options.lock, table.clock) as lock:
+        expired = _old_enough(table, options.expires_after_minutes, options)
+        for clustering in expired:
+            _LOG.warning(
+                "Cancelling clustering %s, pending for more than %d minutes.",
+                clustering.instant.requested_time,
+                options.expires_after_minutes,
+            )
+            lock.verify()
+            drop_plan(table, clustering)
+    return expired
+
+
+def finish_cancellations(
+    table: TableAccess, lock: TableLock, request_id: str, expires_after_minutes: int
+) -> None:
+    """Finish what cancellations that died have begun.
+
+    A plan with a pending rollback must not be executed: whoever finishes the rollback would undo the new files.
+
+    Args:
+        request_id: who asks; what an earlier attempt of the same request holds is not held any more.
+        expires_after_minutes: as in `is_executed`; plans that somebody else executes are left alone.
+    """
+    if not _is_being_undone(table.load_timeline()):
+        return
+    with lock:
+        timeline = table.load_timeline()
+        finish_pending_rollbacks(table, timeline)
+        for clustering in ClusteringHistory.load(table.timeline_store, timeline).pending:
+            owner = read_heartbeat_owner(table.storage, clustering.instant.requested_time) or ""
+            is_ours = owner.startswith(f"{request_id}/")
+            if is_being_rolled_back(table, timeline, clustering.instant) and (
+                is_ours or not is_executed(table, clustering.instant, expires_after_minutes)
+            ):
+                lock.verify()
+                drop_plan(table, clustering)
+
+
+def _is_being_undone(timeline: Timeline) -> bool:
+    return any(i.action in (Action.ROLLBACK, Action.RESTORE) for i in timeline.pending)
+
+
+def drop_plan(table: TableAccess, clustering: Clustering) -> None:
+    """Undo what was written and remove the plan. Call it under the table lock, after looking for a heartbeat.
+
+    The heartbeat goes last: without one, a plan whose cancellation died half-way looks like one that Hudi executes.
+    """
+    roll_back_clustering(table, clustering.instant)
+    _LOG.info("Cancelled clustering %s", clustering.instant.requested_time)
+
+
+def _named(
+    lookup: ClusteringLookup,
+    table: TableAccess,
+    request: CancelClusteringRequest,
+    options: ClusteringJobOptions,
+) -> tuple[Clustering, ...]:
+    found = tuple(lookup.find(instant) for instant in request.instants if not lookup.cancelled_by(instant))
+    for clustering in found:
+        time = clustering.instant.requested_time
+        if clustering.instant.is_completed:
+            raise InvalidRequestError(
+                f"Clustering {time} is completed, so it cannot be cancelled.",
+                hint="A completed clustering holds the same rows in other files; there is nothing to undo.",
+            )
+        if is_executed(table, clustering.instant, options.expires_after_minutes):
+            raise InstantHeldError(
+                f"Clustering {time} is being executed.",
+                hint="End that job first, or wait until it has ended. An execution by Hudi has no heartbeat: if it is "
+                "dead, give hoodie.clustering.expiration.threshold.mins=0.",
+            )
+    return found
+
+
+def _old_enough(table: TableAccess, minutes: int, options: ClusteringJobOptions) -> tuple[Clustering, ...]:
+    timeline = table.load_timeline()
+    newest = instant_text(table.clock.now() - timedelta(minutes=minutes), table.config)
+    pending: Sequence[Clustering] = ClusteringHistory.load(table.timeline_store, timeline).pending
+    return tuple(
+        each
+        for each in pending
+        if each.instant.requested_time <= newest
+        and not is_executed(table, each.instant, options.expires_after_minutes)
+    )

@@ -1,0 +1,383 @@
+"""Execute pending clusterings: take the plan, rewrite its groups, check them, commit.
+
+Every plan is a commit of its own, so that one that fails costs the others nothing. Executing a plan that an earlier
+attempt completed gives that commit; one that an attempt left half-way begins anew.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hudi_table_services.commits.clustering_attempt import ClusteringAttempt, replaced_without
+from hudi_table_services.commits.measured_lock import MeasuredLock
+from hudi_table_services.commits.pending_writes import remove_traces_of_finished_writes
+from hudi_table_services.commits.staging_area import StagingArea
+from hudi_table_services.commits.stopwatch import Stopwatch
+from hudi_table_services.contract.clustering import (
+    ClusteringReport,
+    ClusteringRequest,
+    ExecuteClusteringRequest,
+)
+from hudi_table_services.contract.result import JobResult
+from hudi_table_services.errors import FileGroupConflictError, HudiTableServiceError, InvalidRequestError
+from hudi_table_services.execution.arrow_schema import arrow_schema
+from hudi_table_services.execution.clustering.file_layouts import footer_of
+from hudi_table_services.execution.clustering.rewrite import GroupOutcome, GroupTask, InputFile, RewriteJob
+from hudi_table_services.execution.clustering.run import rewrite_groups
+from hudi_table_services.execution.file_groups import new_file_id
+from hudi_table_services.hudi_format.avro_schema import from_avro_json, to_avro_json
+from hudi_table_services.jobs.clustering.cancel import finish_cancellations
+from hudi_table_services.jobs.clustering.executed import DroppedPlan, ExecutedPlan, FailedPlan
+from hudi_table_services.jobs.clustering.reporting import ClusteringReporter
+from hudi_table_services.jobs.clustering.schedule import schedule_clustering
+from hudi_table_services.jobs.writing.file_settings import bloom_settings, parquet_format
+from hudi_table_services.model.clustering import SettledSlice
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.schema import StructType
+from hudi_table_services.model.table_service_plans import ClusteringGroup
+from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
+from hudi_table_services.options.clustering import resolve_clustering_options
+from hudi_table_services.options.clustering_job_options import ClusteringJobOptions
+from hudi_table_services.planning.clustering.outdated_plans import (
+    file_groups_of,
+    partitions_of,
+    unchanged_groups,
+)
+from hudi_table_services.planning.clustering.stored_plan import read_plan_settings
+from hudi_table_services.planning.file_sizing.write_profile import commit_metadata
+from hudi_table_services.storage.clock import Clock, SystemClock
+from hudi_table_services.storage.locks.lock import TableLock, table_lock
+from hudi_table_services.storage.pending_plans import groups_being_written
+from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
+from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.clustering_history import Clustering, ClusteringHistory
+from hudi_table_services.tables.clustering_lookup import ClusteringLookup
+from hudi_table_services.tables.table import TableAccess, check_writable
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOG = logging.getLogger(__name__)
+
+_SORTED_ROW_GROUP_BYTES = 16 << 20
+"""Arrow bytes of a row group in files that are in order."""
+
+
+def execute_clustering(
+    spark: "SparkSession",
+    request: ExecuteClusteringRequest,
+    *,
+    storage: Storage | None = None,
+    clock: Clock | None = None,
+) -> JobResult:
+    """Execute the plans that the request names, or all pending ones, oldest first.
+
+    A plan all of whose groups other writers have changed can never be carried out: it is cancelled.
+
+    Raises:
+        HudiTableServiceError: some plans failed, after all others were executed. It is of the kind of the first
+            failure that may succeed when it is run again, else of the first one; its message names all of them, and
+            its `report` tells what became of each plan.
+    """
+    options = resolve_clustering_options(request)
+    storage = storage or open_storage(request.base_path, request.storage_options)
+    return _ExecuteJob(spark, request, options, storage, clock or SystemClock()).run(request.instants)
+
+
+def run_clustering(
+    spark: "SparkSession",
+    request: ClusteringRequest,
+    *,
+    storage: Storage | None = None,
+    clock: Clock | None = None,
+) -> JobResult:
+    """Schedule a clustering and execute it; what this request scheduled before is finished first.
+
+    Raises:
+        HudiTableServiceError: see `schedule_clustering` and `execute_clustering`.
+    """
+    storage = storage or open_storage(request.base_path, request.storage_options)
+    scheduled = schedule_clustering(request, storage=storage, clock=clock)
+    if request.preview or scheduled.clustering is None or not scheduled.clustering.instants:
+        return scheduled
+    options = resolve_clustering_options(request)
+    job = _ExecuteJob(spark, request, options, storage, clock or SystemClock())
+    executed = job.run(scheduled.clustering.instants)
+    if executed.clustering is None:
+        return executed
+    told = scheduled.clustering
+    report = replace(
+        executed.clustering, skipped=told.skipped, commits=told.commits, commit_count=told.commit_count
+    )
+    return replace(executed, clustering=report)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """A plan as it can be carried out now: its groups whose files are still the latest ones."""
+
+    clustering: Clustering
+    settings: SettledSlice
+    snapshot: TableSnapshot
+    groups: tuple[ClusteringGroup, ...]
+    tasks: tuple[GroupTask, ...]
+    schema: StructType
+
+
+class _ExecuteJob:
+    def __init__(
+        self,
+        spark: "SparkSession",
+        request: ExecuteClusteringRequest | ClusteringRequest,
+        options: ClusteringJobOptions,
+        storage: Storage,
+        clock: Clock,
+    ) -> None:
+        self._spark = spark
+        self._request = request
+        self._options = options
+        self._storage = storage
+        self._clock = clock
+        self._watch = Stopwatch()
+        self._report = ClusteringReporter(request, options.warnings, self._watch, spark)
+        config = read_table_config(storage)
+        check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
+        self._table = TableAccess(storage=storage, clock=clock, config=config)
+
+    def run(self, instants: Sequence[str]) -> JobResult:
+        request_id, expires = self._request.request_id, self._options.expires_after_minutes
+        finish_cancellations(self._table, self._lock(), request_id, expires)
+        lookup = ClusteringLookup.load(self._table.timeline_store)
+        # Nothing to do is no failure: an earlier attempt of this request may have dropped the plan itself.
+        gone = {instant: words for instant in instants if (words := lookup.gone(instant)) is not None}
+        named = [lookup.find(instant) for instant in instants if instant not in gone]
+        # Each plan once, though two names may have become one plan.
+        once = {each.instant.requested_time: each for each in named}
+        chosen = list(once.values()) if instants else list(lookup.history.pending)
+        ended: list[ExecutedPlan | DroppedPlan] = []
+        failed: list[FailedPlan] = []
+        for number, clustering in enumerate(chosen, start=1):
+            time = clustering.instant.requested_time
+            _LOG.info("Clustering %s, %d of %d", time, number, len(chosen))
+            try:
+                ended.append(self._execute(clustering))
+            except HudiTableServiceError as error:
+                _LOG.warning("Clustering %s failed: %s", time, error)
+                failed.append(FailedPlan(clustering, error))
+        executed = [plan for plan in ended if isinstance(plan, ExecutedPlan)]
+        dropped = [plan for plan in ended if isinstance(plan, DroppedPlan)]
+        if failed:
+            raise _told(failed, executed, dropped, self._report.partly_failed(failed, executed, dropped))
+        remove_traces_of_finished_writes(self._table)
+        if not executed:
+            return self._report.nothing_executed(list(gone.values()), dropped)
+        return self._report.executed(executed, list(gone.values()), dropped)
+
+    def _execute(self, clustering: Clustering) -> ExecutedPlan | DroppedPlan:
+        if clustering.instant.is_completed:
+            return self._reused(clustering)
+        wait_seconds = self._options.wait_seconds if self._request.when_held == "wait" else 0
+        try:
+            with ClusteringAttempt(
+                self._table,
+                clustering.instant,
+                self._lock(),
+                request_id=self._request.request_id,
+                wait_seconds=wait_seconds,
+                expires_after_minutes=self._options.expires_after_minutes,
+            ) as attempt:
+                try:
+                    return self._carry_out(clustering, attempt)
+                except FileGroupConflictError:
+                    if not attempt.drop_if_outdated(clustering.plan):
+                        raise
+                    return _dropped(clustering)
+        except HudiTableServiceError:
+            # Whoever held the plan, or was taken for dead, may have completed it meanwhile.
+            now = ClusteringHistory.load(self._table.timeline_store, self._table.load_timeline())
+            found = now.find(clustering.instant.requested_time)
+            if found is not None and found.instant.is_completed:
+                return self._reused(found)
+            raise
+
+    def _reused(self, clustering: Clustering) -> ExecutedPlan:
+        _LOG.info("Clustering %s was completed before.", clustering.instant.requested_time)
+        metadata = self._table.timeline_store.commit_metadata(clustering.instant)
+        return ExecutedPlan(
+            clustering, clustering.instant, metadata, settings=self._settings(clustering), reused=True
+        )
+
+    def _settings(self, clustering: Clustering) -> SettledSlice:
+        """What the plan asks for; the request's own target and curve count where the plan says nothing."""
+        return read_plan_settings(clustering.plan, self._options.plan)
+
+    def _carry_out(self, clustering: Clustering, attempt: ClusteringAttempt) -> ExecutedPlan:
+        with self._watch.phase("load table"):
+            work = self._prepare(clustering)
+        staging = StagingArea(
+            self._storage, self._options.staging_path, self._clock, owner=f"clustering-{attempt.instant_time}"
+        )
+        with staging, self._watch.phase("rewrite groups"):
+            job = self._rewrite_job(work, attempt, staging.folder)
+            what = f"clustering {attempt.instant_time} of {self._table.config.table_name}"
+            outcomes = rewrite_groups(self._spark, job, work.tasks, what)
+        with self._watch.phase("commit"):
+            instant, lost = attempt.complete(work.snapshot, lambda lost: self._metadata(work, outcomes, lost))
+        return ExecutedPlan(
+            clustering,
+            instant,
+            self._metadata(work, outcomes, lost),
+            settings=work.settings,
+            groups=work.groups,
+            outcomes=tuple(outcomes),
+            lost=lost,
+        )
+
+    def _prepare(self, clustering: Clustering) -> _Work:
+        plan = clustering.plan
+        snapshot = load_snapshot(self._storage, partitions_of(plan))
+        if not snapshot.schema_json:
+            raise InvalidRequestError(f"The table at {self._storage.uri} has no schema yet.")
+        groups = self._still_current(clustering, snapshot)
+        schema = from_avro_json(snapshot.schema_json)
+        settings = self._settings(clustering)
+        for name in settings.layout.columns:
+            if name not in schema.names:
+                raise InvalidRequestError(
+                    f"Clustering {clustering.instant.requested_time} sorts by {name!r}, no column of the table.",
+                    hint="Cancel the plan and schedule a new one.",
+                )
+        return _Work(clustering, settings, snapshot, groups, _tasks(groups, snapshot), schema)
+
+    def _still_current(self, clustering: Clustering, snapshot: TableSnapshot) -> tuple[ClusteringGroup, ...]:
+        """Groups of which no file was changed since the plan was made, and none is being changed.
+
+        Raises:
+            FileGroupConflictError: there are none.
+        """
+        plan, time = clustering.plan, clustering.instant.requested_time
+        written = groups_being_written(self._table.timeline_store, snapshot.timeline)
+        unchanged = unchanged_groups(plan, snapshot)
+        kept = tuple(group for group in unchanged if written.keys().isdisjoint(file_groups_of(group)))
+        if len(kept) < len(plan.groups):
+            _LOG.warning(
+                "Giving up %d of the %d groups of %s: other writers changed %d of them, and are changing the others.",
+                len(plan.groups) - len(kept),
+                len(plan.groups),
+                time,
+                len(plan.groups) - len(unchanged),
+            )
+        if not kept:
+            raise FileGroupConflictError(
+                f"Other writers changed or are changing every group of clustering {time}.",
+                hint="Nothing was committed; run the job again when they have ended.",
+            )
+        return kept
+
+    def _rewrite_job(self, work: _Work, attempt: ClusteringAttempt, staging_folder: str) -> RewriteJob:
+        name = self._table.config.table_name
+        parquet = parquet_format(self._options.base_files)
+        if work.settings.layout.is_sorted:
+            # Readers skip row groups: the smaller they are, the more.
+            parquet = replace(parquet, row_group_bytes=min(parquet.row_group_bytes, _SORTED_ROW_GROUP_BYTES))
+        return RewriteJob(
+            storage=self._storage,
+            instant_time=attempt.instant_time,
+            attempt=attempt.attempt,
+            data_schema=arrow_schema(work.schema, with_meta_fields=False),
+            avro_schema_json=to_avro_json(work.schema, name, with_meta_fields=True),
+            parquet=replace(parquet, writes_page_index=True),
+            bloom=bloom_settings(self._options.base_files),
+            layout=work.settings.layout,
+            task_memory_bytes=self._options.task_memory_bytes,
+            staging_folder=staging_folder,
+            footer=footer_of(work.settings),
+        )
+
+    def _metadata(
+        self, work: _Work, outcomes: Sequence[GroupOutcome], lost: frozenset[FileGroupId]
+    ) -> CommitMetadata:
+        stats = []
+        replaced: dict[str, tuple[str, ...]] = {}
+        for group, outcome in zip(work.groups, outcomes, strict=True):
+            if not lost.isdisjoint(FileGroupId(s.partition_path, s.file_id) for s in group.slices):
+                continue
+            stats.extend(file.stat for file in outcome.written)
+            for planned in group.slices:
+                replaced[planned.partition_path] = (
+                    *replaced.get(planned.partition_path, ()),
+                    planned.file_id,
+                )
+        extra = {
+            REQUEST_ID_KEY: self._request.request_id,
+            "schema": to_avro_json(work.schema, self._table.config.table_name, with_meta_fields=False),
+        }
+        ordered = {path: tuple(sorted(ids)) for path, ids in sorted(replaced_without(replaced, lost).items())}
+        return commit_metadata(stats, WriteOperation.CLUSTER, extra, ordered)
+
+    def _lock(self) -> TableLock:
+        return MeasuredLock(table_lock(self._storage, self._options.lock, self._clock), self._watch)
+
+
+def _dropped(clustering: Clustering) -> DroppedPlan:
+    time = clustering.instant.requested_time
+    reason = (
+        f"clustering {time} was cancelled: other writers changed all of its groups since it was scheduled"
+    )
+    _LOG.warning("%s", reason)
+    return DroppedPlan(clustering, reason)
+
+
+def _tasks(groups: Sequence[ClusteringGroup], snapshot: TableSnapshot) -> tuple[GroupTask, ...]:
+    current = {s.file_group_id: s for s in snapshot.all_slices}
+    tasks: list[GroupTask] = []
+    first_number = 0
+    for index, group in enumerate(groups):
+        slices = [current[FileGroupId(s.partition_path, s.file_id)] for s in group.slices]
+        inputs = tuple(
+            InputFile(s.base_file_path, s.base_file.size_bytes)
+            for s in slices
+            if s.base_file and s.base_file_path
+        )
+        count = max(1, group.output_file_groups)
+        tasks.append(
+            GroupTask(
+                index=index,
+                partition_path=group.slices[0].partition_path,
+                inputs=inputs,
+                file_ids=tuple(new_file_id() for _ in range(count)),
+                first_number=first_number,
+            )
+        )
+        first_number += count
+    return tuple(tasks)
+
+
+def _told(
+    failed: Sequence[FailedPlan],
+    executed: Sequence[ExecutedPlan],
+    dropped: Sequence[DroppedPlan],
+    report: ClusteringReport,
+) -> HudiTableServiceError:
+    """One error for all plans that failed: to be retried, if that may help one of them."""
+    errors = [each.error for each in failed]
+    told = next((error for error in errors if error.retryable), errors[0])
+    if len(failed) + len(executed) + len(dropped) > 1:
+        sentences = [
+            f"Clustering {each.clustering.instant.requested_time} failed: {each.error.message}"
+            for each in failed
+        ]
+        if executed:
+            times = ", ".join(each.instant.requested_time for each in executed)
+            sentences.append(f"Completed all the same: {times}.")
+        if dropped:
+            times = ", ".join(each.clustering.instant.requested_time for each in dropped)
+            sentences.append(f"Cancelled, since other writers changed all of their groups: {times}.")
+        told = type(told)(" ".join(sentences), hint=told.hint)
+    told.report = report
+    return told

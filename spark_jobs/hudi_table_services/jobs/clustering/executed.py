@@ -1,0 +1,216 @@
+"""What became of plans that were executed, and of others what is stored of them, for the result document."""
+
+import logging
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hudi_table_services.contract.clustering import (
+    ClusteringGroupReport,
+    ClusteringPlanReport,
+    ColumnSkipping,
+)
+from hudi_table_services.contract.result import FileStats, PartitionReport
+from hudi_table_services.errors import HudiTableServiceError
+from hudi_table_services.model.clustering import Layout, SettledSlice
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.table_service_plans import ClusteringGroup
+from hudi_table_services.model.write_stat import CommitMetadata
+from hudi_table_services.planning.clustering.outdated_plans import file_groups_of
+from hudi_table_services.tables.clustering_history import Clustering
+
+if TYPE_CHECKING:
+    from hudi_table_services.execution.clustering.rewrite import GroupOutcome
+
+_LOG = logging.getLogger(__name__)
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutedPlan:
+    """A plan that is completed.
+
+    Attributes:
+        groups, outcomes: those carried out, pairwise; empty if an earlier attempt did it.
+        lost: file groups given up because others changed them.
+    """
+
+    clustering: Clustering
+    instant: Instant
+    metadata: CommitMetadata
+    settings: SettledSlice
+    groups: tuple[ClusteringGroup, ...] = ()
+    outcomes: "tuple[GroupOutcome, ...]" = ()
+    lost: frozenset[FileGroupId] = frozenset()
+    reused: bool = False
+
+    @property
+    def kept(self) -> "list[tuple[ClusteringGroup, GroupOutcome]]":
+        """Groups that were committed."""
+        pairs = zip(self.groups, self.outcomes, strict=True)
+        return [pair for pair in pairs if self.lost.isdisjoint(file_groups_of(pair[0]))]
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedPlan:
+    """A plan that its execution took off the timeline, with the reason in words."""
+
+    clustering: Clustering
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FailedPlan:
+    """A plan that was not carried out and waits, with the reason."""
+
+    clustering: Clustering
+    error: HudiTableServiceError
+
+
+def layout_in_words(layout: Layout) -> str:
+    """Order of the rows; empty: as they are read."""
+    return str(layout) if layout.is_sorted else ""
+
+
+def stored_plan_report(clustering: Clustering, state: str) -> ClusteringPlanReport:
+    """A plan told by what is stored of it; sizes are whole mebibytes there."""
+    return ClusteringPlanReport(
+        instant_time=clustering.instant.requested_time,
+        state=state,
+        completion_time=clustering.instant.completion_time,
+        groups=tuple(
+            ClusteringGroupReport(
+                partition_path=group.slices[0].partition_path if group.slices else "",
+                input_files=len(group.slices),
+                input_bytes=_whole(group.metrics.get("TOTAL_IO_READ_MB", 0)) * _MIB,
+                expected_files=group.output_file_groups,
+            )
+            for group in clustering.plan.groups
+        ),
+    )
+
+
+def _whole(number: float) -> int:
+    return int(number) if math.isfinite(number) else 0
+
+
+def executed_plan_report(plan: ExecutedPlan) -> ClusteringPlanReport:
+    """A completed plan with the evidence."""
+    if plan.reused:
+        return replace(
+            stored_plan_report(plan.clustering, "reused"),
+            layout=layout_in_words(plan.settings.layout),
+            target_file_max_bytes=plan.settings.target_file_max_bytes or 0,
+        )
+    kept = plan.kept
+    return ClusteringPlanReport(
+        instant_time=plan.instant.requested_time,
+        state="completed",
+        layout=layout_in_words(plan.settings.layout),
+        target_file_max_bytes=plan.settings.target_file_max_bytes or 0,
+        completion_time=plan.instant.completion_time,
+        groups=tuple(_group(group, outcome) for group, outcome in kept),
+        groups_given_up=len(plan.clustering.plan.groups) - len(kept),
+        rows_checked=sum(outcome.read.rows for _, outcome in kept),
+        skipping=_skipping(plan),
+    )
+
+
+def dropped_plan_report(plan: DroppedPlan) -> ClusteringPlanReport:
+    """A plan that was cancelled instead of being carried out."""
+    stored = stored_plan_report(plan.clustering, "cancelled")
+    return replace(stored, groups=(), groups_given_up=len(stored.groups), reason=plan.reason)
+
+
+def failed_plan_report(plan: FailedPlan) -> ClusteringPlanReport:
+    """A plan whose execution failed."""
+    return replace(stored_plan_report(plan.clustering, "failed"), error=plan.error.message)
+
+
+def _group(group: ClusteringGroup, outcome: "GroupOutcome") -> ClusteringGroupReport:
+    return ClusteringGroupReport(
+        partition_path=group.slices[0].partition_path,
+        input_files=len(group.slices),
+        input_bytes=outcome.input_bytes,
+        expected_files=group.output_file_groups,
+        output_files=len(outcome.written),
+        output_bytes=sum(file.stat.file_size_bytes for file in outcome.written),
+        rows=outcome.read.rows,
+    )
+
+
+def _skipping(plan: ExecutedPlan) -> tuple[ColumnSkipping, ...]:
+    """Per sort column, over the partitions: readers leave out the others anyway, so each counts by itself."""
+    from hudi_table_services.execution.clustering.column_ranges import mean_read_share
+
+    pairs = [outcome for _, outcome in plan.kept]
+    before = [(o.partition_path, o.ranges) for o in pairs]
+    after = [(o.partition_path, tuple(r for f in o.written for r in f.ranges)) for o in pairs]
+    return tuple(
+        ColumnSkipping(
+            column=name,
+            before=round(mean_read_share(before, place), 4),
+            after=round(mean_read_share(after, place), 4),
+        )
+        for place, name in enumerate(plan.settings.layout.columns)
+    )
+
+
+def replaced_count(plan: ExecutedPlan) -> int:
+    """File groups that the plan took out."""
+    return sum(len(ids) for ids in (plan.metadata.partition_to_replace_file_ids or {}).values())
+
+
+def input_sizes(plan: ExecutedPlan) -> list[int]:
+    """Bytes of the files that were rewritten."""
+    return [size for _, outcome in plan.kept for size in outcome.input_sizes]
+
+
+def partition_reports(plans: Sequence[ExecutedPlan]) -> tuple[PartitionReport, ...]:
+    """Files before and after by partition."""
+    paths = sorted({path for plan in plans for path in (plan.metadata.partition_to_replace_file_ids or {})})
+    return tuple(
+        PartitionReport(
+            partition_path=path,
+            files_before=FileStats.of(
+                [s for plan in plans for _, o in plan.kept if o.partition_path == path for s in o.input_sizes]
+            ),
+            files_after=FileStats.of(
+                [
+                    stat.file_size_bytes
+                    for plan in plans
+                    for stat in plan.metadata.partition_to_write_stats.get(path, ())
+                ]
+            ),
+        )
+        for path in paths
+    )
+
+
+def log_executed(report: ClusteringPlanReport) -> None:
+    """Two kinds of lines: files before and after, and what readers skip."""
+    files_in = sum(group.input_files for group in report.groups)
+    files_out = sum(group.output_files or 0 for group in report.groups)
+    bytes_in = sum(group.input_bytes for group in report.groups)
+    bytes_out = sum(group.output_bytes or 0 for group in report.groups)
+    if report.state == "reused":
+        return
+    _LOG.info(
+        "%s: %d files (%.1f MiB) became %d (%.1f MiB); %d rows checked, %d groups given up",
+        report.instant_time,
+        files_in,
+        bytes_in / _MIB,
+        files_out,
+        bytes_out / _MIB,
+        report.rows_checked,
+        report.groups_given_up,
+    )
+    for column in report.skipping:
+        _LOG.info(
+            "A reader looking for one value of %s reads %.1f %% of these rows, before %.1f %%",
+            column.column,
+            column.after * 100,
+            column.before * 100,
+        )

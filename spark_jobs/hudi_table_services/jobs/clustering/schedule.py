@@ -1,0 +1,248 @@
+"""Schedule a clustering: plan outside the lock, check under it that the plan still holds, request the instants.
+
+Nothing but names, plans and (for files whose clustering was archived) footers is read; no Spark is needed.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hudi_table_services.commits.measured_lock import MeasuredLock
+from hudi_table_services.commits.stopwatch import Stopwatch
+from hudi_table_services.contract.clustering import ScheduleClusteringRequest
+from hudi_table_services.contract.result import JobResult
+from hudi_table_services.errors import CommitConflictError, InvalidRequestError
+from hudi_table_services.hudi_format.avro_schema import from_avro_json
+from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
+from hudi_table_services.jobs.clustering.cancel import cancel_expired
+from hudi_table_services.jobs.clustering.reporting import ClusteringReporter
+from hudi_table_services.model.clustering import (
+    ClusteringInput,
+    ClusteringProposal,
+    CommitCount,
+    Layout,
+    PlannedGroup,
+    PlanStrategyKind,
+    SettledSlice,
+)
+from hudi_table_services.model.file_group import FileGroupId, FileSlice
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.schema import ArrayType, MapType, StructType
+from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.options.clustering import resolve_clustering_options
+from hudi_table_services.options.clustering_job_options import ClusteringJobOptions
+from hudi_table_services.planning.clustering.checks import check_clustering_options
+from hudi_table_services.planning.clustering.plan import plan_clustering
+from hudi_table_services.planning.clustering.stored_plan import stored_plan
+from hudi_table_services.planning.commit_count import gate_reason
+from hudi_table_services.planning.recovery.undo_rules import refuse_unfinished_restore
+from hudi_table_services.storage.clock import Clock, SystemClock, instant_text
+from hudi_table_services.storage.concurrent_changes import load_commit_changes
+from hudi_table_services.storage.locks.lock import table_lock
+from hudi_table_services.storage.pending_plans import groups_being_written
+from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
+from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.archived_timeline import ArchivedTimeline
+from hudi_table_services.tables.clustering_history import PARENT_KEY, ClusteringHistory
+from hudi_table_services.tables.commit_counter import count_commits_of
+from hudi_table_services.tables.table import TableAccess, check_writable
+
+_LOG = logging.getLogger(__name__)
+_ATTEMPTS = 3
+
+
+def schedule_clustering(
+    request: ScheduleClusteringRequest, *, storage: Storage | None = None, clock: Clock | None = None
+) -> JobResult:
+    """Put a clustering plan on the timeline, or tell why there is none, or what this request scheduled before.
+
+    Args:
+        storage, clock: for tests; by default those of the base path and the system.
+
+    Raises:
+        HudiTableServiceError: see `errors`; nothing was written.
+    """
+    options = resolve_clustering_options(request)
+    check_clustering_options(options.plan)
+    storage = storage or open_storage(request.base_path, request.storage_options)
+    return _ScheduleJob(request, options, storage, clock or SystemClock()).run()
+
+
+class _ScheduleJob:
+    def __init__(
+        self,
+        request: ScheduleClusteringRequest,
+        options: ClusteringJobOptions,
+        storage: Storage,
+        clock: Clock,
+    ) -> None:
+        self._request = request
+        self._options = options
+        self._storage = storage
+        self._clock = clock
+        self._watch = Stopwatch()
+        self._report = ClusteringReporter(request, options.warnings, self._watch)
+        config = read_table_config(storage)
+        check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
+        self._table = TableAccess(storage=storage, clock=clock, config=config)
+
+    def run(self) -> JobResult:
+        if self._options.cancels_expired and not self._request.preview:
+            cancel_expired(self._table, self._options)
+        for attempt in range(_ATTEMPTS):
+            with self._watch.phase("load table"):
+                snapshot = load_snapshot(self._storage)
+                refuse_unfinished_restore(snapshot.timeline)
+                history = ClusteringHistory.load(self._table.timeline_store, snapshot.timeline)
+            if not self._request.preview and (mine := history.of_request(self._request.request_id)):
+                return self._report.scheduled_before(mine)
+            _check_sort_columns(snapshot, self._options.plan.layout)
+            self._report.warn_of(_missing_partitions(snapshot, self._options.plan.selected_partitions))
+            commits = self._count(snapshot, history)
+            if (too_early := self._too_early(history, commits)) is not None:
+                return self._report.nothing_to_do(snapshot, too_early, commits)
+            with self._watch.phase("plan"):
+                proposal = plan_clustering(
+                    self._reserving(snapshot), self._options.plan, self._given(snapshot, history)
+                )
+            if not proposal.groups:
+                return self._report.nothing_to_do(snapshot, proposal.reason, commits, proposal)
+            if self._request.preview:
+                return self._report.previewed(snapshot, proposal, self._options.plan, commits)
+            instants = self._put(snapshot, proposal)
+            if instants:
+                return self._report.scheduled(snapshot, proposal, self._options.plan, commits, instants)
+            _LOG.info("Other writers changed planned file groups meanwhile; planning again (%d)", attempt + 1)
+        raise CommitConflictError(
+            f"Other writers changed planned file groups {_ATTEMPTS} times in a row.",
+            hint="Nothing was scheduled; run the request again.",
+        )
+
+    def _count(self, snapshot: TableSnapshot, history: ClusteringHistory) -> CommitCount:
+        store, parity = self._table.timeline_store, self._options.plan.parity
+        archived = ArchivedTimeline(self._storage, snapshot.config)
+        return count_commits_of(
+            store, snapshot.timeline, history=history, archived=archived.readable_writes, parity=parity
+        )
+
+    def _too_early(self, history: ClusteringHistory, commits: CommitCount) -> str | None:
+        for gate in self._options.gates:
+            if (reason := gate_reason(commits, gate)) is not None:
+                return reason
+        cap, waiting = self._options.plan.max_pending_plans, {each.schedule for each in history.pending}
+        if cap and len(waiting) >= cap:
+            return (
+                f"{len(waiting)} plans pending, cap is {cap} (hoodie.airflow.clustering.max.pending.plans): "
+                "execute or cancel them first"
+            )
+        return None
+
+    def _given(self, snapshot: TableSnapshot, history: ClusteringHistory) -> ClusteringInput:
+        newest = history.newest
+        return ClusteringInput(
+            settled={**self._settled_by_footer(snapshot), **history.settled(snapshot)},
+            overdue_partitions=newest.plan.missing_schedule_partitions if newest is not None else (),
+            hour=int(instant_text(self._clock.now(), self._table.config)[8:10]),
+            commits=self._commits(snapshot),
+        )
+
+    def _commits(self, snapshot: TableSnapshot) -> tuple[tuple[Instant, object], ...]:
+        if self._options.plan.plan_strategy is not PlanStrategyKind.COMMIT_BASED:
+            return ()
+        store, earliest = self._table.timeline_store, self._options.plan.earliest_commit
+        later = [i for i in snapshot.timeline.completed_writes if i.requested_time > earliest]
+        return tuple((instant, store.commit_metadata(instant)) for instant in later)
+
+    def _settled_by_footer(self, snapshot: TableSnapshot) -> dict[FileGroupId, SettledSlice]:
+        """Files whose writer is not on the timeline any more, where their order matters."""
+        if not self._options.plan.layout.is_sorted:
+            return {}
+        known = {i.requested_time for i in snapshot.timeline.completed_writes}
+        unknown = [s for s in snapshot.all_slices if s.base_instant_time not in known and self._is_small(s)]
+        if not unknown:
+            return {}
+        from hudi_table_services.execution.clustering.file_layouts import read_layouts
+
+        found = read_layouts(self._storage, [s.base_file_path for s in unknown if s.base_file_path])
+        return {s.file_group_id: found[s.base_file_path] for s in unknown if s.base_file_path in found}
+
+    def _is_small(self, file_slice: FileSlice) -> bool:
+        base = file_slice.base_file
+        return base is not None and base.size_bytes < self._options.plan.small_file_limit_bytes
+
+    def _reserving(self, snapshot: TableSnapshot) -> TableSnapshot:
+        """A plan for a file group that a running write rewrites would fail that write, or be given up."""
+        written = groups_being_written(self._table.timeline_store, snapshot.timeline)
+        return replace(snapshot, reserved_file_groups={**written, **snapshot.reserved_file_groups})
+
+    def _put(self, snapshot: TableSnapshot, proposal: ClusteringProposal) -> tuple[Instant, ...]:
+        """Request the instants; none if a planned file group has changed since the plan was made."""
+        lock = MeasuredLock(table_lock(self._storage, self._options.lock, self._clock), self._watch)
+        with self._watch.phase("request"), lock:
+            store = self._table.timeline_store
+            now = store.load()
+            planned = {s.file_group_id for group in proposal.groups for s in group.slices}
+            if ArchivedTimeline(self._storage, snapshot.config).may_have_newer(snapshot.timeline, now):
+                return ()
+            changes = load_commit_changes(store, snapshot.timeline, now)
+            fresh = [c for c in changes if c.instant not in snapshot.timeline.instants]
+            written = groups_being_written(store, now)
+            if any(c.file_groups & planned for c in fresh) or not planned.isdisjoint(written):
+                return ()
+            lock.verify()
+            return self._request_plans(proposal)
+
+    def _request_plans(self, proposal: ClusteringProposal) -> tuple[Instant, ...]:
+        instants: list[Instant] = []
+        store = self._table.timeline_store
+        is_v6 = self._table.config.table_version is TableVersion.V6
+        action = Action.REPLACE_COMMIT if is_v6 else Action.CLUSTERING
+        for groups in _portions(proposal.groups, self._options.plan.groups_per_plan):
+            requested_time = store.new_instant_time()
+            extra = {
+                REQUEST_ID_KEY: self._request.request_id,
+                PARENT_KEY: instants[0].requested_time if instants else requested_time,
+            }
+            plan = stored_plan(groups, proposal, self._options.plan, self._to_uri)
+            content = encode_requested_replace(plan, extra)
+            instants.append(store.request(action, content, requested_time))
+            _LOG.info("Requested clustering %s with %d groups", requested_time, len(groups))
+        return tuple(instants)
+
+    def _to_uri(self, path: str) -> str:
+        """Hudi wants a scheme, and takes everything behind it literally."""
+        base = self._storage.base_path.rstrip("/")
+        return f"file://{base}/{path}" if base.startswith("/") else f"{base}/{path}"
+
+
+def _missing_partitions(snapshot: TableSnapshot, selected: Sequence[str]) -> list[str]:
+    there = set(snapshot.partitions)
+    return [f"The table has no partition {path!r}." for path in selected if path not in there]
+
+
+def _portions(groups: Sequence[PlannedGroup], size: int) -> list[Sequence[PlannedGroup]]:
+    if size <= 0:
+        return [groups]
+    return [groups[start : start + size] for start in range(0, len(groups), size)]
+
+
+def _check_sort_columns(snapshot: TableSnapshot, layout: Layout) -> None:
+    """Raises InvalidRequestError for a sort column that the table lacks or that has no order."""
+    if not layout.is_sorted or not snapshot.schema_json:
+        return
+    schema = from_avro_json(snapshot.schema_json)
+    for name in layout.columns:
+        if name not in schema.names:
+            raise InvalidRequestError(
+                f"The table has no column {name!r} to sort by.",
+                hint=f"Its columns are: {', '.join(schema.names)}.",
+            )
+        if isinstance(schema.field(name).type, ArrayType | MapType | StructType):
+            raise InvalidRequestError(
+                f"Column {name!r} is of type {schema.field(name).type}, which has no order.",
+                hint="Sort by columns of numbers, texts, dates or times.",
+            )

@@ -1,0 +1,237 @@
+"""Look at a table as a whole: files, pending instants and what they block, lags, leftovers. Nothing is written."""
+
+import logging
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from hudi_table_services.commits.stopwatch import Stopwatch
+from hudi_table_services.contract.cleaning import CleanRequest
+from hudi_table_services.contract.health import HealthReport, HealthRequest, PendingInstant
+from hudi_table_services.contract.health_text import health_lines
+from hudi_table_services.contract.result import FileStats, JobResult, Outcome
+from hudi_table_services.errors import CorruptTableError, UnhealthyTableError
+from hudi_table_services.jobs.archival.checks import archival_facts
+from hudi_table_services.jobs.health.health_files import look_at_files
+from hudi_table_services.model.archival import ArchivalOptions
+from hudi_table_services.model.clean import Retention
+from hudi_table_services.model.file_sizing import FileSizingOptions
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.options.cleaning import resolve_clean_options
+from hudi_table_services.planning.archival import plan_archival
+from hudi_table_services.planning.cleaning.retention import retain_from
+from hudi_table_services.planning.commit_count import count_commits
+from hudi_table_services.planning.health import (
+    findings,
+    partition_health,
+    small_file_measures,
+    status_of,
+    worst_partitions,
+)
+from hudi_table_services.storage.clock import Clock, SystemClock, instant_moment, instant_text
+from hudi_table_services.storage.file_versions import visible_times
+from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.clean_history import last_clean
+from hudi_table_services.tables.clustering_history import ClusteringHistory
+from hudi_table_services.tables.pending_instants import look_at_pending
+from hudi_table_services.tables.table import TableAccess, check_name
+from hudi_table_services.tables.written_files import WrittenFiles
+
+_LOG = logging.getLogger(__name__)
+_EXAMPLES = 20
+
+
+def table_health(
+    request: HealthRequest, *, storage: Storage | None = None, clock: Clock | None = None
+) -> JobResult:
+    """How the table is; see `HealthReport`. Any table can be looked at, also one that this release does not write.
+
+    Raises:
+        UnhealthyTableError: a measure is beyond ``fail_above``, files are missing, or the timeline cannot be trusted;
+            it has the report.
+        HudiTableServiceError: the table cannot be looked at.
+    """
+    resolve_clean_options(_clean_request(request))  # a wrong key is told before anything is read
+    watch = Stopwatch()
+    storage = storage or open_storage(request.base_path, request.storage_options)
+    table = TableAccess(storage=storage, clock=clock or SystemClock(), config=read_table_config(storage))
+    check_name(table.config, request.table_name)
+    with watch.phase("look"):
+        look = _look(table, request)
+    measures = look.report.measures
+    found = findings(measures, request.warning_limits, request.failure_limits)
+    report = replace(look.report, findings=found, status=status_of(found))
+    for line in health_lines(report, look.files):
+        _LOG.info("%s", line)
+    if report.status == "failing":
+        raise _unhealthy(report)
+    return JobResult(
+        request_id=request.request_id,
+        outcome=Outcome.COMPLETED,
+        operation=request.work,
+        table_name=table.config.table_name,
+        base_path=request.base_path,
+        files_before=look.files,
+        files_after=look.files,
+        health=report,
+        timings_s=watch.seconds,
+        warnings=tuple(
+            f"{each.measure} is {each.value:g}, above {each.limit:g}. {each.advice}" for each in found
+        ),
+    )
+
+
+def _unhealthy(report: HealthReport) -> UnhealthyTableError:
+    failed = [each for each in report.findings if each.level == "fail"]
+    told = "; ".join(f"{each.measure} is {each.value:g}, above {each.limit:g}" for each in failed)
+    message = f"The table is not as it should be: {told}."
+    if report.damage:
+        message = f"The timeline cannot be trusted: {report.damage}"
+    error = UnhealthyTableError(message, hint=" ".join(dict.fromkeys(each.advice for each in failed)))
+    error.health = report
+    return error
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    report: HealthReport
+    files: FileStats
+
+
+def _look(table: TableAccess, request: HealthRequest) -> _Look:
+    config = table.config
+    report = HealthReport(
+        table_version=int(config.table_version),
+        table_type=config.table_type.value,
+        small_file_limit_bytes=request.small_file_limit_bytes or FileSizingOptions().small_file_limit_bytes,
+        metadata_table=config.metadata_partitions,
+    )
+    try:
+        snapshot = load_snapshot(table.storage)
+        return _with_all(table, request, snapshot, report)
+    except CorruptTableError as error:
+        damaged = replace(report, damage=str(error), measures={"damaged": 1.0})
+        return _Look(damaged, FileStats())
+
+
+def _with_all(
+    table: TableAccess, request: HealthRequest, snapshot: TableSnapshot, report: HealthReport
+) -> _Look:
+    timeline = snapshot.timeline
+    partitions = partition_health(snapshot, report.small_file_limit_bytes)
+    pending = look_at_pending(table, timeline)
+    cleaned = last_clean(table, timeline)
+    retained_before = cleaned.earliest_commit_to_retain if cleaned else ""
+    retention = _retention(table, request, timeline, retained_before)
+    written = WrittenFiles(table.timeline_store)
+    files = look_at_files(table, snapshot, written, retained_before)
+    history = ClusteringHistory.load(table.timeline_store, timeline)
+    counted = count_commits(timeline, history.requested_times, written.operations(timeline))
+    last = _newest(timeline, Action.CLEAN)
+    archival = plan_archival(timeline, ArchivalOptions(), archival_facts(table, timeline, frozenset()))
+    measures = {
+        "damaged": 0.0,
+        "active_commits": float(len(timeline.completed_writes)),
+        "commits_since_clustering": float(counted.count),
+        "commits_since_clean": float(_since(timeline, last)),
+        "commits_to_archive": float(len(archival.writes)),
+        "commits_to_clean": float(_cleanable(timeline, retention, retained_before)),
+        **_commit_age(table, timeline),
+        "hours_ahead": _hours_ahead(table, timeline),
+        **_pending_measures(pending),
+        **small_file_measures(partitions),
+        **files.measures,
+    }
+    sizes = [each.size_bytes for each in snapshot.all_slices]
+    writes = timeline.completed_writes
+    found = replace(
+        report,
+        partition_count=len(partitions),
+        last_commit=writes[-1].requested_time if writes else "",
+        last_clean=last.requested_time if last else "",
+        last_clustering=max(
+            (each.instant.requested_time for each in history.clusterings if each.instant.is_completed),
+            default="",
+        ),
+        retention=retention.reason,
+        archival=archival.reason,
+        measures=dict(sorted(measures.items())),
+        pending=pending,
+        partitions=worst_partitions(partitions),
+        savepoints=tuple(i.requested_time for i in timeline.completed if i.action is Action.SAVEPOINT),
+        leftover_examples=files.leftovers[:_EXAMPLES],
+        missing_examples=files.missing[:_EXAMPLES],
+        foreign_examples=files.foreign[:_EXAMPLES],
+    )
+    return _Look(found, FileStats.of(sizes))
+
+
+def _clean_request(request: HealthRequest) -> CleanRequest:
+    return CleanRequest(base_path=request.base_path, options=request.options)
+
+
+def _retention(
+    table: TableAccess, request: HealthRequest, timeline: Timeline, retained_before: str
+) -> Retention:
+    """What a clean with these options would keep; the floor for running queries aside, since it passes by itself."""
+    options = resolve_clean_options(_clean_request(request)).clean
+    visible_at = visible_times(table.storage, table.timeline_store, table.config, timeline)
+    return retain_from(
+        timeline,
+        options,
+        hours_cutoff=_hours_ago(table, options.hours_retained),
+        floor_cutoff=_hours_ago(table, 0),
+        visible_at=visible_at,
+        retained_before=retained_before or None,
+    )
+
+
+def _hours_ago(table: TableAccess, hours: float) -> str:
+    return instant_text(table.clock.now() - timedelta(hours=hours), table.config)
+
+
+def _cleanable(timeline: Timeline, retention: Retention, retained_before: str) -> int:
+    if retention.earliest is None:
+        return 0
+    return sum(
+        1
+        for i in timeline.completed_writes
+        if retained_before <= i.requested_time < retention.earliest.requested_time
+    )
+
+
+def _newest(timeline: Timeline, action: Action) -> Instant | None:
+    return next((i for i in reversed(timeline.completed) if i.action is action), None)
+
+
+def _since(timeline: Timeline, instant: Instant | None) -> int:
+    start = instant.requested_time if instant else ""
+    return sum(1 for i in timeline.completed_writes if i.requested_time > start)
+
+
+def _commit_age(table: TableAccess, timeline: Timeline) -> dict[str, float]:
+    writes = timeline.completed_writes
+    moment = instant_moment(writes[-1].requested_time, table.config) if writes else None
+    if moment is None:
+        return {}
+    return {"hours_since_commit": round(max(0.0, (table.clock.now() - moment).total_seconds()) / 3600, 3)}
+
+
+def _hours_ahead(table: TableAccess, timeline: Timeline) -> float:
+    newest = max((i.completion_time or i.requested_time for i in timeline), default="")
+    moment = instant_moment(newest, table.config)
+    if moment is None:
+        return 0.0
+    return round(max(0.0, (moment - table.clock.now()).total_seconds()) / 3600, 3)
+
+
+def _pending_measures(pending: tuple[PendingInstant, ...]) -> dict[str, float]:
+    return {
+        "pending_instants": float(len(pending)),
+        "dead_instants": float(sum(1 for each in pending if each.is_dead)),
+        "oldest_pending_hours": round(max((each.age_s for each in pending), default=0.0) / 3600, 3),
+    }

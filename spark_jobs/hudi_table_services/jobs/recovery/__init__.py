@@ -1,0 +1,1 @@
+"""Rollback, restore, savepoints and repair."""

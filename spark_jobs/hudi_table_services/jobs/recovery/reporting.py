@@ -1,0 +1,102 @@
+"""Tell what a rollback or a restore finds and does: log lines and the result document."""
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from hudi_table_services.commits.undo_checks import undone_files
+from hudi_table_services.contract.recovery import RecoveryReport, UndoneInstant
+from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.errors import MalformedMetadataError
+from hudi_table_services.model.instant import Instant
+from hudi_table_services.tables.table import TableAccess
+
+_LOG = logging.getLogger(__name__)
+_MOST_NAMES = 100
+
+
+def describe(table: TableAccess, instant: Instant, *, preview: bool) -> UndoneInstant:
+    """What undoing the instant takes, told before it is undone."""
+    files = undone_files(table, instant)
+    told = UndoneInstant(
+        instant_time=instant.requested_time,
+        action=instant.action.value,
+        state=instant.state.value,
+        file_count=len(files),
+        size_bytes=sum(files.values()),
+        file_names=tuple(sorted(files)[:_MOST_NAMES]) if preview else (),
+    )
+    if not instant.is_completed:
+        return told
+    try:
+        metadata = table.timeline_store.commit_metadata(instant)
+    except MalformedMetadataError:
+        return told
+    rows = sum(s.num_inserts + s.num_update_writes + s.num_deletes for s in metadata.write_stats)
+    return replace(told, operation=metadata.operation_type.value.lower(), row_count=rows)
+
+
+class RecoveryReporter:
+    """Builds the result of one job, step by step."""
+
+    def __init__(self, request: JobRequest, warnings: Sequence[str], *, savepoint: str = "") -> None:
+        self._request = request
+        self._warnings = tuple(warnings)
+        self._report = RecoveryReport(savepoint=savepoint)
+        for warning in self._warnings:
+            _LOG.warning("%s", warning)
+
+    def finished(self, instants: Iterable[Instant]) -> None:
+        """Rollbacks and restores that an earlier job had left pending."""
+        times = tuple(i.requested_time for i in instants)
+        self._report = replace(self._report, finished=(*self._report.finished, *times))
+
+    def left_alone(self, sentences: Iterable[str]) -> None:
+        """Failed writes that are not undone, and why."""
+        self._report = replace(self._report, left_alone=tuple(sentences))
+
+    def chosen(self, undone: Sequence[UndoneInstant]) -> None:
+        """What goes, or would go."""
+        self._report = replace(self._report, undone=tuple(undone))
+        for each in undone:
+            _LOG.info(
+                "%s %s (%s): %d files, %d rows",
+                each.action,
+                each.instant_time,
+                each.state,
+                each.file_count,
+                each.row_count,
+            )
+
+    def previewed(self) -> JobResult:
+        """Nothing was changed."""
+        return replace(self._result(Outcome.PLANNED), reason="preview: nothing was undone")
+
+    def nothing_to_do(self, reason: str) -> JobResult:
+        """Nothing new; what an earlier job began may have been finished."""
+        outcome = Outcome.COMPLETED if self._report.finished else Outcome.NOTHING_TO_DO
+        return replace(self._result(outcome), reason=reason)
+
+    def done(self, instant: Instant | None, *, reason: str = "", reused: bool = False) -> JobResult:
+        """The last rollback, or the restore."""
+        result = replace(self._result(Outcome.COMPLETED), reason=reason, reused=reused)
+        if instant is None:
+            return result
+        return replace(
+            result,
+            action=instant.action.value,
+            instant_time=instant.requested_time,
+            completion_time=instant.completion_time,
+        )
+
+    def _result(self, outcome: Outcome) -> JobResult:
+        return JobResult(
+            request_id=self._request.request_id,
+            outcome=outcome,
+            operation=self._request.work,
+            table_name=self._request.table_name,
+            base_path=self._request.base_path,
+            recovery=self._report,
+            warnings=self._warnings,
+        )

@@ -1,0 +1,311 @@
+"""Take a table back to a savepoint: undo everything since, newest first, under one restore instant, as Hudi does.
+
+The plan is on the timeline before anything is undone, and says who asked. A restore that dies is finished by the next
+one, with its own plan; until then no other job of ours touches the table.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hudi_table_services.commits.metadata_table import switch_off_metadata_table
+from hudi_table_services.commits.pending_writes import remove_traces_of_finished_writes
+from hudi_table_services.commits.undo import finish_pending_rollbacks, undo_in_place
+from hudi_table_services.commits.undo_checks import require_dead
+from hudi_table_services.contract.recovery import RestoreRequest
+from hudi_table_services.contract.result import JobResult
+from hudi_table_services.errors import CorruptTableError, InvalidRequestError, MalformedMetadataError
+from hudi_table_services.hudi_format.avro_container import container_notes
+from hudi_table_services.hudi_format.table_service_plans import (
+    decode_restore_plan,
+    decode_savepoint_metadata,
+    encode_restore_metadata,
+    encode_restore_plan,
+)
+from hudi_table_services.jobs.recovery.reporting import RecoveryReporter, describe
+from hudi_table_services.model.instant import Action, Instant, InstantState
+from hudi_table_services.model.table_path import may_hold_data
+from hudi_table_services.model.table_service_plans import (
+    InstantReference,
+    RestoreMetadata,
+    RestorePlan,
+    RollbackMetadata,
+    SavepointPartition,
+)
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.options.timeline_only import ServiceOptions, resolve_service_options
+from hudi_table_services.planning.recovery.undo_rules import restored_instants
+from hudi_table_services.storage.clock import Clock, SystemClock
+from hudi_table_services.storage.damage import naming
+from hudi_table_services.storage.locks.lock import TableLock, table_lock
+from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
+from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.storage.stores.paths import join_path
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.table import TableAccess, check_writable
+from hudi_table_services.tables.timeline_edge import require_nothing_hidden, require_nothing_shown
+
+_LOG = logging.getLogger(__name__)
+
+
+def restore(
+    request: RestoreRequest, *, storage: Storage | None = None, clock: Clock | None = None
+) -> JobResult:
+    """Undo everything after the savepoint, or, in a preview, tell what that would be.
+
+    The same request restores once, whatever was written since.
+
+    Raises:
+        InvalidRequestError: there is no such savepoint, a later one is in the way, or files of it are gone.
+        InstantHeldError: a writer is alive; nothing was done.
+        StorageError: something could not be deleted; the next run finishes the restore.
+    """
+    options = resolve_service_options(request)
+    storage = storage or open_storage(request.base_path, request.storage_options)
+    config = read_table_config(storage)
+    check_writable(
+        config, request.table_name, metadata_enable=False if request.preview else options.metadata_enable
+    )
+    table = TableAccess(storage=storage, clock=clock or SystemClock(), config=config)
+    job = _RestoreJob(request, options, table)
+    if request.preview:
+        return job.preview()
+    result = job.run()
+    remove_traces_of_finished_writes(table)
+    return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingRestore:
+    """A restore that is on the timeline and not completed. `request_id` is empty for Hudi's."""
+
+    instant: Instant
+    plan: RestorePlan
+    request_id: str = ""
+
+
+def pending_restores(table: TableAccess, timeline: Timeline) -> tuple[PendingRestore, ...]:
+    """Restores that were begun, oldest first. One without a plan has done nothing: it is removed.
+
+    Call it under the lock.
+
+    Raises:
+        MalformedMetadataError: a plan cannot be read, or is empty although its restore was begun.
+    """
+    found = []
+    for instant in timeline.pending:
+        if instant.action is not Action.RESTORE:
+            continue
+        content = table.timeline_store.read_requested(instant)
+        if content:
+            with naming(table.timeline_store.requested_path_of(instant)):
+                requested_by = container_notes(content).get(REQUEST_ID_KEY, "")
+                plan = decode_restore_plan(content)
+            found.append(PendingRestore(instant=instant, plan=plan, request_id=requested_by))
+        elif instant.state is InstantState.INFLIGHT:
+            raise MalformedMetadataError(
+                f"{table.timeline_store.requested_path_of(instant)} is empty although the restore was begun.",
+                hint="The table may be between two states. Bring the plan back from a copy, then restore to the same "
+                "savepoint again; nothing is written to the table before that.",
+            )
+        else:
+            _LOG.warning("Removing restore %s, which has no plan.", instant.requested_time)
+            table.timeline_store.remove(instant)
+    return tuple(found)
+
+
+def carry_out_restore(table: TableAccess, pending: PendingRestore, lock: TableLock) -> Instant:
+    """Undo what the plan says and is still there, newest first, and complete the restore. Call it under the lock.
+
+    Doing it twice does no harm; of what an earlier attempt undid only the names are told.
+
+    Raises:
+        InstantHeldError: the writer of a pending instant is alive.
+    """
+    store, started = table.timeline_store, table.clock.now()
+    plan, instant = pending.plan, pending.instant
+    references = plan.instants_to_rollback
+    timeline = table.load_timeline()
+    present = {r.requested_time: _writes_at(timeline, r.requested_time) for r in references}
+    require_dead(table, (i for each in present.values() for i in each))
+    if instant.state is InstantState.REQUESTED:
+        instant = store.start(instant)
+    rollbacks: dict[str, tuple[RollbackMetadata, ...]] = {}
+    for reference in references:
+        time = reference.requested_time
+        lock.verify()
+        undone = tuple(undo_in_place(table, i) for i in present[time])
+        rollbacks[time] = undone or (_undone_before(table, reference),)
+        _LOG.info("Undid %s %s", reference.action, time)
+    metadata = RestoreMetadata(
+        start_restore_time=instant.requested_time,
+        time_taken_ms=max(0, int((table.clock.now() - started).total_seconds() * 1000)),
+        instants_rolled_back=tuple(r.requested_time for r in references),
+        rollbacks=rollbacks,
+        restored_instants=references,
+    )
+    switch_off_metadata_table(table)
+    lock.verify()
+    completed = store.complete(instant, encode_restore_metadata(metadata))
+    _LOG.info("Completed restore %s to savepoint %s", completed.requested_time, plan.savepoint_to_restore)
+    return completed
+
+
+def _writes_at(timeline: Timeline, requested_time: str) -> tuple[Instant, ...]:
+    return tuple(i for i in timeline.find(requested_time) if i.action.writes_data)
+
+
+def _undone_before(table: TableAccess, reference: InstantReference) -> RollbackMetadata:
+    return RollbackMetadata(
+        start_rollback_time=table.timeline_store.new_instant_time(),
+        time_taken_ms=0,
+        total_files_deleted=0,
+        commits_rolled_back=(reference.requested_time,),
+        partitions={},
+        instants_rolled_back=(reference,),
+    )
+
+
+class _RestoreJob:
+    def __init__(self, request: RestoreRequest, options: ServiceOptions, table: TableAccess) -> None:
+        self._request = request
+        self._table = table
+        self._lock = table_lock(table.storage, options.lock, table.clock)
+        self._report = RecoveryReporter(request, options.warnings, savepoint=request.savepoint)
+
+    def preview(self) -> JobResult:
+        timeline = self._table.load_timeline()
+        pending = [i for i in timeline.pending if i.action is Action.RESTORE]
+        chosen = self._chosen(timeline)
+        self._report.chosen([describe(self._table, i, preview=True) for i in chosen])
+        self._report.left_alone(
+            f"restore {i.requested_time} was not finished; the next restore finishes it first"
+            for i in pending
+        )
+        return self._report.previewed()
+
+    def run(self) -> JobResult:
+        with self._lock as lock:
+            timeline = self._table.load_timeline()
+            if (done := self._done_before(timeline)) is not None:
+                return self._report.done(
+                    done, reused=True, reason="an earlier attempt of this request restored it"
+                )
+            mine = None
+            for pending in pending_restores(self._table, timeline):
+                _LOG.info("Finishing restore %s, which was left pending", pending.instant.requested_time)
+                completed = carry_out_restore(self._table, pending, lock)
+                self._report.finished((completed,))
+                if pending.request_id == self._request.request_id:
+                    mine = completed
+            self._report.finished(finish_pending_rollbacks(self._table, self._table.load_timeline()))
+            return self._restore(lock, mine)
+
+    def _restore(self, lock: TableLock, mine: Instant | None) -> JobResult:
+        """Undo what is still there: after a restore of this request, what others wrote before it was finished.
+
+        Their commits may have merged with those that were to be undone.
+        """
+        timeline = self._table.load_timeline()
+        chosen = self._chosen(timeline)
+        if not chosen and mine is not None:
+            return self._report.done(mine)
+        if not chosen:
+            return self._report.nothing_to_do(
+                f"nothing was written since savepoint {self._request.savepoint}"
+            )
+        require_dead(self._table, (i for i in timeline.pending if i.action.writes_data))
+        self._report.chosen([describe(self._table, i, preview=False) for i in chosen])
+        plan = RestorePlan(
+            instants_to_rollback=tuple(
+                InstantReference(requested_time=i.requested_time, action=i.action.value) for i in chosen
+            ),
+            savepoint_to_restore=self._request.savepoint,
+        )
+        lock.verify()
+        content = encode_restore_plan(plan, notes={REQUEST_ID_KEY: self._request.request_id})
+        instant = self._table.timeline_store.request(Action.RESTORE, content)
+        _LOG.info("Requested restore %s of %d instants", instant.requested_time, len(chosen))
+        pending = PendingRestore(instant=instant, plan=plan, request_id=self._request.request_id)
+        return self._report.done(carry_out_restore(self._table, pending, lock))
+
+    def _chosen(self, timeline: Timeline) -> tuple[Instant, ...]:
+        """What goes, once the savepoint is known to be whole."""
+        savepoint = self._savepoint(timeline)
+        if not any(i.requested_time == savepoint.requested_time for i in timeline.completed_writes):
+            raise InvalidRequestError(
+                f"The commit of savepoint {savepoint.requested_time} is archived.",
+                hint="Restore it with the release of Hudi that archived it.",
+            )
+        store = self._table.timeline_store
+        with naming(store.path_of(savepoint)):
+            kept = decode_savepoint_metadata(store.read(savepoint)).partitions
+        chosen = restored_instants(timeline, savepoint, self._replacing(timeline, kept))
+        times = {i.requested_time for i in chosen}
+        later = [
+            i.requested_time for i in timeline if i.action is Action.SAVEPOINT and i.requested_time in times
+        ]
+        if later:
+            raise InvalidRequestError(
+                f"Savepoint {later[-1]} keeps a commit that would be undone.",
+                hint=f"Restore to it, or delete it first: delete_savepoint.py --instant {later[-1]}.",
+            )
+        self._require_whole(savepoint, kept)
+        after = timeline.without(chosen)
+        require_nothing_hidden(self._table, timeline, after)
+        require_nothing_shown(self._table, timeline, after)
+        return chosen
+
+    def _savepoint(self, timeline: Timeline) -> Instant:
+        savepoints = [i for i in timeline.completed if i.action is Action.SAVEPOINT]
+        found = next((i for i in savepoints if i.requested_time == self._request.savepoint), None)
+        if found is None:
+            known = ", ".join(i.requested_time for i in savepoints) or "none"
+            raise InvalidRequestError(
+                f"There is no savepoint {self._request.savepoint}.", hint=f"Savepoints of the table: {known}."
+            )
+        return found
+
+    def _replacing(self, timeline: Timeline, kept: Mapping[str, SavepointPartition]) -> frozenset[Instant]:
+        """Replace commits that took out file groups of the savepoint, so that they completed after it."""
+        saved = {
+            (path, name.partition("_")[0])
+            for path, partition in kept.items()
+            for name in partition.file_names
+        }
+        return frozenset(
+            i
+            for i in timeline.completed_writes
+            if i.action is Action.REPLACE_COMMIT
+            and any((path, file_id) in saved for path, ids in self._replaced_by(i).items() for file_id in ids)
+        )
+
+    def _replaced_by(self, instant: Instant) -> Mapping[str, tuple[str, ...]]:
+        return self._table.timeline_store.commit_metadata(instant).partition_to_replace_file_ids or {}
+
+    def _require_whole(self, savepoint: Instant, kept: Mapping[str, SavepointPartition]) -> None:
+        missing = []
+        for path, partition in kept.items():
+            if not may_hold_data(path):
+                raise CorruptTableError(
+                    f"Savepoint {savepoint.requested_time} names {path!r}, where no data of the table can be.",
+                    hint="Nothing was undone. Choose another savepoint.",
+                )
+            present = {stored.name for stored in self._table.storage.list_folder(path).files}
+            missing += [join_path(path, name) for name in partition.file_names if name not in present]
+        if missing:
+            raise InvalidRequestError(
+                f"{len(missing)} files of savepoint {savepoint.requested_time} are gone, such as {missing[0]}.",
+                hint="Nothing was undone. Bring the files back, or choose another savepoint.",
+            )
+
+    def _done_before(self, timeline: Timeline) -> Instant | None:
+        for instant in timeline.completed:
+            if instant.action is Action.RESTORE:
+                content = self._table.timeline_store.read_requested(instant)
+                with naming(self._table.timeline_store.requested_path_of(instant)):
+                    notes = container_notes(content) if content else {}
+                if notes.get(REQUEST_ID_KEY) == self._request.request_id:
+                    return instant
+        return None

@@ -1,0 +1,181 @@
+"""Roll instants back on request: failed ones, or the newest completed ones, by name. No Spark is needed.
+
+Everything is checked before anything is undone, under the table lock.
+"""
+
+import logging
+from collections.abc import Sequence
+
+from hudi_table_services.commits.pending_writes import remove_traces_of_finished_writes
+from hudi_table_services.commits.undo import (
+    finish_pending_rollbacks,
+    is_being_rolled_back,
+    roll_back_clustering,
+    roll_back_completed,
+    rollback_instant,
+)
+from hudi_table_services.commits.undo_checks import (
+    require_dead,
+    require_predecessors,
+    require_unplanned,
+    why_alive,
+)
+from hudi_table_services.contract.recovery import RollbackRequest
+from hudi_table_services.contract.result import JobResult
+from hudi_table_services.errors import InstantVanishedError, InvalidRequestError
+from hudi_table_services.jobs.recovery.reporting import RecoveryReporter, describe
+from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.options.timeline_only import ServiceOptions, resolve_service_options
+from hudi_table_services.planning.recovery.undo_rules import newest_first, require_newest, require_unsaved
+from hudi_table_services.storage.clock import Clock, SystemClock
+from hudi_table_services.storage.locks.lock import TableLock, table_lock
+from hudi_table_services.storage.pending_plans import is_dead_write_candidate
+from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.table import TableAccess, check_writable
+from hudi_table_services.tables.timeline_edge import require_nothing_hidden, require_nothing_shown
+from hudi_table_services.tables.undo_history import undone_by
+
+_LOG = logging.getLogger(__name__)
+
+
+def rollback(
+    request: RollbackRequest, *, storage: Storage | None = None, clock: Clock | None = None
+) -> JobResult:
+    """Undo what the request names, newest first; or, in a preview, tell what that would take.
+
+    Raises:
+        InvalidRequestError: an instant is unknown, no write, not the newest, savepointed, or needed; nothing was done.
+        InstantHeldError: its writer is alive; nothing was done.
+    """
+    options = resolve_service_options(request)
+    storage = storage or open_storage(request.base_path, request.storage_options)
+    config = read_table_config(storage)
+    check_writable(
+        config, request.table_name, metadata_enable=False if request.preview else options.metadata_enable
+    )
+    table = TableAccess(storage=storage, clock=clock or SystemClock(), config=config)
+    job = _RollbackJob(request, options, table)
+    result = job.run()
+    if not request.preview:
+        remove_traces_of_finished_writes(table)
+    return result
+
+
+class _RollbackJob:
+    def __init__(self, request: RollbackRequest, options: ServiceOptions, table: TableAccess) -> None:
+        self._request = request
+        self._options = options
+        self._table = table
+        self._report = RecoveryReporter(request, options.warnings)
+
+    def run(self) -> JobResult:
+        lock = table_lock(self._table.storage, self._options.lock, self._table.clock)
+        if self._request.preview:
+            return self._run(lock)
+        with lock:
+            self._report.finished(finish_pending_rollbacks(self._table, self._table.load_timeline()))
+            return self._run(lock)
+
+    def _run(self, lock: TableLock) -> JobResult:
+        timeline = self._table.load_timeline()
+        undone_before = undone_by(self._table, timeline)
+        chosen = newest_first(
+            self._failed(timeline)
+            if self._request.all_failed
+            else self._named(timeline, frozenset(undone_before))
+        )
+        self._check(timeline, chosen)
+        self._report.chosen(
+            [describe(self._table, instant, preview=self._request.preview) for instant in chosen]
+        )
+        if not chosen:
+            return self._nothing(undone_before)
+        if self._request.preview:
+            return self._report.previewed()
+        done = None
+        for instant in chosen:
+            lock.verify()
+            done = self._undo(instant)
+        return self._report.done(done)
+
+    def _nothing(self, undone_before: dict[str, str]) -> JobResult:
+        if self._request.all_failed:
+            return self._report.nothing_to_do("no pending write is without a living heartbeat")
+        told = ", ".join(f"{time} was undone by {undone_before[time]}" for time in self._request.instants)
+        if self._request.preview:
+            return self._report.nothing_to_do(told)
+        return self._report.done(None, reason=told, reused=True)  # perhaps by an attempt of itself that died
+
+    def _failed(self, timeline: Timeline) -> list[Instant]:
+        writes = [i for i in timeline.pending if is_dead_write_candidate(self._table.timeline_store, i)]
+        reasons = {i: why_alive(self._table, i) for i in writes}
+        self._report.left_alone(reason for reason in reasons.values() if reason)
+        return [i for i in writes if not reasons[i]]
+
+    def _named(self, timeline: Timeline, undone_before: frozenset[str]) -> list[Instant]:
+        found = []
+        for time in dict.fromkeys(self._request.instants):
+            instants = timeline.find(time)
+            writes = [i for i in instants if i.action.writes_data]
+            if writes:
+                found += [self._undoable(timeline, i) for i in writes]
+            elif instants:
+                raise InvalidRequestError(
+                    f"{time} is a {instants[0].action.value}; only writes can be rolled back.",
+                    hint="A savepoint is deleted by delete_savepoint.py; what a clean has deleted is gone.",
+                )
+            elif time not in undone_before:
+                raise InvalidRequestError(
+                    f"The active timeline has no instant {time}.",
+                    hint=f"The newest completed writes: {timeline.newest_writes()}.",
+                )
+        return found
+
+    def _undoable(self, timeline: Timeline, instant: Instant) -> Instant:
+        store, time = self._table.timeline_store, instant.requested_time
+        if instant.is_completed or is_dead_write_candidate(store, instant):
+            return instant
+        if not self._request.preview and is_being_rolled_back(self._table, timeline, instant):
+            return instant  # an earlier run of ours, or a cancellation, that died
+        cure = (
+            "Let Hudi run it, or undo it there."
+            if "compaction" in instant.action.value
+            else f"Execute it, or take it back: cancel_clustering.py --instant {time}."
+        )
+        raise InvalidRequestError(
+            f"Pending {instant.action.value} {time} is the plan of a table service, no failed write.",
+            hint=cure,
+        )
+
+    def _check(self, timeline: Timeline, chosen: Sequence[Instant]) -> None:
+        completed = [i for i in chosen if i.is_completed]
+        require_dead(self._table, chosen)
+        if not completed:
+            return
+        require_unsaved(timeline, completed)
+        require_newest(timeline, chosen)
+        # A writer that is alive may have read files of the commit, and Hudi's would not notice that it is gone.
+        require_dead(self._table, (i for i in timeline.pending if i.action.writes_data))
+        require_unplanned(self._table, timeline, chosen)
+        for instant in completed:
+            require_predecessors(self._table, timeline, instant)
+        after = timeline.without(chosen)
+        require_nothing_hidden(self._table, timeline, after)
+        require_nothing_shown(self._table, timeline, after)
+
+    def _undo(self, instant: Instant) -> Instant:
+        if instant.is_completed:
+            done = roll_back_completed(self._table, instant)
+        elif is_dead_write_candidate(self._table.timeline_store, instant):
+            done = rollback_instant(self._table, instant)
+        else:
+            done = roll_back_clustering(self._table, instant)
+        if done is None:
+            raise InstantVanishedError(
+                f"{instant.action.value} {instant.requested_time} was changed by another writer meanwhile.",
+                hint="Run the request again.",
+            )
+        return done

@@ -1,0 +1,216 @@
+"""Create and delete savepoints: the table as of a commit, kept from cleaning and archival, to go back to."""
+
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from hudi_table_services.contract.recovery import CreateSavepointRequest, DeleteSavepointRequest
+from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.errors import InstantExistsError, InvalidRequestError
+from hudi_table_services.hudi_format.table_service_plans import encode_savepoint_metadata
+from hudi_table_services.jobs.archival.checks import barriers
+from hudi_table_services.jobs.archival.writing import archive_writer
+from hudi_table_services.model.archival import ArchivalOptions
+from hudi_table_services.model.instant import Action, Instant, InstantState
+from hudi_table_services.model.table_service_plans import SavepointMetadata, SavepointPartition
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.options.timeline_only import ServiceOptions, resolve_service_options
+from hudi_table_services.planning.recovery.savepoint import savepoint_partitions
+from hudi_table_services.planning.recovery.undo_rules import refuse_unfinished_restore
+from hudi_table_services.storage.clock import Clock, SystemClock
+from hudi_table_services.storage.file_listing import list_partitions
+from hudi_table_services.storage.file_slices import Visibility, first_write_time
+from hudi_table_services.storage.file_versions import partition_files, replacements, visible_times
+from hudi_table_services.storage.locks.lock import TableLock, table_lock
+from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.clean_history import last_clean, pending_cleans
+from hudi_table_services.tables.table import TableAccess, check_writable
+from hudi_table_services.tables.timeline_edge import hidden_writes, require_nothing_shown
+
+_LOG = logging.getLogger(__name__)
+
+
+def create_savepoint(
+    request: CreateSavepointRequest, *, storage: Storage | None = None, clock: Clock | None = None
+) -> JobResult:
+    """Keep the table as of a commit. Doing it twice is doing it once.
+
+    Raises:
+        InvalidRequestError: the instant is no completed write of the active timeline, or cleaning may have taken
+            files of it.
+    """
+    table, options = _open(request, storage, clock)
+    with table_lock(table.storage, options.lock, table.clock) as lock:
+        timeline = table.load_timeline()
+        refuse_unfinished_restore(timeline)
+        commit = _commit(timeline, request.instant)
+        if (existing := _savepoint(timeline, commit.requested_time)) is not None and existing.is_completed:
+            result = _result(request, options, existing, reason="there is such a savepoint already")
+            return replace(result, reused=True)
+        _require_uncleaned(table, timeline, commit)
+        pending = Instant(
+            requested_time=commit.requested_time, action=Action.SAVEPOINT, state=InstantState.INFLIGHT
+        )
+        with_it = Timeline.of((*timeline, replace(pending, state=InstantState.COMPLETED)))
+        require_nothing_shown(table, timeline, with_it)
+        metadata = SavepointMetadata(
+            saved_by=request.saved_by,
+            saved_at_ms=int(table.clock.now().timestamp() * 1000),
+            comments=request.comments,
+            partitions=_partitions(table, timeline, commit),
+        )
+        kept = f"{sum(len(each.file_names) for each in metadata.partitions.values())} files"
+        if request.preview:
+            return _previewed(request, options, f"would keep {kept} of commit {commit.requested_time}")
+        lock.verify()
+        with suppress(InstantExistsError):  # of an attempt that died
+            table.timeline_store.begin_savepoint(commit.requested_time)
+        completed = table.timeline_store.complete(pending, encode_savepoint_metadata(metadata))
+    _LOG.info("Savepoint %s keeps %s", completed.requested_time, kept)
+    return _result(request, options, completed, reason=f"keeps {kept}")
+
+
+def delete_savepoint(
+    request: DeleteSavepointRequest, *, storage: Storage | None = None, clock: Clock | None = None
+) -> JobResult:
+    """Let go of savepoints; those that are not there any more are passed over.
+
+    A commit beyond which archival went on is archived with it: as the first of the active timeline it would hide the
+    commits between.
+
+    Raises:
+        InvalidRequestError: a commit has to be archived, and what it replaced is not cleaned yet.
+    """
+    table, options = _open(request, storage, clock)
+    with table_lock(table.storage, options.lock, table.clock) as lock:
+        timeline = table.load_timeline()
+        found = [_savepoint(timeline, instant) for instant in request.instants]
+        deleted = [savepoint for savepoint in found if savepoint is not None]
+        names = ", ".join(savepoint.requested_time for savepoint in deleted)
+        if request.preview and deleted:
+            return _previewed(request, options, f"would delete {names}")
+        _archive_stranded(table, lock, timeline, deleted)
+        lock.verify()
+        for savepoint in deleted:
+            if savepoint.is_completed:
+                table.timeline_store.remove_completed(savepoint)
+            table.timeline_store.remove(savepoint)
+            _LOG.info("Deleted savepoint %s", savepoint.requested_time)
+    if not deleted:
+        return _result(request, options, None, reason=f"no savepoint at {', '.join(request.instants)}")
+    return _result(request, options, deleted[0], reason=f"deleted {names}")
+
+
+def _archive_stranded(
+    table: TableAccess, lock: TableLock, timeline: Timeline, savepoints: Sequence[Instant]
+) -> None:
+    """Archive the commits of these savepoints where later ones are archived; readers see the same before and after."""
+    if not hidden_writes(table, timeline, timeline.without(savepoints)):
+        return
+    saved, first = {i.requested_time for i in savepoints}, first_write_time(timeline) or ""
+    stranded = [
+        i for i in timeline.completed_writes if i.requested_time in saved and i.requested_time < first
+    ]
+    if bounds := barriers(table, timeline, stranded):
+        raise InvalidRequestError(
+            f"Commit {bounds[0].time} would have to be archived with its savepoint, but {bounds[0].reason}.",
+            hint="Run clean.py first; it may have to be told to keep fewer commits.",
+        )
+    writer = archive_writer(table, ArchivalOptions())
+    held = writer.held(timeline)
+    lock.verify()
+    if missing := [i for i in stranded if i.identity not in held]:
+        writer.write(missing)
+    lock.verify()
+    table.timeline_store.remove_archived(stranded)
+    _LOG.info("Archived %s with their savepoints", ", ".join(i.requested_time for i in stranded))
+
+
+def _previewed(request: JobRequest, options: ServiceOptions, reason: str) -> JobResult:
+    _LOG.info("Preview: %s", reason)
+    return replace(_result(request, options, None, reason=reason), outcome=Outcome.PLANNED)
+
+
+def _open(
+    request: JobRequest, storage: Storage | None, clock: Clock | None
+) -> tuple[TableAccess, ServiceOptions]:
+    options = resolve_service_options(request)
+    storage = storage or open_storage(request.base_path, request.storage_options)
+    config = read_table_config(storage)
+    check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
+    return TableAccess(storage=storage, clock=clock or SystemClock(), config=config), options
+
+
+def _commit(timeline: Timeline, requested_time: str) -> Instant:
+    writes = timeline.completed_writes
+    if not requested_time and writes:
+        return writes[-1]
+    found = next((i for i in writes if i.requested_time == requested_time), None)
+    if found is None:
+        what = f"no completed write {requested_time}" if requested_time else "no completed write yet"
+        raise InvalidRequestError(
+            f"The active timeline has {what}.",
+            hint=f"The newest completed writes: {timeline.newest_writes()}.",
+        )
+    return found
+
+
+def _savepoint(timeline: Timeline, requested_time: str) -> Instant | None:
+    return next((i for i in timeline.find(requested_time) if i.action is Action.SAVEPOINT), None)
+
+
+def _require_uncleaned(table: TableAccess, timeline: Timeline, commit: Instant) -> None:
+    """Cleans promise nothing about what lies before the commit that they retain, the latest state excepted.
+
+    After an undo the latest state may be such a one: its files are what readers see.
+    """
+    if commit == timeline.completed_writes[-1]:
+        return
+    retained = [
+        pending.plan.earliest_instant_to_retain.requested_time
+        if pending.plan.earliest_instant_to_retain is not None
+        else pending.plan.last_completed_commit_time
+        for pending in pending_cleans(table, timeline)
+    ]
+    if (before := last_clean(table, timeline)) is not None:
+        # A clean by versions kept the latest state of that moment, and none before it for certain.
+        retained.append(before.earliest_commit_to_retain or before.last_completed_commit_time)
+    newest = max(retained, default="")
+    if commit.requested_time < newest:
+        raise InvalidRequestError(
+            f"Cleaning has retained the table since {newest} only; files of {commit.requested_time} may be gone.",
+            hint="Choose a later commit.",
+        )
+
+
+def _partitions(table: TableAccess, timeline: Timeline, commit: Instant) -> dict[str, SavepointPartition]:
+    visible_at = visible_times(table.storage, table.timeline_store, table.config, timeline)
+    replaced = replacements(table.timeline_store, timeline, visible_at)
+    layout = table.config.table_version.layout
+    visibility = Visibility.of(timeline, has_own_log_instants=layout.has_completion_time_in_names)
+    found = (
+        partition_files(path, files, visibility, replaced, visible_at)
+        for path, files in list_partitions(table.storage).items()
+    )
+    return savepoint_partitions(found, commit.requested_time)
+
+
+def _result(
+    request: JobRequest, options: ServiceOptions, instant: Instant | None, *, reason: str = ""
+) -> JobResult:
+    return JobResult(
+        request_id=request.request_id,
+        outcome=Outcome.COMPLETED if instant is not None else Outcome.NOTHING_TO_DO,
+        operation=request.work,
+        table_name=request.table_name,
+        base_path=request.base_path,
+        reason=reason,
+        action=Action.SAVEPOINT.value if instant is not None else None,
+        instant_time=instant.requested_time if instant is not None else None,
+        completion_time=instant.completion_time if instant is not None else None,
+        warnings=options.warnings,
+    )

@@ -1,0 +1,140 @@
+"""Stage the rows of a request and find each row's place: which file group it changes, or that it is new."""
+
+import logging
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hudi_table_services.errors import InvalidDataError
+from hudi_table_services.execution.spark_tasks import default_parallelism
+from hudi_table_services.execution.writing.file_samples import sample_base_files
+from hudi_table_services.execution.writing.record_index import IndexLookup, RecordIndex, RoutedBatch
+from hudi_table_services.execution.writing.stage_input import StagedInput, StagingSpec, stage_input
+from hudi_table_services.execution.writing.task_assignment import workload_of
+from hudi_table_services.jobs.writing.write_settings import WriteSettings, index_lookup
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.file_sizing import CommitTotals, FileSizingPlan
+from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import OVERWRITE, WriteOperation
+from hudi_table_services.options.writing_values import InsertDupPolicy, WriteOptions
+from hudi_table_services.planning.file_sizing.file_sizing import plan_file_sizing
+from hudi_table_services.planning.file_sizing.hudi_parity import commit_totals
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.table import TableAccess
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_LOG = logging.getLogger(__name__)
+_SAMPLE_ROWS_OF_NEW_TABLE = 50_000
+_SAMPLE_ROWS = 2_000
+_PADS_SMALL_FILES = (WriteOperation.UPSERT, WriteOperation.INSERT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedBatch:
+    """The rows of a request with their places.
+
+    Attributes:
+        read_count: rows of the input.
+        snapshot: the table the places refer to, limited to the partitions concerned.
+    """
+
+    staged: StagedInput
+    routed: RoutedBatch
+    snapshot: TableSnapshot
+
+    @property
+    def read_count(self) -> int:
+        return self.staged.row_count
+
+    def changed_file_groups(self, operation: WriteOperation) -> set[FileGroupId]:
+        """File groups that the write changes or replaces."""
+        if operation in OVERWRITE:
+            return {s.file_group_id for s in self.snapshot.all_slices}
+        batches = self.routed.batches
+        return {FileGroupId(b.partition_path, b.file_id) for b in batches if b.file_id is not None}
+
+
+def stage_batch(
+    source: "DataFrame", storage: Storage, folder: str, settings: WriteSettings, *, is_first_write: bool
+) -> StagedInput:
+    """Evaluate the input once. Raises InvalidDataError for rows that break a rule; nothing was committed."""
+    # Where there are base files they tell the record size better than the batch does.
+    sample_rows = _SAMPLE_ROWS_OF_NEW_TABLE if is_first_write else _SAMPLE_ROWS
+    spec = StagingSpec(
+        storage=storage,
+        folder=folder,
+        schema=settings.staged_schema,
+        key_generator=settings.key_generator,
+        parquet=settings.parquet,
+        sample_rows=0 if settings.operation is WriteOperation.DELETE else sample_rows,
+    )
+    staged = stage_input(source, spec)
+    _LOG.info("Staged %d rows of %d partitions", staged.row_count, len(staged.partition_paths))
+    return staged
+
+
+def place_rows(
+    index: RecordIndex, staged: StagedInput, snapshot: TableSnapshot, lookup: IndexLookup
+) -> PlacedBatch:
+    """Look up the keys where the operation asks for it."""
+    slices = snapshot.all_slices if lookup.searches_files else ()
+    routed = index.place(staged, slices)
+    if lookup.searches_files:
+        _LOG.info(
+            "Looked up %d keys in %d base files (%d ruled out by their footers): %d matches, %d superseded rows",
+            staged.row_count,
+            routed.files_searched,
+            routed.files_pruned,
+            routed.matched_count,
+            routed.superseded_count,
+        )
+    return PlacedBatch(staged=staged, routed=routed, snapshot=snapshot)
+
+
+def lookup_for(spark: "SparkSession", options: WriteOptions, settings: WriteSettings) -> IndexLookup:
+    """How the rows find their file groups, with as many tasks as the cluster runs at once."""
+    return index_lookup(options, settings, default_parallelism(spark))
+
+
+def refuse_duplicates(placed: PlacedBatch, options: WriteOptions) -> None:
+    """``hoodie.datasource.insert.dup.policy=fail``: no key twice in the batch, none that the table has."""
+    if (
+        options.operation is not WriteOperation.INSERT
+        or options.insert_dup_policy is not InsertDupPolicy.FAIL
+    ):
+        return
+    repeated, existing = placed.routed.superseded_count, placed.routed.dropped_existing_count
+    if repeated or existing:
+        raise InvalidDataError(
+            f"{repeated} rows of the batch repeat a key of another row, and {existing} have a key that the table "
+            "holds already; hoodie.datasource.insert.dup.policy=fail refuses both.",
+            hint="Remove them, or use operation upsert, or policy drop.",
+        )
+
+
+def plan_batch(table: TableAccess, placed: PlacedBatch, options: WriteOptions) -> FileSizingPlan:
+    """Decide which file groups take the rows."""
+    storage = table.storage
+    workload = workload_of(placed.routed.batches, placed.staged.bytes_per_record)
+    if options.file_sizing.parity:
+        workload = replace(workload, commit_totals=_latest_totals(table, placed.snapshot.timeline, options))
+    pads = options.operation in _PADS_SMALL_FILES
+    samples = sample_base_files(storage, placed.snapshot, [p.partition_path for p in workload.partitions])
+    sizing_snapshot = placed.snapshot
+    if options.operation in OVERWRITE:
+        sizing_snapshot = replace(placed.snapshot, file_slices={})
+    return plan_file_sizing(sizing_snapshot, workload, samples, options.file_sizing, pad_small_files=pads)
+
+
+def _latest_totals(table: TableAccess, timeline: Timeline, options: WriteOptions) -> tuple[CommitTotals, ...]:
+    """Evidence of Hudi's own estimator: bytes and rows of the latest commits (see `hudi_record_size`)."""
+    store, found, wanted = table.timeline_store, [], options.file_sizing.estimator_max_commits
+    for instant in reversed(timeline.completed_writes):
+        if wanted == 0:
+            break
+        totals = commit_totals(instant, store.commit_metadata(instant))
+        wanted -= bool(totals)
+        found.extend(totals)
+    return tuple(found)

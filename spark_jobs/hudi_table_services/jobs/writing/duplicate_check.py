@@ -1,0 +1,146 @@
+"""Rows that others added since a write looked at the table: none may have a key that the write adds as well.
+
+Two writes that add the same new key share no file group, so that Hudi's conflict detection lets both commit, and the
+key is there twice from then on. Here the later one finds the rows of the other by their keys, and is planned anew: it
+updates them. A plain insert promises nothing about keys, and adds its rows beside any others, as in Hudi.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from hudi_table_services.errors import FileGroupConflictError
+from hudi_table_services.execution.writing.record_index import RecordIndex
+from hudi_table_services.execution.writing.stage_input import StagedInput
+from hudi_table_services.jobs.writing.batch_placement import PlacedBatch, lookup_for
+from hudi_table_services.jobs.writing.write_settings import WriteSettings
+from hudi_table_services.model.concurrent_change import ChangeKind, ConcurrentChange
+from hudi_table_services.model.write_stat import OVERWRITE, WriteOperation
+from hudi_table_services.options.writing_values import InsertDupPolicy, WriteOptions
+from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.tables.cleaned_files import conflict_where_cleaned
+from hudi_table_services.tables.table import TableAccess
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOG = logging.getLogger(__name__)
+_NAMED = 3
+
+
+@dataclass(kw_only=True)
+class DuplicateCheck:
+    """What one write is about to add, to be compared with what commits added since its snapshot.
+
+    Args:
+        is_global: a key is unique in the table, not in its partition. Never so for overwrites, which look no keys up.
+        index: compares the keys of rows with those of base files, within the same scope.
+    """
+
+    table: TableAccess
+    operation: WriteOperation
+    placed: PlacedBatch
+    index: RecordIndex
+    is_global: bool
+    _compared: set[str] = field(default_factory=set, init=False)
+
+    def __post_init__(self) -> None:
+        self._compared.update(path for s in self.placed.snapshot.all_slices if (path := s.base_file_path))
+
+    def concerns(self, change: ConcurrentChange) -> bool:
+        """Whether the change may have added a row with a key of this write, or brought one back."""
+        if change.kind is ChangeKind.UNDONE:
+            return True
+        return bool(self._shared_partitions(change)) or self._overwrites_the_same(change)
+
+    def refuse(self, changes: Sequence[ConcurrentChange]) -> None:
+        """Let no row be there twice. Files that were compared once are not read again.
+
+        Raises:
+            FileGroupConflictError: others added a row with a key of this write, or overwrote a partition that this
+                one overwrites, so that neither would replace the rows of the other; or they undid a commit that this
+                write had seen.
+        """
+        for change in changes:
+            if change.kind is ChangeKind.UNDONE:
+                raise _conflict(
+                    f"Another writer rolled back {_named([change])} after this write looked for its keys."
+                )
+            if self._overwrites_the_same(change):
+                raise _conflict(
+                    f"Another writer's {_named([change])} overwrote partitions that this write overwrites."
+                )
+        partitions = set().union(*map(self._shared_partitions, changes))
+        now = load_snapshot(self.table.storage, partitions)
+        fresh = [s for s in now.all_slices if s.base_file_path not in self._compared]
+        if not fresh:
+            return
+        with conflict_where_cleaned(self.table, lambda: now):
+            matches = self.index.count_matches(self._added, fresh)
+        _LOG.info("%d rows of %d new files have keys that this write adds", matches, len(fresh))
+        if matches:
+            raise _conflict(
+                f"Since this write looked for its keys other writers, with {_named(changes)} or later, added "
+                f"{matches} rows of keys that it adds too."
+            )
+        self._compared.update(path for s in fresh if (path := s.base_file_path))
+
+    @cached_property
+    def _added(self) -> StagedInput:
+        """Rows that get a place of their own; those that change a file group are its own conflict."""
+        return StagedInput(tuple(b for b in self.placed.routed.batches if b.file_id is None))
+
+    def _shared_partitions(self, change: ConcurrentChange) -> frozenset[str]:
+        return change.added_to if self.is_global else change.added_to & set(self._added.partition_paths)
+
+    def _overwrites_the_same(self, change: ConcurrentChange) -> bool:
+        if self.operation not in OVERWRITE or not change.overwrites:
+            return False
+        everything = self.operation is WriteOperation.INSERT_OVERWRITE_TABLE
+        return bool(change.added_to if everything else self._shared_partitions(change))
+
+
+def row_comparison(
+    spark: "SparkSession",
+    folder: str,
+    table: TableAccess,
+    options: WriteOptions,
+    settings: WriteSettings,
+    placed: PlacedBatch,
+) -> DuplicateCheck | None:
+    """The comparison that a write has to pass before it commits; None: it adds no rows, or promises nothing.
+
+    Args:
+        folder: staging folder.
+    """
+    if not _promises_no_duplicates(options, placed):
+        return None
+    lookup = lookup_for(spark, options, settings)
+    if not lookup.searches_files:  # the index type means nothing to an overwrite
+        lookup = replace(lookup, is_global=False, use_footers=False)
+    index = RecordIndex(spark, table.storage, folder, lookup)
+    return DuplicateCheck(
+        table=table, operation=options.operation, placed=placed, index=index, is_global=lookup.is_global
+    )
+
+
+def _promises_no_duplicates(options: WriteOptions, placed: PlacedBatch) -> bool:
+    """Whether the write adds rows, and its operation promises that none of them has a key of another row."""
+    if options.operation in OVERWRITE:
+        return True
+    promises = options.operation is WriteOperation.UPSERT or (
+        options.operation is WriteOperation.INSERT and options.insert_dup_policy is not InsertDupPolicy.NONE
+    )
+    return promises and any(batch.file_id is None for batch in placed.routed.batches)
+
+
+def _named(changes: Sequence[ConcurrentChange]) -> str:
+    names = [f"{change.instant.action.value} {change.instant.requested_time}" for change in changes]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"
+
+
+def _conflict(message: str) -> FileGroupConflictError:
+    return FileGroupConflictError(message, hint="Nothing was committed; run the request again.")

@@ -1,0 +1,40 @@
+"""The table that a first write creates."""
+
+from hudi_table_services.contract.writing import UpsertRequest
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.hudi_format.avro_schema import to_avro_json
+from hudi_table_services.jobs.writing.write_settings import WriteSettings
+from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.write_stat import WriteOperation
+from hudi_table_services.options.writing_values import WriteOptions
+from hudi_table_services.planning.table.table_creation import NewTable, new_table_properties
+from hudi_table_services.storage.stores.storage import Storage
+
+
+def new_table_config(
+    storage: Storage, request: UpsertRequest, options: WriteOptions, settings: WriteSettings
+) -> TableConfig:
+    """Properties of the table that a write is about to create.
+
+    Raises:
+        InvalidRequestError: the operation deletes, or the request names no table.
+    """
+    if options.operation in (WriteOperation.DELETE, WriteOperation.DELETE_PARTITION):
+        raise InvalidRequestError(f"There is no table at {storage.uri}, so nothing can be deleted from it.")
+    if not request.table_name:
+        raise InvalidRequestError(
+            f"There is no table at {storage.uri} yet, and the request names none.",
+            hint="Give --table-name to create it.",
+        )
+    table = NewTable(
+        table_name=request.table_name,
+        table_version=options.table_version or TableVersion.V6,
+        table_type=options.table_type,
+        key_generator=settings.key_generator,
+        ordering_fields=settings.combine_fields,
+        merge_mode=settings.merge_mode,
+        create_schema_json=to_avro_json(settings.writer_schema, request.table_name, with_meta_fields=False),
+        database_name=options.database_name,
+    )
+    return TableConfig(new_table_properties(table))

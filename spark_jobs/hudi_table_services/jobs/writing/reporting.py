@@ -1,0 +1,278 @@
+"""Tell what a write is going to do, and what it did: log lines and the result document."""
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hudi_table_services.commits.stopwatch import Stopwatch
+from hudi_table_services.contract.completed_request import result_of_completed
+from hudi_table_services.contract.result import (
+    FileGroupChange,
+    FileStats,
+    JobResult,
+    Outcome,
+    PartitionReport,
+    RowCounts,
+)
+from hudi_table_services.contract.writing import UpsertRequest
+from hudi_table_services.execution.file_groups import WrittenFileGroup
+from hudi_table_services.jobs.writing.batch_placement import PlacedBatch
+from hudi_table_services.model.file_sizing import BucketKind, FileSizingPlan, PartitionSizing, WriteBucket
+from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.write_stat import CommitMetadata, WriteStat
+from hudi_table_services.options.writing_values import WriteOptions
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOG = logging.getLogger(__name__)
+_MIB = 1 << 20
+_LOGGED_PARTITIONS = 50
+
+
+class Report:
+    """Builds the results of one job."""
+
+    def __init__(
+        self, spark: "SparkSession", request: UpsertRequest, options: WriteOptions, watch: Stopwatch
+    ) -> None:
+        self._spark = spark
+        self._request = request
+        self._options = options
+        self._watch = watch
+        self._warnings: list[str] = []
+        self.warn(*options.warnings)
+
+    def warn(self, *warnings: str) -> None:
+        """Log them, and have them in the result, each once."""
+        for warning in warnings:
+            if warning not in self._warnings:
+                _LOG.warning("%s", warning)
+                self._warnings.append(warning)
+
+    def log_plan(self, plan: FileSizingPlan) -> None:
+        """One line per partition: what is padded, opened and rewritten."""
+        for sizing in plan.partitions[:_LOGGED_PARTITIONS]:
+            rewritten = len(sizing.buckets) - len(sizing.padded_buckets) - len(sizing.new_buckets)
+            _LOG.info(
+                "Partition %r: %d small files padded with %d rows, %d new file groups with %d rows, %d rewritten; %s",
+                sizing.partition_path,
+                len(sizing.padded_buckets),
+                sum(b.insert_count for b in sizing.padded_buckets),
+                len(sizing.new_buckets),
+                sum(b.insert_count for b in sizing.new_buckets),
+                rewritten,
+                sizing.record_size,
+            )
+        if (more := len(plan.partitions) - _LOGGED_PARTITIONS) > 0:
+            _LOG.info("… and %d more partitions", more)
+
+    def planned(self, placed: PlacedBatch, plan: FileSizingPlan) -> JobResult:
+        """Result of a dry run. Whether a stored row has the larger ordering value is not looked at."""
+        result = self._result(Outcome.PLANNED, partitions=_partitions(placed.snapshot, plan, (), {}))
+        changes = [batch for batch in placed.routed.batches if batch.file_id is not None]
+        deleted = sum(batch.delete_count for batch in changes)
+        rows = replace(
+            _rows(placed, (), plan.insert_count),
+            updated=sum(batch.row_count for batch in changes) - deleted,
+            deleted=deleted,
+        )
+        _LOG.info(
+            "Would insert %d rows, update %d and delete %d; nothing was written.",
+            rows.inserted,
+            rows.updated,
+            rows.deleted,
+        )
+        return replace(result, reason="dry run: nothing was written", rows=rows)
+
+    def nothing_to_do(self, placed: PlacedBatch) -> JobResult:
+        """Result of a batch that changes nothing; there is no instant then."""
+        reason = "no row of the batch changes the table" if placed.read_count else "the source has no rows"
+        return replace(self._result(Outcome.NOTHING_TO_DO), reason=reason, rows=_rows(placed, (), 0))
+
+    def completed(
+        self,
+        placed: PlacedBatch,
+        plan: FileSizingPlan,
+        written: Sequence[WrittenFileGroup],
+        instant: Instant,
+        metadata: CommitMetadata,
+    ) -> JobResult:
+        """Result of a commit, with the plan beside what became of it."""
+        replaced = metadata.partition_to_replace_file_ids
+        partitions = _partitions(placed.snapshot, plan, written, replaced or {})
+        rows = _rows(placed, written, sum(w.stat.num_inserts for w in written))
+        result = replace(
+            self._result(Outcome.COMPLETED, instant, partitions),
+            rows=rows,
+            replaced_file_groups=_replaced_count(replaced),
+        )
+        _LOG.info(
+            "%s: %d rows inserted, %d updated, %d deleted; %d files (%.1f MiB) before, %d files (%.1f MiB) after",
+            instant.requested_time,
+            rows.inserted,
+            rows.updated,
+            rows.deleted,
+            result.files_before.file_count,
+            result.files_before.size_bytes / _MIB,
+            result.files_after.file_count,
+            result.files_after.size_bytes / _MIB,
+        )
+        return result
+
+    def reused(self, instant: Instant, metadata: CommitMetadata) -> JobResult:
+        """Result of a request that an earlier attempt completed."""
+        return replace(
+            result_of_completed(self._request, instant, metadata),
+            timings_s=dict(self._watch.seconds),
+            spark_application_id=application_id(self._spark),
+            warnings=tuple(self._warnings),
+        )
+
+    def partitions_deleted(
+        self, snapshot: TableSnapshot, replaced: Mapping[str, tuple[str, ...]], instant: Instant | None
+    ) -> JobResult:
+        """Result of `delete_partition`, or of its dry run when there is no instant."""
+        if not replaced:
+            return replace(
+                self._result(Outcome.NOTHING_TO_DO), reason="no live partition matches the request"
+            )
+        partitions = tuple(
+            PartitionReport(
+                partition_path=path,
+                files_before=FileStats.of([s.size_bytes for s in snapshot.slices_of(path)]),
+            )
+            for path in replaced
+        )
+        outcome = Outcome.PLANNED if instant is None else Outcome.COMPLETED
+        return replace(
+            self._result(outcome, instant, partitions), replaced_file_groups=_replaced_count(replaced)
+        )
+
+    def _result(
+        self, outcome: Outcome, instant: Instant | None = None, partitions: tuple[PartitionReport, ...] = ()
+    ) -> JobResult:
+        """What every result says; rows, reason and replaced file groups are added by the caller."""
+        return JobResult(
+            request_id=self._request.request_id,
+            outcome=outcome,
+            operation=self._options.operation.value.lower(),
+            table_name=self._request.table_name,
+            base_path=self._request.base_path,
+            action=instant.action.value if instant else None,
+            instant_time=instant.requested_time if instant else None,
+            completion_time=instant.completion_time if instant else None,
+            files_before=_sum(p.files_before for p in partitions),
+            files_after=_sum(p.files_after for p in partitions),
+            partitions=partitions,
+            timings_s=dict(self._watch.seconds),
+            spark_application_id=application_id(self._spark),
+            warnings=tuple(self._warnings),
+        )
+
+
+def _replaced_count(replaced: Mapping[str, tuple[str, ...]] | None) -> int:
+    return sum(len(file_ids) for file_ids in (replaced or {}).values())
+
+
+def application_id(spark: "SparkSession") -> str | None:
+    """Id of the Spark application; None under Spark Connect, which does not tell."""
+    return spark.conf.get("spark.app.id", None)
+
+
+def _sum(stats: Iterable[FileStats]) -> FileStats:
+    histogram: dict[str, int] = defaultdict(int)
+    count = size = 0
+    for one in stats:
+        count, size = count + one.file_count, size + one.size_bytes
+        for name, files in one.histogram.items():
+            histogram[name] += files
+    return FileStats(file_count=count, size_bytes=size, histogram=dict(histogram))
+
+
+def _rows(placed: PlacedBatch, written: Sequence[WrittenFileGroup], inserted: int) -> RowCounts:
+    routed = placed.routed
+    return RowCounts(
+        read=placed.read_count,
+        inserted=inserted,
+        updated=sum(w.stat.num_update_writes for w in written),
+        deleted=sum(w.stat.num_deletes for w in written),
+        superseded=routed.superseded_count,
+        older_than_stored=routed.older_count + sum(w.older_incoming_count for w in written),
+        unmatched_deletes=routed.unmatched_delete_count,
+        dropped_existing=routed.dropped_existing_count,
+    )
+
+
+def _partitions(
+    snapshot: TableSnapshot,
+    plan: FileSizingPlan,
+    written: Sequence[WrittenFileGroup],
+    replaced: Mapping[str, tuple[str, ...]],
+) -> tuple[PartitionReport, ...]:
+    by_partition: dict[str, list[WrittenFileGroup]] = defaultdict(list)
+    for group in written:
+        by_partition[group.stat.partition_path].append(group)
+    return tuple(
+        _partition(
+            snapshot,
+            sizing,
+            by_partition[sizing.partition_path],
+            set(replaced.get(sizing.partition_path, ())),
+        )
+        for sizing in plan.partitions
+    )
+
+
+def _partition(
+    snapshot: TableSnapshot, sizing: PartitionSizing, written: list[WrittenFileGroup], replaced: set[str]
+) -> PartitionReport:
+    path = sizing.partition_path
+    before = {s.file_group_id.file_id: s.size_bytes for s in snapshot.slices_of(path)}
+    stats = {group.stat.file_id: group.stat for group in written}
+    after = {file_id: size for file_id, size in before.items() if file_id not in replaced}
+    after.update({file_id: stat.file_size_bytes for file_id, stat in stats.items()})
+    rewritten = [b for b in sizing.buckets if b.kind is BucketKind.UPDATE and not b.is_padded]
+    return PartitionReport(
+        partition_path=path,
+        padded=tuple(_change(b, stats.get(b.file_id or "")) for b in sizing.padded_buckets),
+        opened=_opened(sizing, [stat for file_id, stat in stats.items() if file_id not in before]),
+        rewritten=tuple(_change(b, stats.get(b.file_id or "")) for b in rewritten),
+        skipped=tuple(f"{s.file_group_id}: {s.reason}" for s in sizing.skipped),
+        record_size=str(sizing.record_size),
+        record_size_bytes=round(sizing.record_size.bytes_per_record, 2),
+        measured_record_size_bytes=_measured(written),
+        files_before=FileStats.of(list(before.values())),
+        files_after=FileStats.of(list(after.values())),
+    )
+
+
+def _opened(sizing: PartitionSizing, stats: list[WriteStat]) -> tuple[FileGroupChange, ...]:
+    """New file groups get their ids only when they are written: match them with the plan by their rows."""
+    buckets = sorted(sizing.new_buckets, key=lambda b: -b.insert_count)
+    if not stats:
+        return tuple(_change(bucket, None) for bucket in buckets)
+    ordered = sorted(stats, key=lambda s: -s.num_writes)
+    return tuple(_change(bucket, stat) for bucket, stat in zip(buckets, ordered, strict=True))
+
+
+def _measured(written: Iterable[WrittenFileGroup]) -> float | None:
+    """Bytes per row of the files written, footers left out as in the estimate; None: nothing was written."""
+    groups = list(written)
+    rows = sum(group.stat.num_writes for group in groups)
+    return round(sum(group.data_size_bytes for group in groups) / rows, 2) if rows else None
+
+
+def _change(bucket: WriteBucket, stat: WriteStat | None) -> FileGroupChange:
+    return FileGroupChange(
+        partition_path=bucket.partition_path,
+        file_id=stat.file_id if stat else bucket.file_id,
+        update_count=bucket.update_count,
+        insert_count=bucket.insert_count,
+        size_before_bytes=bucket.current_size_bytes,
+        expected_size_bytes=bucket.expected_size_bytes,
+        size_after_bytes=stat.file_size_bytes if stat else None,
+    )

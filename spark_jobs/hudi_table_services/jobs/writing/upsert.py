@@ -1,0 +1,399 @@
+"""The write job: stage the batch, find each row's place, size the files, write them, commit.
+
+Covers every operation that adds, changes or removes rows of a copy-on-write table. Nothing but staged rows is
+written before the plan is known to be good; the completed instant is the only commit point.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hudi_table_services.commits.commit_attempt import CommitAttempt
+from hudi_table_services.commits.measured_lock import MeasuredLock
+from hudi_table_services.commits.pending_writes import clear_pending_writes, remove_traces_of_finished_writes
+from hudi_table_services.commits.staging_area import StagingArea
+from hudi_table_services.commits.stopwatch import Stopwatch
+from hudi_table_services.contract.result import JobResult
+from hudi_table_services.contract.writing import UpsertRequest
+from hudi_table_services.errors import (
+    FileGroupConflictError,
+    InvalidRequestError,
+    StorageError,
+    TableExistsError,
+)
+from hudi_table_services.execution.arrow_schema import schema_from_spark_json
+from hudi_table_services.execution.writing.file_samples import any_record_key
+from hudi_table_services.execution.writing.record_index import RecordIndex
+from hudi_table_services.execution.writing.source import read_source
+from hudi_table_services.execution.writing.stage_input import StagedInput
+from hudi_table_services.hudi_format.avro_schema import from_avro_json, to_avro_json
+from hudi_table_services.jobs.writing.batch_placement import (
+    PlacedBatch,
+    lookup_for,
+    place_rows,
+    plan_batch,
+    refuse_duplicates,
+    stage_batch,
+)
+from hudi_table_services.jobs.writing.batch_writing import write_batch, write_job
+from hudi_table_services.jobs.writing.duplicate_check import DuplicateCheck, row_comparison
+from hudi_table_services.jobs.writing.make_room import foresee_room, make_room
+from hudi_table_services.jobs.writing.new_table import new_table_config
+from hudi_table_services.jobs.writing.reporting import Report
+from hudi_table_services.jobs.writing.write_settings import WriteSettings, derive_settings
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.file_sizing import FileSizingPlan
+from hudi_table_services.model.instant import Action
+from hudi_table_services.model.key_generator import KeyGeneratorConfig
+from hudi_table_services.model.schema import StructType
+from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import OVERWRITE, WriteOperation
+from hudi_table_services.options.writing import resolve_options
+from hudi_table_services.options.writing_values import WriteOptions
+from hudi_table_services.planning.file_sizing.write_profile import (
+    commit_metadata,
+    replaced_file_ids,
+    workload_profile,
+)
+from hudi_table_services.planning.table.key_generator import (
+    TABLE_VERSION_OPTION,
+    depends_on_existing_key,
+    key_generator_config,
+)
+from hudi_table_services.planning.table.table_changes import partition_matches, refuse_changed_schema
+from hudi_table_services.storage.clock import Clock, SystemClock
+from hudi_table_services.storage.locks.lock import TableLock, table_lock
+from hudi_table_services.storage.request_identity import REQUEST_ID_KEY, find_completed
+from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.table_store import create_table, find_table_config
+from hudi_table_services.tables.archived_timeline import ArchivedTimeline
+from hudi_table_services.tables.cleaned_files import conflict_where_cleaned
+from hudi_table_services.tables.clustering_history import GAVE_WAY_KEY
+from hudi_table_services.tables.request_lookup import refuse_second_write
+from hudi_table_services.tables.table import TableAccess, check_writable
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_LOG = logging.getLogger(__name__)
+
+_REPLACES = (*OVERWRITE, WriteOperation.DELETE_PARTITION)
+_NO_ROWS = StructType(())
+
+
+def upsert(
+    spark: "SparkSession",
+    request: UpsertRequest,
+    source: "DataFrame | None" = None,
+    *,
+    storage: Storage | None = None,
+    clock: Clock | None = None,
+) -> JobResult:
+    """Carry out one write request, or return the result of the same request carried out before.
+
+    Args:
+        source: rows to write; None: the request's own source is read (`delete_partition` needs neither).
+        storage, clock: for tests; by default those of the base path and the system.
+
+    Raises:
+        HudiTableServiceError: see `errors`; unless the class says otherwise the table is as it was.
+    """
+    options = resolve_options(request)
+    storage = storage or open_storage(request.base_path, request.storage_options)
+    if source is None and request.source is not None:
+        source = read_source(spark, request.source)
+    return _UpsertJob(spark, request, options, storage, clock or SystemClock()).run(source)
+
+
+class _UpsertJob:
+    def __init__(
+        self,
+        spark: "SparkSession",
+        request: UpsertRequest,
+        options: WriteOptions,
+        storage: Storage,
+        clock: Clock,
+    ) -> None:
+        self._spark = spark
+        self._request = request
+        self._options = options
+        self._storage = storage
+        self._clock = clock
+        self._watch = Stopwatch()
+        self._schema_json: str | None = None
+        self._gave_way: list[str] = []
+        self._planned_with: TableSnapshot | None = None
+        self._looked_at = Timeline()
+        self._report = Report(spark, request, options, self._watch)
+
+    def run(self, source: "DataFrame | None") -> JobResult:
+        try:
+            return self._run(source)
+        except TableExistsError as conflict:
+            if self._options.retries_on_conflict == 0:
+                raise
+            # Keys, partitions and schema are that table's now, so that the rows must be read once more.
+            _LOG.warning("%s Beginning anew on that table", conflict.message)
+            return self._run(source)
+
+    def _run(self, source: "DataFrame | None") -> JobResult:
+        with self._watch.phase("open table"):
+            config = find_table_config(self._storage)
+            if config is not None:
+                table = self._access(config)
+                if (done := self._finish_own_commit(table)) is not None:
+                    return done
+            settings = self._settings(config, source)
+        if config is None:
+            table = self._access(
+                new_table_config(self._storage, self._request, self._options, settings), exists=False
+            )
+        if self._options.operation is WriteOperation.DELETE_PARTITION:
+            return self._retried(table, lambda table: self._delete_partitions(table, settings))
+        if source is None:
+            raise InvalidRequestError(
+                f"Operation {self._request.operation} needs a source.", hint="Give --source-path."
+            )
+        with self._staging_area(table) as staging:
+            staged = self._stage(source, staging.folder, table, settings)
+            return self._retried(
+                table, lambda table: self._write_staged(staged, staging.folder, table, settings)
+            )
+
+    def _retried(self, table: TableAccess, write: Callable[[TableAccess], JobResult]) -> JobResult:
+        """The write, planned anew where others took its file groups.
+
+        The rows lie in files: finding, planning and writing them again costs little beside reading them.
+        """
+        for retries_left in range(self._options.retries_on_conflict, -1, -1):
+            try:
+                with conflict_where_cleaned(table, lambda: self._planned_with, self._request.request_id):
+                    return write(table)
+            except FileGroupConflictError as conflict:
+                if not retries_left:
+                    raise
+                _LOG.warning("%s Trying again, at most %d times", conflict.message, retries_left)
+                table = replace(table, exists=True)
+        raise AssertionError("unreachable")
+
+    def _write_staged(
+        self, staged: StagedInput, folder: str, table: TableAccess, settings: WriteSettings
+    ) -> JobResult:
+        placed = self._place(staged, folder, table, settings)
+        with self._watch.phase("plan"):
+            plan = plan_batch(table, placed, self._options)
+        self._report.log_plan(plan)
+        if self._request.dry_run:
+            return self._report.planned(placed, plan)
+        if plan.is_empty and not self._empties_table(placed):
+            return self._report.nothing_to_do(placed)
+        comparison = row_comparison(self._spark, folder, table, self._options, settings, placed)
+        return self._write(table, settings, placed, plan, comparison)
+
+    def _staging_area(self, table: TableAccess) -> StagingArea:
+        # A dry run must not take the rows of the very request away while that is at work.
+        owner = "" if self._request.dry_run else self._request.request_id
+        return StagingArea(
+            self._storage,
+            self._options.staging_path,
+            self._clock,
+            owner=owner,
+            is_first_write=not table.exists,
+        )
+
+    def _access(self, config: TableConfig, *, exists: bool = True) -> TableAccess:
+        if exists:
+            check_writable(config, self._request.table_name, metadata_enable=self._options.metadata_enable)
+        return TableAccess(storage=self._storage, clock=self._clock, config=config, exists=exists)
+
+    def _finish_own_commit(self, table: TableAccess) -> JobResult | None:
+        """Result of the commit that an earlier attempt of this request completed; None: there is none.
+
+        An attempt that still runs may complete while we look, so the timeline is asked again once it can not any more.
+        """
+        before = self._looked_at = table.load_timeline()
+        done = self._own_commit(table, before) or self._own_archived_commit(table)
+        if done is not None:
+            return done
+        self._clear_dead_attempts(table)
+        return self._own_commit(table, table.load_timeline().since(before))
+
+    def _own_commit(self, table: TableAccess, timeline: Timeline) -> JobResult | None:
+        found = find_completed(table.timeline_store, timeline, self._request.request_id)
+        if found is None:
+            return None
+        _LOG.info("Request %s was completed by %s before.", self._request.request_id, found[0].requested_time)
+        self._tidy(table)
+        return self._report.reused(*found)
+
+    def _own_archived_commit(self, table: TableAccess) -> JobResult | None:
+        """The same of a commit that was archived since. An id that was made up for this run needs no look."""
+        if not self._request.can_be_repeated:
+            return None
+        archived = ArchivedTimeline(table.storage, table.config)
+        found = archived.find_request(self._request.request_id)
+        if found is None:
+            return None
+        _LOG.info("Request %s was done by archived %s.", self._request.request_id, found[0].requested_time)
+        return self._report.reused(*found)
+
+    def _tidy(self, table: TableAccess) -> None:
+        """Clear what the attempt that committed had no time to clear."""
+        if self._request.dry_run:
+            return
+        try:
+            self._staging_area(table).remove_abandoned()
+            remove_traces_of_finished_writes(table)
+        except StorageError as failure:
+            _LOG.warning("Something stays behind: %s", failure)
+
+    def _clear_dead_attempts(self, table: TableAccess) -> None:
+        if not self._request.dry_run:
+            policy = self._options.failed_writes_policy
+            clear_pending_writes(table, self._lock(), self._request.request_id, policy)
+
+    def _settings(self, config: TableConfig | None, source: "DataFrame | None") -> WriteSettings:
+        schema_json = load_snapshot(self._storage, ()).schema_json if config is not None else None
+        self._schema_json = schema_json
+        batch_schema = schema_from_spark_json(source.schema.jsonValue()) if source is not None else _NO_ROWS
+        key_generator = self._key_generator(config)
+        return derive_settings(self._options, config, schema_json, key_generator, batch_schema)
+
+    def _key_generator(self, config: TableConfig | None) -> KeyGeneratorConfig:
+        options = {**self._options.hoodie_options}
+        existing_key: str | None = None
+        if config is None:
+            options.setdefault(TABLE_VERSION_OPTION, str(int(self._options.table_version or TableVersion.V6)))
+        elif depends_on_existing_key(config, options):
+            existing_key = any_record_key(self._storage, load_snapshot(self._storage))
+        return key_generator_config(config, options, existing_key=existing_key)
+
+    def _stage(
+        self, source: "DataFrame", folder: str, table: TableAccess, settings: WriteSettings
+    ) -> StagedInput:
+        with self._watch.phase("stage rows"):
+            return stage_batch(source, self._storage, folder, settings, is_first_write=not table.exists)
+
+    def _place(
+        self, staged: StagedInput, folder: str, table: TableAccess, settings: WriteSettings
+    ) -> PlacedBatch:
+        lookup = lookup_for(self._spark, self._options, settings)
+        with self._watch.phase("find rows"):
+            everywhere = lookup.is_global and lookup.searches_files
+            whole_table = everywhere or self._options.operation is WriteOperation.INSERT_OVERWRITE_TABLE
+            snapshot = self._snapshot(table, None if whole_table else staged.partition_paths)
+            refuse_changed_schema(_parsed(self._schema_json), _parsed(snapshot.schema_json))
+            index = RecordIndex(self._spark, self._storage, folder, lookup)
+            placed = place_rows(index, staged, snapshot, lookup)
+        refuse_duplicates(placed, self._options)
+        changed = placed.changed_file_groups(self._options.operation)
+        if self._makes_room(table, snapshot, changed):
+            return self._place(staged, folder, table, settings)
+        return replace(placed, snapshot=self._foreseen(table, snapshot, changed))
+
+    def _makes_room(self, table: TableAccess, snapshot: TableSnapshot, changed: set[FileGroupId]) -> bool:
+        """Whether pending plans for these file groups are gone now, so that the table is another one."""
+        if self._request.dry_run or changed.isdisjoint(snapshot.reserved_file_groups):
+            return False
+        self._gave_way.extend(make_room(table, changed, self._options.pending_clustering, self._lock()))
+        return changed.isdisjoint(load_snapshot(self._storage, ()).reserved_file_groups)
+
+    def _foreseen(self, table: TableAccess, now: TableSnapshot, changed: set[FileGroupId]) -> TableSnapshot:
+        """The table as the write would find it, where a dry run makes no room."""
+        if self._request.dry_run:
+            now, told = foresee_room(table, now, changed, self._options.pending_clustering)
+            self._report.warn(*told)
+        return now
+
+    def _snapshot(self, table: TableAccess, partitions: tuple[str, ...] | None) -> TableSnapshot:
+        if not table.exists:
+            return TableSnapshot(config=table.config, timeline=Timeline())
+        snapshot = self._planned_with = load_snapshot(self._storage, partitions)
+        if not self._request.dry_run:
+            id_, again = self._request.request_id, self._request.can_be_repeated
+            refuse_second_write(table, self._looked_at, snapshot.timeline, id_, in_archive=again)
+        return snapshot
+
+    def _empties_table(self, placed: PlacedBatch) -> bool:
+        """An overwrite of the table by no rows leaves no rows; one of partitions that no row names leaves them all."""
+        is_overwrite = self._options.operation is WriteOperation.INSERT_OVERWRITE_TABLE
+        return is_overwrite and bool(placed.snapshot.all_slices)
+
+    def _write(
+        self,
+        table: TableAccess,
+        settings: WriteSettings,
+        placed: PlacedBatch,
+        plan: FileSizingPlan,
+        comparison: DuplicateCheck | None,
+    ) -> JobResult:
+        if not table.exists:
+            create_table(self._storage, table.config.properties, self._clock)
+            table = replace(table, exists=True)
+            created = replace(placed.snapshot, schema_json=table.config.create_schema_json)
+            placed = replace(placed, snapshot=created)
+        replaces = self._options.operation in _REPLACES
+        action = Action.REPLACE_COMMIT if replaces else Action.COMMIT
+        replaced = self._replaced(placed.snapshot, plan) if replaces else None
+        extra = self._extra_metadata(table.config, settings)
+        with self._attempt(table, placed.snapshot, action) as attempt:
+            attempt.start(workload_profile(plan, placed.snapshot, settings.operation, extra, replaced))
+            with self._watch.phase("write files"):
+                job = write_job(self._storage, attempt.instant_time, table.config, settings)
+                written = write_batch(self._spark, job, placed, plan, table.config.table_name)
+            metadata = commit_metadata([w.stat for w in written], settings.operation, extra, replaced)
+            with self._watch.phase("commit"):
+                instant = attempt.complete(metadata, comparison)
+        return self._report.completed(placed, plan, written, instant, metadata)
+
+    def _replaced(self, snapshot: TableSnapshot, plan: FileSizingPlan) -> dict[str, tuple[str, ...]]:
+        everything = self._options.operation is WriteOperation.INSERT_OVERWRITE_TABLE
+        partitions = snapshot.partitions if everything else [p.partition_path for p in plan.partitions]
+        return replaced_file_ids(snapshot, partitions)
+
+    def _delete_partitions(self, table: TableAccess, settings: WriteSettings) -> JobResult:
+        """Replace all file groups of the partitions by nothing."""
+        snapshot = self._snapshot(replace(table, exists=True), None)
+        refuse_changed_schema(_parsed(self._schema_json), _parsed(snapshot.schema_json))
+        patterns = self._options.partitions_to_delete
+        partitions = [p for p in snapshot.partitions if partition_matches(p, patterns)]
+        doomed = {s.file_group_id for p in partitions for s in snapshot.slices_of(p)}
+        if self._makes_room(table, snapshot, doomed):
+            return self._delete_partitions(table, settings)
+        snapshot = self._foreseen(table, snapshot, doomed)
+        replaced = replaced_file_ids(snapshot, partitions)
+        if not replaced or self._request.dry_run:
+            return self._report.partitions_deleted(snapshot, replaced, None)
+        extra = self._extra_metadata(table.config, settings)
+        metadata = commit_metadata([], settings.operation, extra, replaced)
+        with self._attempt(table, snapshot, Action.REPLACE_COMMIT) as attempt:
+            attempt.start(metadata)
+            instant = attempt.complete(metadata)
+        return self._report.partitions_deleted(snapshot, replaced, instant)
+
+    def _attempt(self, table: TableAccess, snapshot: TableSnapshot, action: Action) -> CommitAttempt:
+        strategy = self._options.conflict_strategy
+        return CommitAttempt(table, snapshot, action, self._lock(), self._request.request_id, strategy)
+
+    def _extra_metadata(self, config: TableConfig, settings: WriteSettings) -> dict[str, str]:
+        schema = to_avro_json(settings.writer_schema, config.table_name, with_meta_fields=False)
+        gave_way = {GAVE_WAY_KEY: ",".join(self._gave_way)} if self._gave_way else {}
+        return {
+            **self._options.extra_metadata,
+            **gave_way,
+            REQUEST_ID_KEY: self._request.request_id,
+            "schema": schema,
+        }
+
+    def _lock(self) -> TableLock:
+        return MeasuredLock(table_lock(self._storage, self._options.lock, self._clock), self._watch)
+
+
+def _parsed(schema_json: str | None) -> StructType | None:
+    return from_avro_json(schema_json) if schema_json else None

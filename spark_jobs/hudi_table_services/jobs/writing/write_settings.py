@@ -1,0 +1,204 @@
+"""Everything a write derives from request, options and table before it touches a row."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hudi_table_services.errors import InvalidRequestError, UnsupportedTableError
+from hudi_table_services.execution.base_file_writer import BloomSettings
+from hudi_table_services.execution.parquet_format import ParquetFormat
+from hudi_table_services.execution.writing.record_index import IndexLookup
+from hudi_table_services.execution.writing.routing import DELETED_FLAG, RoutingRules
+from hudi_table_services.hudi_format.avro_schema import from_avro_json
+from hudi_table_services.jobs.writing.file_settings import bloom_settings, parquet_format
+from hudi_table_services.model.key_generator import KeyGeneratorConfig
+from hudi_table_services.model.schema import META_COLUMNS, PrimitiveType, StructType
+from hudi_table_services.model.table_config import RecordMergeMode, TableConfig
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.write_stat import WriteOperation
+from hudi_table_services.options.writing_values import InsertDupPolicy, WriteOptions
+from hudi_table_services.planning.table.schema_evolution import (
+    FILL_MISSING_OPTION,
+    RECONCILE_OPTION,
+    evolve_schema,
+)
+
+_LOOKS_UP_KEYS = (WriteOperation.UPSERT, WriteOperation.DELETE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteSettings:
+    """Decisions of one write.
+
+    Attributes:
+        staged_schema: columns staged: the writer schema, or for deletes the batch's own columns.
+        writer_schema: columns of the files written.
+        combine_fields: decide which row of the batch stands for a key; empty: the later one.
+        merge_fields: compared with stored rows; empty: the incoming row wins.
+    """
+
+    operation: WriteOperation
+    key_generator: KeyGeneratorConfig
+    staged_schema: StructType
+    writer_schema: StructType
+    combine_fields: tuple[str, ...]
+    merge_fields: tuple[str, ...]
+    merge_mode: RecordMergeMode
+    parquet: ParquetFormat
+    bloom: BloomSettings
+
+    @property
+    def honours_deleted_flag(self) -> bool:
+        """The batch has Hudi's soft-delete column."""
+        return DELETED_FLAG in self.staged_schema.names
+
+
+def derive_settings(
+    options: WriteOptions,
+    config: TableConfig | None,
+    table_schema_json: str | None,
+    key_generator: KeyGeneratorConfig,
+    batch_schema: StructType,
+) -> WriteSettings:
+    """Check options, table and the columns of the batch against each other.
+
+    Raises:
+        InvalidRequestError: names the column or key, both sides of the contradiction, and what to do.
+        UnsupportedTableError: the table merges by a payload class of its own.
+    """
+    batch = StructType(tuple(f for f in batch_schema.fields if f.name not in META_COLUMNS))
+    table = from_avro_json(table_schema_json) if table_schema_json else None
+    ordering_fields, merge_mode = _merging(options, config)
+    deletes = options.operation is WriteOperation.DELETE
+    _refuse_nested_ordering(ordering_fields)
+    if options.operation is not WriteOperation.DELETE_PARTITION:
+        _require_columns(batch, key_generator, () if deletes else ordering_fields)
+    writer_schema = _writer_schema(options, config, table, batch)
+    combine_fields = tuple(f for f in ordering_fields if f in batch.names)
+    by_event_time = merge_mode is RecordMergeMode.EVENT_TIME_ORDERING and not deletes
+    if DELETED_FLAG in batch.names and batch.field(DELETED_FLAG).type != PrimitiveType("boolean"):
+        raise InvalidRequestError(
+            f"Column {DELETED_FLAG} is of type {batch.field(DELETED_FLAG).type}; it marks deletes and must be boolean."
+        )
+    return WriteSettings(
+        operation=options.operation,
+        key_generator=key_generator,
+        staged_schema=_columns_in(writer_schema, batch) if deletes else writer_schema,
+        writer_schema=writer_schema,
+        combine_fields=combine_fields,
+        merge_fields=ordering_fields if by_event_time else (),
+        merge_mode=merge_mode,
+        parquet=parquet_format(options.base_files),
+        bloom=bloom_settings(options.base_files),
+    )
+
+
+def _writer_schema(
+    options: WriteOptions, config: TableConfig | None, table: StructType | None, batch: StructType
+) -> StructType:
+    """Columns of the files written. A write without rows, or of keys to delete, leaves the table's as they are."""
+    keeps = options.operation in (WriteOperation.DELETE, WriteOperation.DELETE_PARTITION)
+    if table is not None and keeps:
+        return table
+    version = options.table_version or TableVersion.V6 if config is None else config.table_version
+    fill = any(
+        options.hoodie_options.get(key, "false").lower() == "true"
+        for key in (FILL_MISSING_OPTION, RECONCILE_OPTION)
+    )
+    return evolve_schema(table, batch, table_version=version, fill_missing_with_null=fill)
+
+
+def _columns_in(table: StructType, batch: StructType) -> StructType:
+    """The table's columns that the batch has, with the table's types: keys of another type render other text."""
+    return StructType(tuple(f for f in table.fields if f.name in batch.names))
+
+
+def _merging(options: WriteOptions, config: TableConfig | None) -> tuple[tuple[str, ...], RecordMergeMode]:
+    """Ordering fields and merge mode: the table's where it has them, else the request's, else Hudi's inference."""
+    if config is None:
+        ordering = options.ordering_fields
+        inferred = RecordMergeMode.EVENT_TIME_ORDERING if ordering else RecordMergeMode.COMMIT_TIME_ORDERING
+        mode = options.record_merge_mode or inferred
+    else:
+        ordering = config.ordering_fields or options.ordering_fields
+        mode = config.record_merge_mode
+        if options.ordering_fields and options.ordering_fields != ordering:
+            raise InvalidRequestError(
+                f"The table orders records by {', '.join(ordering)}, the request by "
+                f"{', '.join(options.ordering_fields)}.",
+                hint="Leave the ordering field out, or give the table's.",
+            )
+        if options.record_merge_mode not in (None, mode):
+            raise InvalidRequestError(
+                f"The table merges by {mode.value}, the request asks for hoodie.record.merge.mode="
+                f"{options.record_merge_mode.value if options.record_merge_mode else None}."
+            )
+    if mode is RecordMergeMode.CUSTOM:
+        raise UnsupportedTableError(
+            "The table merges records by a payload class or merger of its own (merge mode CUSTOM)",
+            hint="Only EVENT_TIME_ORDERING and COMMIT_TIME_ORDERING can be followed; write it with Hudi.",
+        )
+    if mode is RecordMergeMode.EVENT_TIME_ORDERING and not ordering and config is None:
+        raise InvalidRequestError(
+            "hoodie.record.merge.mode=EVENT_TIME_ORDERING needs an ordering field.",
+            hint="Give --ordering-field (hoodie.datasource.write.precombine.field).",
+        )
+    return ordering, mode
+
+
+def _refuse_nested_ordering(ordering_fields: tuple[str, ...]) -> None:
+    for name in ordering_fields:
+        if "." in name:
+            raise UnsupportedTableError(
+                f"The ordering field {name!r} is inside another column, which this release does not compare.",
+                hint="Order by a column of its own, or write the table with Hudi.",
+            )
+
+
+def _require_columns(
+    batch: StructType, key_generator: KeyGeneratorConfig, ordering_fields: tuple[str, ...]
+) -> None:
+    wanted: Mapping[str, tuple[str, ...]] = {
+        "record key": key_generator.record_key_fields,
+        "partition": tuple(f.name for f in key_generator.partition_fields),
+        "ordering": ordering_fields,
+    }
+    for role, fields in wanted.items():
+        for name in fields:
+            if name.split(".")[0] not in batch.names:
+                raise InvalidRequestError(
+                    f"The source has no column {name!r}, which is the {role} field.",
+                    hint=f"Its columns are: {', '.join(batch.names)}.",
+                )
+
+
+def index_lookup(options: WriteOptions, settings: WriteSettings, parallelism: int) -> IndexLookup:
+    """How the batch finds its file groups, by operation and index type."""
+    operation = settings.operation
+    is_global = options.index_type.is_global
+    searches = operation in _LOOKS_UP_KEYS or (
+        operation is WriteOperation.INSERT and options.insert_dup_policy is not InsertDupPolicy.NONE
+    )
+    return IndexLookup(
+        searches_files=searches,
+        is_global=is_global,
+        combine=_combines(options),
+        use_footers=options.index_type.uses_footers,
+        ordering_fields=settings.combine_fields,
+        compares_moves=bool(settings.merge_fields),
+        rules=RoutingRules(
+            deletes=operation is WriteOperation.DELETE,
+            honours_deleted_flag=settings.honours_deleted_flag and operation is not WriteOperation.DELETE,
+            drops_existing=operation is WriteOperation.INSERT,
+            moves_rows=is_global and options.update_partition_path,
+        ),
+        parallelism=parallelism,
+    )
+
+
+def _combines(options: WriteOptions) -> bool:
+    if options.operation is WriteOperation.UPSERT:
+        return options.combine_before_upsert
+    if options.operation is WriteOperation.DELETE:
+        return options.combine_before_delete
+    refuses = options.insert_dup_policy is not InsertDupPolicy.NONE
+    return options.combine_before_insert or (options.operation is WriteOperation.INSERT and refuses)

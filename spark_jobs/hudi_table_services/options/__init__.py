@@ -1,0 +1,1 @@
+"""The hoodie.* keys: their declarations, and typed options of each service."""

@@ -1,0 +1,1 @@
+"""Declarations of the hoodie.* keys, by service."""

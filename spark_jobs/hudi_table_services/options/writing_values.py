@@ -1,0 +1,123 @@
+"""Options of a write, typed; made from Hudi's keys by `contract.hoodie_options`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from hudi_table_services.model.clustering import UpdatesStrategy
+from hudi_table_services.model.concurrent_change import ConflictStrategy
+from hudi_table_services.model.file_sizing import FileSizingOptions
+from hudi_table_services.model.table_config import RecordMergeMode
+from hudi_table_services.model.table_version import TableType, TableVersion
+from hudi_table_services.model.write_stat import WriteOperation
+from hudi_table_services.options.base_files import BaseFileOptions
+from hudi_table_services.options.locks import LockOptions
+
+
+class IndexType(str, Enum):
+    """``hoodie.index.type``: scope of a key, and whether footers may rule files out."""
+
+    SIMPLE = "SIMPLE"
+    BLOOM = "BLOOM"
+    GLOBAL_SIMPLE = "GLOBAL_SIMPLE"
+    GLOBAL_BLOOM = "GLOBAL_BLOOM"
+
+    @property
+    def is_global(self) -> bool:
+        """A key is unique in the whole table, not in its partition."""
+        return self in (IndexType.GLOBAL_SIMPLE, IndexType.GLOBAL_BLOOM)
+
+    @property
+    def uses_footers(self) -> bool:
+        return self in (IndexType.BLOOM, IndexType.GLOBAL_BLOOM)
+
+
+class InsertDupPolicy(str, Enum):
+    """``hoodie.datasource.insert.dup.policy``: what an insert does with keys the table has."""
+
+    NONE = "none"
+    DROP = "drop"
+    FAIL = "fail"
+
+
+class FailedWritesPolicy(str, Enum):
+    """``hoodie.cleaner.policy.failed.writes``: which dead writes of others a job rolls back before it starts."""
+
+    EAGER = "EAGER"
+    LAZY = "LAZY"
+    NEVER = "NEVER"
+
+
+class ConcurrencyMode(str, Enum):
+    """``hoodie.write.concurrency.mode``: whether other writers may be at work on the table."""
+
+    SINGLE_WRITER = "SINGLE_WRITER"
+    OPTIMISTIC_CONCURRENCY_CONTROL = "OPTIMISTIC_CONCURRENCY_CONTROL"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingClusteringOptions:
+    """What a write does whose rows are in file groups under a pending clustering.
+
+    Attributes:
+        rolls_back: with `UpdatesStrategy.ALLOW`: the plan goes; without it the write is rejected, as in Hudi.
+        wait_seconds: longest wait for a plan under execution.
+        expires_after_minutes: age at which an execution without a heartbeat, such as Hudi's, counts as dead.
+    """
+
+    strategy: UpdatesStrategy = UpdatesStrategy.GIVE_WAY
+    rolls_back: bool = False
+    wait_seconds: int = 600
+    expires_after_minutes: int = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteOptions:
+    """Everything a request may ask of a write. Defaults are Hudi's unless a comment says otherwise.
+
+    Attributes:
+        table_version: for a new table; None: 6, which most readers know.
+        update_partition_path: global index: a row whose partition changed moves.
+        record_merge_mode: None: event time where there is an ordering field.
+        base_files: how base files are written.
+        metadata_enable: False switches an active metadata table off; None: refuse such a table.
+        conflict_strategy: whether a pending plan of a table service stands in the way of the commit.
+        retries_on_conflict: times that a write which lost its file groups to another is planned anew; Hudi: 0.
+        pending_clustering: what becomes of plans for file groups that this write changes.
+        partitions_to_delete: patterns for `delete_partition`; ``*`` stands for any text.
+        staging_path: folder for staged rows, below the base path.
+        extra_metadata: pairs stored in the commit.
+        hoodie_options: all keys of the request, typed arguments included.
+        warnings: for each key that is known and has no effect here, one sentence.
+    """
+
+    operation: WriteOperation
+    ordering_fields: tuple[str, ...] = ()
+    table_version: TableVersion | None = None
+    table_type: TableType = TableType.COPY_ON_WRITE
+    database_name: str = ""
+    file_sizing: FileSizingOptions = field(default_factory=FileSizingOptions)
+    index_type: IndexType = IndexType.SIMPLE
+    update_partition_path: bool = True
+    combine_before_insert: bool = False
+    combine_before_upsert: bool = True
+    combine_before_delete: bool = True
+    insert_dup_policy: InsertDupPolicy = InsertDupPolicy.NONE
+    record_merge_mode: RecordMergeMode | None = None
+    base_files: BaseFileOptions = field(default_factory=BaseFileOptions)
+    metadata_enable: bool | None = None
+    concurrency_mode: ConcurrencyMode = ConcurrencyMode.SINGLE_WRITER
+    failed_writes_policy: FailedWritesPolicy = FailedWritesPolicy.EAGER
+    lock: LockOptions = field(default_factory=LockOptions)
+    conflict_strategy: ConflictStrategy = ConflictStrategy.SIMPLE
+    retries_on_conflict: int = 3
+    pending_clustering: PendingClusteringOptions = field(default_factory=PendingClusteringOptions)
+    partitions_to_delete: tuple[str, ...] = ()
+    staging_path: str = ".hoodie/.aux/staging"
+    extra_metadata: Mapping[str, str] = field(default_factory=dict)
+    hoodie_options: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def with_warnings(self, warnings: tuple[str, ...]) -> "WriteOptions":
+        """The same options with further warnings."""
+        return replace(self, warnings=(*self.warnings, *warnings))

@@ -1,0 +1,157 @@
+"""Clustering of what certain commits wrote (CommitBasedClusteringPlanStrategy; Hudi 1.2).
+
+Looked at are completed writes requested after ``earliest.commit.to.cluster``. Replace commits are passed over, but
+what they replaced is out. Only the latest slices are planned, each once: Hudi takes a file group again for each
+commit that wrote it, in versions that may be gone. Hudi has no size limit here and its checkpoint passes over what
+had no room; ours keeps to the small-file limit (Hudi's way: parity) and stops before the first file that waits.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from hudi_table_services.model.clustering import ClusteringInput, ClusteringOptions, SkippedPartition
+from hudi_table_services.model.file_group import FileGroupId, FileSlice
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.write_stat import CommitMetadata
+from hudi_table_services.planning.clustering.parity import pack_as_hudi
+from hudi_table_services.planning.clustering.slices import (
+    UNKNOWN_SIZE,
+    PartitionGroups,
+    no_room,
+    obstacle,
+    skips,
+)
+
+NO_BASE_FILE = "in a partition whose commits left only log files"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenSince:
+    """What commits wrote.
+
+    Attributes:
+        commits: requested times looked at, oldest first.
+        file_groups: file group that was not replaced since → the first of the commits that wrote it.
+    """
+
+    commits: tuple[str, ...]
+    file_groups: Mapping[FileGroupId, str]
+
+
+def written_since(options: ClusteringOptions, given: ClusteringInput) -> WrittenSince:
+    """File groups written by commits after the earliest one."""
+    file_groups: dict[FileGroupId, str] = {}
+    replaced: set[FileGroupId] = set()
+    commits = _commits(options, given)
+    for instant, metadata in commits:
+        replaced.update(_replaced(metadata))
+        for file_group in _written(instant, metadata):
+            file_groups.setdefault(file_group, instant.requested_time)
+    return WrittenSince(
+        commits=tuple(instant.requested_time for instant, _ in commits),
+        file_groups={group: time for group, time in file_groups.items() if group not in replaced},
+    )
+
+
+def checkpoint(written: WrittenSince, waiting: Collection[FileGroupId], options: ClusteringOptions) -> str:
+    """The last commit of which nothing waits, nor of any before it; the earliest commit if there is none."""
+    stop = min((written.file_groups[g] for g in waiting if g in written.file_groups), default=None)
+    passed = [time for time in written.commits if stop is None or time < stop]
+    return passed[-1] if passed else options.earliest_commit
+
+
+def group_commits_as_hudi(
+    snapshot: TableSnapshot, partitions: Sequence[str], options: ClusteringOptions, given: ClusteringInput
+) -> tuple[tuple[PartitionGroups, ...], str]:
+    """Hudi's groups in Hudi's order, and the last commit looked at.
+
+    A partition's slices are grouped as soon as they reach ``max.bytes.per.group``, and those of all others at the
+    end, until the plan is full after a commit. Hudi leaves the order of partitions to a hash map; here it is theirs.
+    """
+    eligible, skipped = _eligible(snapshot, partitions, options, written_since(options, given))
+    open_slices: dict[str, list[FileSlice]] = {path: [] for path in partitions}
+    made: list[PartitionGroups] = []
+    last = options.earliest_commit
+    for instant, metadata in _commits(options, given):
+        last = instant.requested_time
+        touched = set()
+        for file_group in _written(instant, metadata):
+            if (file_slice := eligible.pop(file_group, None)) is not None:
+                open_slices[file_group.partition_path].append(file_slice)
+                touched.add(file_group.partition_path)
+        for path in sorted(touched):
+            if _base_bytes(open_slices[path]) >= options.max_bytes_per_group:
+                made.append(pack_as_hudi(path, open_slices.pop(path), Counter(), options))
+                open_slices[path] = []
+        if _is_full(made, options):
+            break
+    for path in partitions:
+        if not _is_full(made, options) and _base_bytes(open_slices[path]) > 0:
+            made.append(pack_as_hudi(path, open_slices.pop(path), Counter(), options))
+    late = Counter(path for path, slices in open_slices.items() for _ in slices)
+    late.update(file_group.partition_path for file_group in eligible)
+    return (*made, *_left_out(skipped, late, _is_full(made, options), options)), last
+
+
+def _eligible(
+    snapshot: TableSnapshot, partitions: Sequence[str], options: ClusteringOptions, written: WrittenSince
+) -> tuple[dict[FileGroupId, FileSlice], dict[str, Counter[str]]]:
+    """Slices the commits wrote, and per partition the reasons why others are out."""
+    eligible: dict[FileGroupId, FileSlice] = {}
+    skipped: dict[str, Counter[str]] = {path: Counter() for path in partitions}
+    for path in partitions:
+        for file_slice in snapshot.slices_of(path):
+            reason = obstacle(file_slice, snapshot, options, written.file_groups.keys())
+            if reason is None and file_slice.base_file and file_slice.base_file.size_bytes < 0:
+                reason = UNKNOWN_SIZE
+            if reason is None:
+                eligible[file_slice.file_group_id] = file_slice
+            else:
+                skipped[path][reason] += 1
+    return eligible, skipped
+
+
+def _left_out(
+    skipped: Mapping[str, Counter[str]],
+    late: Counter[str],
+    plan_is_full: bool,
+    options: ClusteringOptions,
+) -> Iterator[PartitionGroups]:
+    """What is in no group, as partitions without groups."""
+    for path, reasons in skipped.items():
+        rest = SkippedPartition(
+            partition_path=path,
+            reason=no_room(options) if plan_is_full else NO_BASE_FILE,
+            slices=late[path],
+            is_overdue=plan_is_full,
+        )
+        out = skips(path, reasons) + ((rest,) if late[path] else ())
+        if out:
+            yield PartitionGroups(partition_path=path, groups=(), skipped=out)
+
+
+def _commits(options: ClusteringOptions, given: ClusteringInput) -> list[tuple[Instant, CommitMetadata]]:
+    later = [c for c in given.commits if c[0].requested_time > options.earliest_commit and c[0].is_completed]
+    return sorted(later, key=lambda c: c[0])
+
+
+def _written(instant: Instant, metadata: CommitMetadata) -> Iterator[FileGroupId]:
+    """File groups a commit wrote, each once and in order; none for a replace commit."""
+    if instant.action.comparable is not Action.REPLACE_COMMIT:
+        yield from sorted({FileGroupId(s.partition_path, s.file_id) for s in metadata.write_stats})
+
+
+def _replaced(metadata: CommitMetadata) -> Iterator[FileGroupId]:
+    for path, file_ids in (metadata.partition_to_replace_file_ids or {}).items():
+        for file_id in file_ids:
+            yield FileGroupId(path, file_id)
+
+
+def _base_bytes(file_slices: Sequence[FileSlice]) -> int:
+    return sum(s.base_file.size_bytes for s in file_slices if s.base_file)
+
+
+def _is_full(made: Sequence[PartitionGroups], options: ClusteringOptions) -> bool:
+    return sum(len(p.groups) for p in made) >= options.max_num_groups

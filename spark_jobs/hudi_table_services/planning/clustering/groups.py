@@ -1,0 +1,192 @@
+"""Groups of one partition: few files near the target size, and no rewrite that improves nothing.
+
+In place of SparkSizeBasedClusteringPlanStrategy and SparkSingleFileSortPlanStrategy (Hudi 1.2), whose groups
+`clustering_parity` makes. Three things differ: slices are packed by best fit instead of into one open group; a
+group must leave fewer files, or bring rows in order; what a clustering with the same options wrote is done, and
+is rewritten only together with something new.
+"""
+
+from bisect import bisect_left, insort
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hudi_table_services.model.clustering import ClusteringOptions, PlannedGroup, PlanStrategyKind
+from hudi_table_services.planning.clustering.checks import SINGLE_GROUP_ENABLED
+from hudi_table_services.planning.clustering.slices import (
+    Candidate,
+    Candidates,
+    PartitionGroups,
+    files,
+    group_of,
+    skips,
+)
+
+IN_ORDER = "its rows are in order"
+SETTLED = "as a clustering with these options left it"
+ALONE_IN_GROUP = f"not in order, but alone in its group: {SINGLE_GROUP_ENABLED}=false"
+NOT_FEWER = "would not become fewer files"
+NOT_BETTER = "would not become fewer or better ordered files"
+
+_OPEN_BINS = 1_000
+"""Bins that may still take slices. Closing the fullest beyond bounds the cost and hardly changes the result."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Bin:
+    """Slices that could become one group.
+
+    Attributes:
+        output_files: new files if they do.
+        improves: whether they should.
+    """
+
+    members: list[Candidate]
+    output_files: int
+    improves: bool
+
+    @property
+    def files_after(self) -> int:
+        return self.output_files if self.improves else len(self.members)
+
+
+class _Rules:
+    """What the options mean for one group."""
+
+    def __init__(self, options: ClusteringOptions) -> None:
+        self.cap_bytes = options.max_bytes_per_group
+        self.target_bytes = options.target_file_max_bytes
+        self.layout = options.layout
+        self.single_file = options.plan_strategy is PlanStrategyKind.SINGLE_FILE_SORT
+        self._single_group = options.single_group_enabled
+        self._most_bytes = max(int(options.target_file_max_bytes * (1 + options.size_tolerance)), 1)
+
+    def judge(self, members: list[Candidate]) -> _Bin:
+        """No more outputs than slices, and none above the target by more than the tolerance."""
+        count = len(members)
+        total = sum([c.size_bytes for c in members])
+        outputs = min(max(-(-total // self._most_bytes), 1), count)
+        return _Bin(members, outputs, self._improves(members, outputs))
+
+    def _improves(self, members: list[Candidate], outputs: int) -> bool:
+        count = len(members)
+        if not self.single_file:
+            if all(c.is_settled for c in members):
+                return False
+            if outputs < count:
+                return True
+            if count == 1 and not self._single_group:
+                return False
+        return not all(c.is_in_order for c in members)
+
+    def reason(self, group: _Bin) -> str:
+        """What the group improves, in words."""
+        count = files(len(group.members))
+        if group.output_files == len(group.members):
+            return f"{count} not in order {self.layout}"
+        order = f", ordered by {self.layout}" if self.layout.is_sorted else ""
+        return f"{count} into {group.output_files}{order}"
+
+    def left_out(self, candidate: Candidate, bin_size: int) -> str:
+        """Why a slice is in no group."""
+        if self.single_file:
+            return IN_ORDER
+        if candidate.is_settled:
+            return SETTLED
+        if bin_size == 1 and not candidate.is_in_order:
+            return ALONE_IN_GROUP
+        return NOT_BETTER if self.layout.is_sorted else NOT_FEWER
+
+
+def group_partition(
+    partition_path: str, candidates: Candidates, options: ClusteringOptions
+) -> PartitionGroups:
+    """Groups that improve something, most useful first, and the slices left out with reasons."""
+    rules = _Rules(options)
+    single = [rules.judge([c]) for c in candidates.chosen] if rules.single_file else None
+    bins = _pack(candidates.chosen, rules) if single is None else single
+    skipped = Counter(candidates.skipped)
+    for left in (b for b in bins if not b.improves):
+        skipped.update(rules.left_out(c, len(left.members)) for c in left.members)
+    groups = [
+        group_of(partition_path, b.members, b.output_files, rules.reason(b)) for b in bins if b.improves
+    ]
+    return PartitionGroups(
+        partition_path=partition_path,
+        groups=tuple(sorted(groups, key=usefulness)),
+        skipped=skips(partition_path, skipped),
+    )
+
+
+def usefulness(group: PlannedGroup) -> tuple[int, float, int, tuple[str, ...]]:
+    """Key that sorts the most useful group first: files removed per byte, then those that only order, by size."""
+    tie = tuple(s.file_group_id.file_id for s in group.slices[:1])
+    if group.files_removed > 0:
+        return (0, -group.files_removed / max(group.input_bytes, 1), -group.input_bytes, tie)
+    return (1, 0.0, -group.input_bytes, tie)
+
+
+def _pack(candidates: Sequence[Candidate], rules: _Rules) -> list[_Bin]:
+    """The best of three packings: bins of whole target files, bins as large as allowed, and Hudi's.
+
+    Fewest files win, then fewest bins: larger ones are ordered over more rows. Whole target files come first as
+    a cap of 2.5 targets would make three files of 0.83. Hudi's packing is a bound that best fit may miss in odd cases.
+    """
+    if not candidates:
+        return []
+    whole = rules.cap_bytes // rules.target_bytes * rules.target_bytes or rules.cap_bytes
+    packings = [_best_fit(candidates, cap) for cap in dict.fromkeys((whole, rules.cap_bytes))]
+    packings.append(_next_fit(candidates, rules.cap_bytes))
+    judged = [_join_leftover([rules.judge(members) for members in p], rules) for p in packings]
+    return min(judged, key=lambda bins: (sum([b.files_after for b in bins]), len(bins)))
+
+
+def _best_fit(candidates: Sequence[Candidate], cap: int) -> list[list[Candidate]]:
+    """Each slice, largest first, into the fullest bin that can take it."""
+    bins: list[list[Candidate]] = []
+    rooms: list[tuple[int, int]] = []
+    smallest = candidates[-1].size_bytes
+    for candidate in candidates:
+        size = candidate.size_bytes
+        at = bisect_left(rooms, (size, -1))
+        if at < len(rooms):
+            room, number = rooms.pop(at)
+            bins[number].append(candidate)
+        else:
+            room, number = cap, len(bins)
+            bins.append([candidate])
+        if room - size >= smallest:
+            insort(rooms, (room - size, number))
+            del rooms[:-_OPEN_BINS]
+    return bins
+
+
+def _next_fit(candidates: Sequence[Candidate], cap: int) -> list[list[Candidate]]:
+    """Each slice, largest first, into the last bin or a new one."""
+    bins: list[list[Candidate]] = []
+    room = 0
+    for candidate in candidates:
+        if not bins or candidate.size_bytes > room:
+            bins.append([])
+            room = cap
+        bins[-1].append(candidate)
+        room -= candidate.size_bytes
+    return bins
+
+
+def _join_leftover(bins: list[_Bin], rules: _Rules) -> list[_Bin]:
+    """Give a slice left alone a companion from the bin with most slices, where that makes no more files.
+
+    Else the next plan would take the files this one makes from that bin, and write them again with it.
+    """
+    lone = [b for b in bins if len(b.members) == 1 and not b.improves and not b.members[0].is_settled]
+    donor = max(bins, key=lambda b: len(b.members))
+    if not lone or len(donor.members) <= 2:
+        return bins
+    leftover, companion = lone[-1], donor.members[-1]
+    if leftover.members[0].size_bytes + companion.size_bytes > rules.cap_bytes:
+        return bins
+    fewer, more = rules.judge(donor.members[:-1]), rules.judge([*leftover.members, companion])
+    if fewer.files_after + more.files_after > donor.files_after + 1:
+        return bins
+    return [*(b for b in bins if b is not leftover and b is not donor), fewer, more]

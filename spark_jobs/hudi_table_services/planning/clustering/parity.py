@@ -1,0 +1,137 @@
+"""Groups as Hudi makes them, for those who want the same plan from both schedulers.
+
+SparkSizeBasedClusteringPlanStrategy, SparkSingleFileSortPlanStrategy and PartitionAwareClusteringPlanStrategy of
+Hudi 1.2: eligible by the base file alone, which counts 0 where there is none; packed by next fit, where a missing
+base file weighs 120 MiB; as many outputs as targets fit, rounded up; only the last group of a partition may be
+dropped for holding one slice. Sizes are compared as long integers: Hudi narrows their difference to 32 bits, which
+misorders files that are 2 GiB apart. Slices that tie go by file id; Hudi takes the order of its view.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from hudi_table_services.model.clustering import (
+    ClusteringOptions,
+    PlannedGroup,
+    PlanStrategyKind,
+    SkippedPartition,
+)
+from hudi_table_services.model.file_group import FileSlice
+from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.planning.clustering.checks import (
+    SINGLE_GROUP_ENABLED,
+    SORT_BY_INSTANT_TIME,
+    SORT_BY_SIZE,
+)
+from hudi_table_services.planning.clustering.slices import (
+    UNKNOWN_SIZE,
+    Candidate,
+    PartitionGroups,
+    above_limit,
+    arrival,
+    files,
+    group_of,
+    no_room,
+    obstacle,
+    skips,
+)
+
+PARQUET_MAX_FILE_SIZE = 125_829_120
+"""Default of ``hoodie.parquet.max.file.size``: what Hudi expects of a slice without a base file."""
+
+ALONE = f"alone in the last group: {SINGLE_GROUP_ENABLED}=false"
+
+_Key = tuple[int | str, ...]
+_SORT_KEYS: dict[str, Callable[[Candidate], int | str]] = {
+    SORT_BY_SIZE: lambda c: -c.size_bytes,
+    SORT_BY_INSTANT_TIME: lambda c: c.file_slice.base_instant_time,
+}
+
+
+def group_partition_as_hudi(
+    snapshot: TableSnapshot, partition_path: str, options: ClusteringOptions
+) -> PartitionGroups:
+    """Hudi's groups of one partition, in Hudi's order, and the slices left out."""
+    chosen = []
+    skipped: Counter[str] = Counter()
+    for file_slice in snapshot.slices_of(partition_path):
+        reason = obstacle(file_slice, snapshot, options, None) or _too_large(file_slice, options)
+        if reason is None:
+            chosen.append(file_slice)
+        else:
+            skipped[reason] += 1
+    return pack_as_hudi(partition_path, chosen, skipped, options)
+
+
+def pack_as_hudi(
+    partition_path: str,
+    file_slices: Sequence[FileSlice],
+    skipped: Counter[str],
+    options: ClusteringOptions,
+) -> PartitionGroups:
+    """Groups of the given slices, of known size; what no group takes is added to the skipped."""
+    candidates = in_hudi_order(file_slices, options)
+    bins, waiting = _bins(candidates, options)
+    packs = options.plan_strategy is not PlanStrategyKind.SINGLE_FILE_SORT
+    if packs and not options.single_group_enabled and bins and not waiting and len(bins[-1]) == 1:
+        bins.pop()
+        skipped = skipped + Counter([ALONE])
+    overdue = SkippedPartition(
+        partition_path=partition_path, reason=no_room(options), slices=len(waiting), is_overdue=True
+    )
+    return PartitionGroups(
+        partition_path=partition_path,
+        groups=tuple(_group(partition_path, members, options) for members in bins),
+        skipped=skips(partition_path, skipped) + ((overdue,) if waiting else ()),
+    )
+
+
+def in_hudi_order(file_slices: Sequence[FileSlice], options: ClusteringOptions) -> list[Candidate]:
+    """The slices with the bytes Hudi packs them by, in the order of ``file.slices.sort.by``."""
+
+    def key(candidate: Candidate) -> tuple[_Key, tuple[str, str]]:
+        return tuple(_SORT_KEYS[by](candidate) for by in options.slices_sort_by), arrival(
+            candidate.file_slice
+        )
+
+    return sorted((Candidate(s, _packed_bytes(s)) for s in file_slices), key=key)
+
+
+def _packed_bytes(file_slice: FileSlice) -> int:
+    return file_slice.base_file.size_bytes if file_slice.base_file else PARQUET_MAX_FILE_SIZE
+
+
+def _too_large(file_slice: FileSlice, options: ClusteringOptions) -> str | None:
+    base_bytes = file_slice.base_file.size_bytes if file_slice.base_file else 0
+    if base_bytes < 0:
+        return UNKNOWN_SIZE
+    return above_limit(options) if base_bytes >= options.small_file_limit_bytes else None
+
+
+def _bins(
+    candidates: Sequence[Candidate], options: ClusteringOptions
+) -> tuple[list[list[Candidate]], Sequence[Candidate]]:
+    """Bins, and the slices for which a plan's groups were used up by this partition alone."""
+    if options.plan_strategy is PlanStrategyKind.SINGLE_FILE_SORT:
+        return [[c] for c in candidates], ()
+    bins: list[list[Candidate]] = []
+    total = 0
+    for number, candidate in enumerate(candidates):
+        if not bins or total + candidate.size_bytes > options.max_bytes_per_group:
+            if len(bins) >= options.max_num_groups:
+                return bins, candidates[number:]
+            bins.append([])
+            total = 0
+        bins[-1].append(candidate)
+        total += candidate.size_bytes
+    return bins, ()
+
+
+def _group(partition_path: str, members: Sequence[Candidate], options: ClusteringOptions) -> PlannedGroup:
+    total = sum(c.size_bytes for c in members)
+    # Hudi says 0 for a group of no bytes; rows must go somewhere.
+    outputs = max(-(-total // options.target_file_max_bytes), 1)
+    if options.plan_strategy is PlanStrategyKind.SINGLE_FILE_SORT:
+        outputs = 1
+    order = f", ordered by {options.layout}" if options.layout.is_sorted else ""
+    return group_of(partition_path, members, outputs, f"{files(len(members))} into {outputs}{order}")

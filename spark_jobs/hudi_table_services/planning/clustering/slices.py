@@ -1,0 +1,166 @@
+"""Which file slices of a partition clustering may rewrite, what they weigh, and why the others stay out."""
+
+from collections import Counter
+from collections.abc import Iterable, Set
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from hudi_table_services.model.clustering import (
+    ClusteringInput,
+    ClusteringOptions,
+    PlannedGroup,
+    SkippedPartition,
+)
+from hudi_table_services.model.file_group import FileGroupId, FileSlice
+from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.planning.clustering.checks import MAX_NUM_GROUPS
+
+UNKNOWN_SIZE = "size of a file is unknown"
+
+
+class Candidate(NamedTuple):
+    """A slice that may be rewritten; a named tuple, as there may be a hundred thousand.
+
+    Attributes:
+        size_bytes: base file and weighed log files.
+        is_settled: a clustering with the same target and layout wrote it: not a reason to rewrite anything.
+        is_in_order: its rows are known to be in the wanted order; also where none is wanted.
+    """
+
+    file_slice: FileSlice
+    size_bytes: int
+    is_settled: bool = False
+    is_in_order: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """Slices of one partition.
+
+    Attributes:
+        chosen: those that may be rewritten, largest first.
+        skipped: reason → slices that may not.
+    """
+
+    chosen: tuple[Candidate, ...]
+    skipped: Counter[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionGroups:
+    """What could be rewritten in one partition.
+
+    Attributes:
+        groups: most useful first; in parity in Hudi's order.
+        skipped: slices left out, by reason.
+    """
+
+    partition_path: str
+    groups: tuple[PlannedGroup, ...]
+    skipped: tuple[SkippedPartition, ...]
+
+
+def find_candidates(
+    snapshot: TableSnapshot,
+    partition_path: str,
+    options: ClusteringOptions,
+    given: ClusteringInput,
+    written: Set[FileGroupId] | None,
+) -> Candidates:
+    """Latest slices that are small, of known size and under no pending plan.
+
+    Args:
+        written: file groups that alone may be chosen; None: any.
+    """
+    chosen = []
+    skipped: Counter[str] = Counter()
+    for file_slice in snapshot.slices_of(partition_path):
+        size = weigh(file_slice, options.log_weight)
+        reason = obstacle(file_slice, snapshot, options, written)
+        if reason is None and size is None:
+            reason = UNKNOWN_SIZE
+        if reason is None and size is not None and size < options.small_file_limit_bytes:
+            chosen.append(_candidate(file_slice, size, options, given))
+        else:
+            skipped[reason or above_limit(options)] += 1
+    chosen.sort(key=lambda c: (-c.size_bytes, arrival(c.file_slice)))
+    return Candidates(chosen=tuple(chosen), skipped=skipped)
+
+
+def weigh(file_slice: FileSlice, log_weight: float) -> int | None:
+    """Bytes of base file that the slice is worth; None: the size of a file is not known."""
+    base = file_slice.base_file.size_bytes if file_slice.base_file else 0
+    if not file_slice.log_files:
+        return base if base >= 0 else None
+    logs = [log.size_bytes for log in file_slice.log_files]
+    if base < 0 or min(logs) < 0:
+        return None
+    return base + int(log_weight * sum(logs))
+
+
+def obstacle(
+    file_slice: FileSlice,
+    snapshot: TableSnapshot,
+    options: ClusteringOptions,
+    written: Set[FileGroupId] | None,
+) -> str | None:
+    """Why the slice may not be planned, whatever its size; None: it may."""
+    reserved = snapshot.reserved_file_groups
+    if reserved and file_slice.file_group_id in reserved:
+        return f"under the pending plan {reserved[file_slice.file_group_id]}"
+    if written is not None and file_slice.file_group_id not in written:
+        return f"not written after {options.earliest_commit}"
+    return None
+
+
+def above_limit(options: ClusteringOptions) -> str:
+    """Reason of a slice that is not small."""
+    return f"at or above the small-file limit of {options.small_file_limit_bytes} bytes"
+
+
+def no_room(options: ClusteringOptions) -> str:
+    """Reason of a slice whose group waits for the next plan."""
+    return f"no room in this plan: {MAX_NUM_GROUPS}={options.max_num_groups}"
+
+
+def arrival(file_slice: FileSlice) -> tuple[str, str]:
+    """Order in which a stitch reads slices: that in which their rows came."""
+    return (file_slice.base_instant_time, file_slice.file_group_id.file_id)
+
+
+def skips(partition_path: str, reasons: Counter[str]) -> tuple[SkippedPartition, ...]:
+    """The reasons of one partition, in order."""
+    return tuple(
+        SkippedPartition(partition_path=partition_path, reason=reason, slices=count)
+        for reason, count in sorted(reasons.items())
+    )
+
+
+def group_of(
+    partition_path: str, members: Iterable[Candidate], output_files: int, reason: str
+) -> PlannedGroup:
+    """The members as a group, in order of arrival."""
+    members = list(members)
+    return PlannedGroup(
+        partition_path=partition_path,
+        slices=tuple(sorted((c.file_slice for c in members), key=arrival)),
+        output_files=output_files,
+        input_bytes=sum(c.size_bytes for c in members),
+        reason=reason,
+    )
+
+
+def files(count: int) -> str:
+    """The number with its noun."""
+    return f"{count} file{'' if count == 1 else 's'}"
+
+
+def _candidate(
+    file_slice: FileSlice, size: int, options: ClusteringOptions, given: ClusteringInput
+) -> Candidate:
+    known = given.settled.get(file_slice.file_group_id) if given.settled else None
+    if known is None:
+        return Candidate(file_slice, size, False, not options.layout.is_sorted)
+    in_order = not options.layout.is_sorted or known.layout == options.layout
+    settled = in_order and known.target_file_max_bytes == options.target_file_max_bytes
+    return Candidate(file_slice, size, settled, in_order)

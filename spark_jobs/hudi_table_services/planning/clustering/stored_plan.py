@@ -1,0 +1,142 @@
+"""From chosen groups to the plan on the timeline, and from any plan back to what it asks for.
+
+HoodieClusteringPlan as Hudi 1.2 stores it (ClusteringPlanStrategy, FileSliceMetricUtils). Hudi's plans leave target
+size and layout to the configuration of whoever executes them; ours carry both, under the keys of the options.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+
+from hudi_table_services.errors import MalformedMetadataError
+from hudi_table_services.model.clustering import (
+    ClusteringOptions,
+    ClusteringProposal,
+    Layout,
+    LayoutStrategy,
+    PlannedGroup,
+    PlanStrategyKind,
+    SettledSlice,
+)
+from hudi_table_services.model.file_group import FileSlice
+from hudi_table_services.model.table_service_plans import (
+    SINGLE_FILE_SORT_STRATEGY,
+    SORT_AND_SIZE_STRATEGY,
+    ClusteringGroup,
+    ClusteringPlan,
+    ClusteringSlice,
+    PlanStrategy,
+)
+from hudi_table_services.planning.clustering.checks import (
+    LAYOUT_STRATEGY,
+    SORT_COLUMNS,
+    TARGET_FILE_MAX_BYTES,
+)
+from hudi_table_services.planning.clustering.parity import PARQUET_MAX_FILE_SIZE
+
+COMMIT_CHECKPOINT = "clustering.commit.checkpoint"
+"""Key of the extra metadata in which CommitBasedClusteringPlanStrategy keeps the last commit it looked at."""
+
+_SIZE = re.compile(r"[0-9]{1,18}")
+_MIB = 1 << 20
+
+
+def stored_plan(
+    groups: Iterable[PlannedGroup],
+    proposal: ClusteringProposal,
+    options: ClusteringOptions,
+    to_uri: Callable[[str], str],
+) -> ClusteringPlan:
+    """The groups as the plan of one instant.
+
+    Args:
+        groups: all of the proposal's, or those of them that share the instant.
+        proposal: tells the partitions left for later, and the checkpoint.
+        to_uri: path relative to the base path → absolute path as Hudi reads it, e.g. ``file:///t/p/f.parquet``.
+    """
+    single_file = options.plan_strategy is PlanStrategyKind.SINGLE_FILE_SORT
+    return ClusteringPlan(
+        groups=tuple(_stored_group(group, to_uri) for group in groups),
+        strategy=PlanStrategy(
+            class_name=SINGLE_FILE_SORT_STRATEGY if single_file else SORT_AND_SIZE_STRATEGY,
+            parameters=_parameters(options),
+        ),
+        extra_metadata={COMMIT_CHECKPOINT: proposal.checkpoint} if proposal.checkpoint else {},
+        missing_schedule_partitions=proposal.overdue_partitions,
+    )
+
+
+def read_plan_settings(plan: ClusteringPlan, default: ClusteringOptions) -> SettledSlice:
+    """Order and size of the files a plan asks for; its own parameters win over the running configuration.
+
+    A plan without sort columns, as Hudi makes it where none are set, asks for no order, whatever the default.
+    Hudi's plans say no more than the columns: curve and target are then the default's.
+
+    Raises:
+        MalformedMetadataError: a parameter has a value that this release cannot follow.
+    """
+    parameters = plan.strategy.parameters
+    columns = tuple(c.strip() for c in parameters.get(SORT_COLUMNS, "").split(",") if c.strip())
+    target = parameters.get(TARGET_FILE_MAX_BYTES, str(default.target_file_max_bytes))
+    if not (_SIZE.fullmatch(target) and int(target) > 0):
+        raise MalformedMetadataError(f"The clustering plan has {TARGET_FILE_MAX_BYTES}={target!r}, no size.")
+    strategy = _layout_strategy(parameters, default.layout.strategy) if columns else LayoutStrategy.LINEAR
+    return SettledSlice(layout=Layout(columns=columns, strategy=strategy), target_file_max_bytes=int(target))
+
+
+def _layout_strategy(parameters: Mapping[str, str], default: LayoutStrategy) -> LayoutStrategy:
+    name = parameters.get(LAYOUT_STRATEGY, default.value)
+    try:
+        # Up to release 0.13 Hudi wrote "z-order".
+        return LayoutStrategy(name.upper().replace("-", ""))
+    except ValueError:
+        raise MalformedMetadataError(
+            f"The clustering plan has {LAYOUT_STRATEGY}={name!r}, which is not supported."
+        ) from None
+
+
+def _parameters(options: ClusteringOptions) -> dict[str, str]:
+    parameters = {TARGET_FILE_MAX_BYTES: str(options.target_file_max_bytes)}
+    if options.layout.is_sorted:
+        parameters[SORT_COLUMNS] = ",".join(options.layout.columns)
+        parameters[LAYOUT_STRATEGY] = options.layout.strategy.value
+    return parameters
+
+
+def _stored_group(group: PlannedGroup, to_uri: Callable[[str], str]) -> ClusteringGroup:
+    return ClusteringGroup(
+        slices=tuple(_stored_slice(s, to_uri) for s in group.slices),
+        metrics=_metrics(group.slices),
+        output_file_groups=group.output_files,
+    )
+
+
+def _stored_slice(file_slice: FileSlice, to_uri: Callable[[str], str]) -> ClusteringSlice:
+    partition = file_slice.file_group_id.partition_path
+    folder = f"{partition}/" if partition else ""
+    base_path = file_slice.base_file_path
+    return ClusteringSlice(
+        file_id=file_slice.file_group_id.file_id,
+        partition_path=partition,
+        data_file_path=None if base_path is None else to_uri(base_path),
+        delta_file_paths=tuple(to_uri(folder + log.file_name) for log in file_slice.log_files),
+        bootstrap_file_path="",
+    )
+
+
+def _metrics(file_slices: Iterable[FileSlice]) -> dict[str, float]:
+    """Hudi's figures; megabytes are whole mebibytes, rounded down."""
+    logs = written = read = log_bytes = 0
+    for file_slice in file_slices:
+        base = max(file_slice.base_file.size_bytes, 0) if file_slice.base_file else 0
+        logs += len(file_slice.log_files)
+        log_bytes += sum(max(log.size_bytes, 0) for log in file_slice.log_files)
+        read += base
+        written += base or PARQUET_MAX_FILE_SIZE
+    read_mb, written_mb = (read + log_bytes) // _MIB, written // _MIB
+    return {
+        "TOTAL_LOG_FILES": float(logs),
+        "TOTAL_IO_MB": float(read_mb + written_mb),
+        "TOTAL_IO_READ_MB": float(read_mb),
+        "TOTAL_LOG_FILES_SIZE": float(log_bytes),
+        "TOTAL_IO_WRITE_MB": float(written_mb),
+    }

@@ -1,0 +1,98 @@
+"""Find settings that would harm a table, before they do. Nothing is read: dictionaries in, findings out."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import fields
+
+from hudi_table_services.contract.config_check import ConfigFinding, ConfigReport, RuntimeFacts, Severity
+from hudi_table_services.planning.config_check.names import LAST_RULES, NAME_RULES
+from hudi_table_services.planning.config_check.settings import ConfigRule, Problem, Settings, TableFacts
+from hudi_table_services.planning.config_check.table_rules import TABLE_RULES
+from hudi_table_services.planning.config_check.upkeep_rules import UPKEEP_RULES
+from hudi_table_services.planning.config_check.writer_rules import WRITER_RULES
+
+CONFIG_RULES: tuple[ConfigRule, ...] = (
+    *NAME_RULES,
+    *UPKEEP_RULES,
+    *WRITER_RULES,
+    *TABLE_RULES,
+    *LAST_RULES,
+)
+"""All rules, in the order of the documentation."""
+
+_SECRET = re.compile(r"password|secret|token|credential|access[._-]?key|private[._-]?key", re.IGNORECASE)
+
+
+def check_config(
+    options: Mapping[str, str],
+    facts: RuntimeFacts | None = None,
+    table: TableFacts | None = None,
+    *,
+    accepted_rules: Collection[str] = (),
+) -> ConfigReport:
+    """Findings of all rules, the worst first.
+
+    Args:
+        options: Hudi's keys, of writes and of all services, as texts.
+        facts: what is known of the surroundings; None: nothing, and the options are for jobs of this project.
+        table: the table that they are for; None: none is compared.
+        accepted_rules: ids of rules that are left out; one that does not exist is passed over.
+    """
+    settings = Settings.of(options, facts or RuntimeFacts(), table)
+    rules = [r for r in CONFIG_RULES if r.applies_to(settings.facts) and r.rule_id not in accepted_rules]
+    findings: list[ConfigFinding] = []
+    for rule in rules:
+        for problem in rule.check(settings):
+            if rule not in LAST_RULES or not _is_told(rule, problem, findings):
+                findings.append(_finding(rule, problem, settings))
+    findings.sort(key=lambda each: Severity(each.severity).rank)
+    return ConfigReport(
+        status=findings[0].severity if findings else "clean",
+        findings=tuple(findings),
+        rules_checked=len(rules),
+        options_checked=len(options),
+        engine=settings.facts.engine,
+        table=table.properties.get("hoodie.table.name", "") if table is not None else "",
+    )
+
+
+def _is_told(rule: ConfigRule, problem: Problem, findings: list[ConfigFinding]) -> bool:
+    """Whether a finding that is as bad names all options of the problem."""
+    return bool(problem.keys) and any(
+        set(problem.keys) <= each.options.keys() and Severity(each.severity).rank <= rule.severity.rank
+        for each in findings
+    )
+
+
+def _finding(rule: ConfigRule, problem: Problem, settings: Settings) -> ConfigFinding:
+    return ConfigFinding(
+        rule=rule.rule_id,
+        severity=(problem.severity or rule.severity).value,
+        options={name: _shown(name, text) for name, text in _named(problem, settings)},
+        reason=problem.reason,
+        cure=problem.cure,
+        source=rule.source,
+    )
+
+
+def _named(problem: Problem, settings: Settings) -> Iterator[tuple[str, str]]:
+    for key in problem.keys:
+        if key in settings.given:
+            yield key, settings.given[key].strip()
+        else:
+            yield key, settings.options.get(key) or _default(key, settings)
+    known = {each.name for each in fields(settings.facts)}
+    for name in problem.facts:
+        assert name in known, name  # noqa: S101 - rules name facts that there are
+        yield f"fact: {name}", str(getattr(settings.facts, name)).lower()
+    for name in problem.properties:
+        yield f"table: {name}", settings.table.properties.get(name, "") if settings.table is not None else ""
+
+
+def _default(key: str, settings: Settings) -> str:
+    text = settings.text(key)
+    return f"{text} (default)" if text else "(not given)"
+
+
+def _shown(name: str, text: str) -> str:
+    return "***" if text and _SECRET.search(name) else text

@@ -1,0 +1,292 @@
+"""Rules about sizes of files, clustering, cleaning and archival."""
+
+from collections.abc import Iterator
+
+from hudi_table_services.contract.config_check import Severity
+from hudi_table_services.planning.config_check.settings import Problem, Settings, config_rule
+
+_MAX_SIZE, _SMALL_LIMIT = "hoodie.parquet.max.file.size", "hoodie.parquet.small.file.limit"
+_BLOCK = "hoodie.parquet.block.size"
+_STRATEGY = "hoodie.clustering.plan.strategy."
+_TARGET, _CLUSTERING_LIMIT = f"{_STRATEGY}target.file.max.bytes", f"{_STRATEGY}small.file.limit"
+_GROUP = f"{_STRATEGY}max.bytes.per.group"
+_CLUSTERING_SWITCHES = (
+    "hoodie.clustering.inline",
+    "hoodie.clustering.schedule.inline",
+    "hoodie.clustering.async.enabled",
+)
+_ROW_WRITER = "hoodie.datasource.write.row.writer.enable"
+_MIN, _MAX = "hoodie.keep.min.commits", "hoodie.keep.max.commits"
+_POLICY, _COMMITS = "hoodie.clean.policy", "hoodie.clean.commits.retained"
+_HOURS, _VERSIONS = "hoodie.clean.hours.retained", "hoodie.clean.fileversions.retained"
+_FLOOR = "hoodie.airflow.clean.floor.hours"
+_INCREMENTAL = "hoodie.clean.incremental.enabled"
+_REGEX = "hoodie.clean.partition.filter.regex"
+_OPERATION = "hoodie.datasource.write.operation"
+_FAR = 2.0
+_MIB = 1 << 20
+
+
+@config_rule(
+    "archival-before-cleaning",
+    Severity.ERROR,
+    "archival keeps no more commits on the active timeline than cleaning retains: the cleaner no longer finds the "
+    "commits whose files it should delete. A warning where only Hudi obeys, which raises the minimum by itself",
+    source="HoodieWriteConfig.validate; apache/hudi#1531, apache/hudi#2564, apache/hudi#7600",
+)
+def _archival_before_cleaning(settings: Settings) -> Iterator[Problem]:
+    least, retained = settings.number(_MIN), settings.number(_COMMITS)
+    if _clean_policy(settings) != "KEEP_LATEST_COMMITS" or least is None or retained is None:
+        return
+    if least <= retained:
+        yield Problem(
+            keys=(_MIN, _COMMITS),
+            reason=f"Archival may leave {least:g} commits, and cleaning looks back {retained:g}.",
+            cure=f"Set {_MIN} above {retained:g} and {_MAX} above that, or retain fewer commits.",
+            severity=Severity.ERROR if settings.facts.is_native else Severity.WARNING,
+        )
+
+
+@config_rule(
+    "archival-before-hours",
+    Severity.WARNING,
+    "retention in hours covers more commits than archival keeps on the active timeline",
+    source="HoodieArchivalConfig; apache/hudi#7600",
+)
+def _archival_before_hours(settings: Settings) -> Iterator[Problem]:
+    daily, hours, least = settings.facts.commits_per_day, settings.number(_HOURS), settings.number(_MIN)
+    if _clean_policy(settings) != "KEEP_LATEST_BY_HOURS":
+        return
+    if daily is None or hours is None or least is None:
+        return
+    covered = daily * hours / 24
+    if least <= covered:
+        yield Problem(
+            keys=(_MIN, _HOURS),
+            facts=("commits_per_day",),
+            reason=f"{hours:g} hours hold about {covered:.0f} commits, and archival may leave {least:g}.",
+            cure=f"Set {_MIN} above {covered:.0f} and {_MAX} above that.",
+        )
+
+
+@config_rule(
+    "archival-bounds",
+    Severity.ERROR,
+    "the fewest commits to keep are not fewer than the most",
+    source="HoodieWriteConfig.validate",
+)
+def _archival_bounds(settings: Settings) -> Iterator[Problem]:
+    least, most = settings.number(_MIN), settings.number(_MAX)
+    if least is not None and most is not None and least >= most:
+        yield Problem(
+            keys=(_MIN, _MAX),
+            reason=f"At least {least:g} commits are to stay, and at most {most:g}.",
+            cure="Give a larger maximum, or a smaller minimum.",
+        )
+
+
+@config_rule(
+    "clean-before-queries",
+    Severity.ERROR,
+    "cleaning may delete files that the longest query still reads",
+    source="apache/hudi#5020, apache/hudi#8584, apache/hudi#12634",
+)
+def _clean_before_queries(settings: Settings) -> Iterator[Problem]:
+    query = settings.facts.longest_query_hours
+    kept = _hours_kept(settings)
+    if query is None or kept is None or kept[0] >= query:
+        return
+    hours, key = kept
+    floor = (_FLOOR,) if settings.facts.is_native else ()
+    raised = f", or {_FLOOR} where only jobs of this project clean" if floor else ""
+    yield Problem(
+        keys=(key, *floor),
+        facts=("longest_query_hours", *(("commits_per_day",) if key == _COMMITS else ())),
+        reason=f"Files stay readable for about {hours:g} hours, and queries run for {query:g}.",
+        cure=f"Raise {key}{raised}.",
+    )
+
+
+def _clean_policy(settings: Settings) -> str:
+    """The one given, else the one that the only retention given belongs to."""
+    if settings.has(_POLICY):
+        return settings.text(_POLICY).upper()
+    by_key = {
+        _COMMITS: "KEEP_LATEST_COMMITS",
+        _HOURS: "KEEP_LATEST_BY_HOURS",
+        _VERSIONS: "KEEP_LATEST_FILE_VERSIONS",
+    }
+    given = [policy for key, policy in by_key.items() if settings.has(key)]
+    return given[0] if len(given) == 1 else "KEEP_LATEST_COMMITS"
+
+
+def _hours_kept(settings: Settings) -> tuple[float, str] | None:
+    """For how long what a query reads stays, and the key that says so; None: nobody can tell."""
+    policy = _clean_policy(settings)
+    # Hudi's own cleaner knows no floor.
+    floor = 0.0 if settings.facts.is_hudi else settings.number(_FLOOR) or 0.0
+    if policy == "KEEP_LATEST_BY_HOURS":
+        hours = settings.number(_HOURS)
+        return None if hours is None else (max(hours, floor), _HOURS)
+    daily, commits = settings.facts.commits_per_day, settings.number(_COMMITS)
+    if policy != "KEEP_LATEST_COMMITS" or not daily or commits is None:
+        return None
+    return max(commits * 24 / daily, floor), _COMMITS
+
+
+@config_rule(
+    "clean-regex-incremental",
+    Severity.WARNING,
+    "the partition pattern of cleaning counts only where incremental cleaning is off",
+    source="CleanPlanner; apache/hudi#17550",
+    engines="hudi",
+)
+def _clean_regex_incremental(settings: Settings) -> Iterator[Problem]:
+    if settings.has(_REGEX) and settings.is_on(_INCREMENTAL):
+        yield Problem(
+            keys=(_REGEX, _INCREMENTAL),
+            reason="Incremental cleaning chooses its partitions by the timeline, whatever the pattern says.",
+            cure=f"Set {_INCREMENTAL}=false for this run, or leave the pattern out.",
+        )
+
+
+@config_rule(
+    "small-limit-above-max",
+    Severity.WARNING,
+    "files count as small although they are as large as files may become, so inserts rewrite full files",
+    source="HoodieStorageConfig, HoodieCompactionConfig",
+)
+def _small_limit_above_max(settings: Settings) -> Iterator[Problem]:
+    largest, limit = settings.number(_MAX_SIZE), settings.number(_SMALL_LIMIT)
+    # Where only the size is given, jobs of this project bring the limit down with it; Hudi does not.
+    follows = not settings.has(_SMALL_LIMIT) and not settings.facts.is_hudi
+    if largest is not None and limit is not None and not follows and limit >= largest:
+        yield Problem(
+            keys=(_SMALL_LIMIT, _MAX_SIZE),
+            reason=f"Files below {limit / _MIB:g} MiB take inserts, and no file becomes larger than "
+            f"{largest / _MIB:g} MiB.",
+            cure=f"Set {_SMALL_LIMIT} to about five sixths of {_MAX_SIZE}: {largest * 5 // 6:.0f}.",
+        )
+
+
+@config_rule(
+    "block-below-file-size",
+    Severity.WARNING,
+    "files are to become larger than the row groups of Parquet: Hudi's files then stay below the size wanted, or are "
+    "read in pieces",
+    source="apache/hudi#5047, apache/hudi#5129",
+    engines="hudi",
+)
+def _block_below_file_size(settings: Settings) -> Iterator[Problem]:
+    largest, block = settings.number(_MAX_SIZE), settings.number(_BLOCK)
+    if largest is not None and block is not None and settings.has(_MAX_SIZE) and block < largest:
+        yield Problem(
+            keys=(_BLOCK, _MAX_SIZE),
+            reason=f"Files should have {largest / _MIB:g} MiB, and row groups have {block / _MIB:g} MiB.",
+            cure=f"Set {_BLOCK} to the same value.",
+        )
+
+
+@config_rule(
+    "bulk-insert-small-files",
+    Severity.WARNING,
+    "bulk_insert pads no small files, and nothing clusters the table",
+    source="apache/hudi#5822",
+)
+def _bulk_insert_small_files(settings: Settings) -> Iterator[Problem]:
+    if settings.operation != "bulk_insert" or any(map(settings.is_on, _CLUSTERING_SWITCHES)):
+        return
+    yield Problem(
+        keys=(_OPERATION, *((_SMALL_LIMIT,) if settings.has(_SMALL_LIMIT) else ())),
+        reason="Each bulk_insert opens files of its own, and later ones leave them as small as they are.",
+        cure="Cluster the table after some commits, or use insert where padding is wanted.",
+        severity=Severity.WARNING if settings.facts.is_hudi else Severity.ADVICE,
+    )
+
+
+@config_rule(
+    "clustering-target-small",
+    Severity.ERROR,
+    "clustering would write files that count as small again",
+    source="HoodieClusteringConfig; apache/hudi#7232",
+)
+def _clustering_target_small(settings: Settings) -> Iterator[Problem]:
+    target, limit = settings.number(_TARGET), settings.number(_CLUSTERING_LIMIT)
+    if target is None or limit is None or target > limit:
+        return
+    # Jobs of this project refuse what is below the limit only.
+    if target < limit or settings.facts.is_hudi:
+        yield Problem(
+            keys=(_TARGET, _CLUSTERING_LIMIT),
+            reason=f"New files have {target / _MIB:g} MiB, and files below {limit / _MIB:g} MiB are clustered.",
+            cure="Raise the target, or lower the small-file limit.",
+            severity=Severity.WARNING if target == limit else Severity.ERROR,
+        )
+
+
+@config_rule(
+    "clustering-target-above-group",
+    Severity.WARNING,
+    "a clustering group holds less than one file of the target size",
+    source="HoodieClusteringConfig; apache/hudi#13281",
+)
+def _clustering_target_above_group(settings: Settings) -> Iterator[Problem]:
+    target, group = settings.number(_TARGET), settings.number(_GROUP)
+    if target is not None and group is not None and target > group:
+        yield Problem(
+            keys=(_TARGET, _GROUP),
+            reason=f"A group rewrites at most {group / _MIB:g} MiB, which never makes a file of "
+            f"{target / _MIB:g} MiB.",
+            cure=f"Raise {_GROUP} to a multiple of the target, or lower the target.",
+        )
+
+
+@config_rule(
+    "sizes-disagree",
+    Severity.ADVICE,
+    "the writer and clustering aim at very different sizes of files",
+    source="apache/hudi#13281",
+)
+def _sizes_disagree(settings: Settings) -> Iterator[Problem]:
+    largest, target = settings.number(_MAX_SIZE), settings.number(_TARGET)
+    if not largest or not target or not (settings.has(_MAX_SIZE) and settings.has(_TARGET)):
+        return
+    if max(largest / target, target / largest) > _FAR:
+        yield Problem(
+            keys=(_MAX_SIZE, _TARGET),
+            reason=f"Writes make files of {largest / _MIB:g} MiB, clustering makes them {target / _MIB:g} MiB.",
+            cure="Give both the same size, unless the larger files are wanted and executors have the memory.",
+        )
+
+
+@config_rule(
+    "row-writer-implicit",
+    Severity.ADVICE,
+    "clustering of Hudi with or without its row writer depends on how it is started and on the release, unless said",
+    source="apache/hudi#19592",
+    engines="hudi",
+)
+def _row_writer_implicit(settings: Settings) -> Iterator[Problem]:
+    clusters = [key for key in settings.options if key.startswith("hoodie.clustering.")]
+    if clusters and not settings.has(_ROW_WRITER):
+        yield Problem(
+            keys=tuple(sorted(clusters)[:1]),
+            reason=f"{_ROW_WRITER} is left to a default that differs between procedure, job and writer.",
+            cure=f"Set {_ROW_WRITER} to true or false.",
+        )
+
+
+UPKEEP_RULES = (
+    _archival_before_cleaning,
+    _archival_before_hours,
+    _archival_bounds,
+    _clean_before_queries,
+    _clean_regex_incremental,
+    _small_limit_above_max,
+    _block_below_file_size,
+    _bulk_insert_small_files,
+    _clustering_target_small,
+    _clustering_target_above_group,
+    _sizes_disagree,
+    _row_writer_implicit,
+)

@@ -1,0 +1,285 @@
+"""Rules about several writers: locks, dead writers, and what Airflow runs at the same time."""
+
+from collections.abc import Iterator
+
+from hudi_table_services.contract.config_check import Severity
+from hudi_table_services.options.locks import (
+    FILE_SYSTEM_PROVIDER,
+    IN_PROCESS_PROVIDER,
+    STORAGE_BASED_PROVIDER,
+)
+from hudi_table_services.planning.config_check.settings import Problem, Settings, config_rule
+
+_MODE, _PROVIDER = "hoodie.write.concurrency.mode", "hoodie.write.lock.provider"
+_FAILED_WRITES = "hoodie.cleaner.policy.failed.writes"
+_LOCK_EXPIRE = "hoodie.write.lock.filesystem.expire"
+_OPERATION = "hoodie.datasource.write.operation"
+_DUP_POLICY = "hoodie.datasource.insert.dup.policy"
+_OCC = "OPTIMISTIC_CONCURRENCY_CONTROL"
+_FILE_SYSTEM, _STORAGE_BASED, _IN_PROCESS = (
+    name.rpartition(".")[2] for name in (FILE_SYSTEM_PROVIDER, STORAGE_BASED_PROVIDER, IN_PROCESS_PROVIDER)
+)
+_FILE_SYSTEM_SCHEMES = ("file", "hdfs", "viewfs", "memory", "webhdfs")
+_CONDITIONAL_SCHEMES = ("s3", "s3a", "gs", "abfs", "abfss", "az", "wasb", "wasbs")
+_AZURE = ("abfs", "abfss", "az", "wasb", "wasbs")
+
+
+def _is_occ(settings: Settings) -> bool:
+    return settings.text(_MODE).upper() == _OCC
+
+
+def _is_shared(settings: Settings) -> bool:
+    """Whether Hudi's writers reckon with others: by optimistic control, or by the non-blocking one of Hudi 1."""
+    return settings.text(_MODE).upper() != "SINGLE_WRITER"
+
+
+def _several(settings: Settings) -> tuple[str, ...]:
+    """Facts by which more than one process may write at once; empty: none says so."""
+    facts = settings.facts
+    told = {"writers": (facts.writers or 0) > 1, "services_apart": bool(facts.services_apart)}
+    return tuple(name for name, is_so in told.items() if is_so)
+
+
+def _lock_for(settings: Settings) -> str:
+    return (
+        STORAGE_BASED_PROVIDER
+        if settings.facts.storage_scheme in _CONDITIONAL_SCHEMES
+        else FILE_SYSTEM_PROVIDER
+    )
+
+
+@config_rule(
+    "writers-without-lock",
+    Severity.ERROR,
+    "more than one process may write, and Hudi's writers take themselves for the only one: they roll each other back "
+    "and lose commits",
+    source="Hudi: Concurrency Control; apache/hudi#8670",
+    engines="hudi",
+)
+def _writers_without_lock(settings: Settings) -> Iterator[Problem]:
+    writers = settings.facts.writers or 0
+    if writers > 1 and not _is_shared(settings):
+        yield Problem(
+            keys=(_MODE,),
+            facts=("writers",),
+            reason=f"{writers} writers, and the mode is {settings.text(_MODE)}.",
+            cure=f"Set {_MODE}={_OCC}, {_FAILED_WRITES}=LAZY and {_PROVIDER}={_lock_for(settings)} for all of them.",
+        )
+
+
+@config_rule(
+    "services-without-lock",
+    Severity.ERROR,
+    "table services run apart from Hudi's writer, and no lock is named",
+    source="apache/hudi#11564",
+    engines="hudi",
+)
+def _services_without_lock(settings: Settings) -> Iterator[Problem]:
+    if settings.facts.services_apart and not settings.has(_PROVIDER):
+        yield Problem(
+            keys=(_PROVIDER,),
+            facts=("services_apart",),
+            reason="Without a lock the writer and the service choose instants and commit beside each other.",
+            cure=f"Set {_MODE}={_OCC} and {_PROVIDER}={_lock_for(settings)} for both.",
+        )
+
+
+@config_rule(
+    "occ-without-provider",
+    Severity.ERROR,
+    "optimistic concurrency control without a lock provider: Hudi takes ZooKeeper, or a lock that it chooses itself",
+    source="HoodieLockConfig; apache/hudi#12193",
+)
+def _occ_without_provider(settings: Settings) -> Iterator[Problem]:
+    if _is_occ(settings) and not settings.has(_PROVIDER):
+        yield Problem(
+            keys=(_MODE, _PROVIDER),
+            reason="All writers of a table must share one lock, and none is named.",
+            cure=f"Set {_PROVIDER}={_lock_for(settings)} for all writers.",
+        )
+
+
+@config_rule(
+    "lock-within-process",
+    Severity.ERROR,
+    "the lock holds within one process only, and several processes may write",
+    source="InProcessLockProvider",
+)
+def _lock_within_process(settings: Settings) -> Iterator[Problem]:
+    several = _several(settings)
+    if settings.class_name(_PROVIDER) == _IN_PROCESS and (several or _is_occ(settings)):
+        yield Problem(
+            keys=(_PROVIDER, *((_MODE,) if settings.has(_MODE) else ())),
+            facts=several,
+            reason="Each process gets a lock of its own, and all of them go on.",
+            cure=f"Set {_PROVIDER}={_lock_for(settings)} for all writers.",
+        )
+
+
+@config_rule(
+    "file-lock-on-object-store",
+    Severity.ERROR,
+    "the file-system lock on an object store, where creating a file is no lock; Hudi refuses it there",
+    source="FileSystemBasedLockProvider; apache/hudi#12193",
+)
+def _file_lock_on_object_store(settings: Settings) -> Iterator[Problem]:
+    scheme = settings.facts.storage_scheme
+    if settings.class_name(_PROVIDER) == _FILE_SYSTEM and scheme in _CONDITIONAL_SCHEMES:
+        yield Problem(
+            keys=(_PROVIDER,),
+            facts=("storage_scheme",),
+            reason="Two writers can both create the file of the lock.",
+            cure=f"Set {_PROVIDER}={STORAGE_BASED_PROVIDER} for all writers.",
+        )
+
+
+@config_rule(
+    "storage-lock-on-files",
+    Severity.ERROR,
+    "the storage-based lock where there are no conditional puts",
+    source="StorageBasedLockProvider; docs/concurrency.md",
+)
+def _storage_lock_on_files(settings: Settings) -> Iterator[Problem]:
+    scheme = settings.facts.storage_scheme
+    if settings.class_name(_PROVIDER) == _STORAGE_BASED and scheme in _FILE_SYSTEM_SCHEMES:
+        yield Problem(
+            keys=(_PROVIDER,),
+            facts=("storage_scheme",),
+            reason=f"A file system ({scheme}) cannot replace a file only if it is unchanged.",
+            cure=f"Set {_PROVIDER}={FILE_SYSTEM_PROVIDER} for all writers.",
+        )
+
+
+@config_rule(
+    "storage-lock-too-new",
+    Severity.ERROR,
+    "the storage-based lock, which the release of Hudi does not have",
+    source="docs/concurrency.md; Hudi 1.0.2 (S3, GCS) and 1.2 (Azure)",
+    engines="hudi",
+)
+def _storage_lock_too_new(settings: Settings) -> Iterator[Problem]:
+    release = settings.facts.hudi_release
+    needed = (1, 2) if settings.facts.storage_scheme in _AZURE else (1, 0, 2)
+    if settings.class_name(_PROVIDER) == _STORAGE_BASED and release and release < needed:
+        yield Problem(
+            keys=(_PROVIDER,),
+            facts=("hudi_version",),
+            reason=f"It came with Hudi {'.'.join(map(str, needed))}.",
+            cure="Upgrade Hudi, or let it write only while nobody else does.",
+        )
+
+
+@config_rule(
+    "eager-beside-writers",
+    Severity.ERROR,
+    "eager cleaning of failed writes beside other writers: what they have not completed yet is rolled back",
+    source="HoodieCleanConfig; docs/concurrency.md",
+)
+def _eager_beside_writers(settings: Settings) -> Iterator[Problem]:
+    several = _several(settings)
+    is_eager = settings.text(_FAILED_WRITES).upper() == "EAGER"
+    # Hudi and our jobs turn the default to LAZY where others write too.
+    chosen = settings.has(_FAILED_WRITES)
+    if not is_eager or (_is_shared(settings) and not chosen):
+        return
+    if _is_shared(settings) or (several and settings.facts.is_hudi):
+        yield Problem(
+            keys=(_FAILED_WRITES, _MODE),
+            facts=several,
+            reason="An eager writer takes every pending write for a dead one.",
+            cure=f"Set {_FAILED_WRITES}=LAZY for all writers.",
+        )
+
+
+@config_rule(
+    "file-lock-never-expires",
+    Severity.WARNING,
+    "a file-system lock of Hudi that never expires: one that a dead writer left stops all others until it is deleted",
+    source="FileSystemBasedLockProvider",
+    engines="hudi",
+)
+def _file_lock_never_expires(settings: Settings) -> Iterator[Problem]:
+    if settings.class_name(_PROVIDER) == _FILE_SYSTEM and settings.number(_LOCK_EXPIRE) == 0:
+        yield Problem(
+            keys=(_PROVIDER, _LOCK_EXPIRE),
+            reason="With 0 minutes the file stays for good where its writer was killed.",
+            cure=f"Set {_LOCK_EXPIRE} to some minutes more than a commit may take.",
+        )
+
+
+@config_rule(
+    "runs-overlap",
+    Severity.WARNING,
+    "Airflow may run two of the writing tasks at the same time",
+    source="apache/hudi#8670; Airflow: max_active_runs, max_active_tis_per_dag, pools",
+)
+def _runs_overlap(settings: Settings) -> Iterator[Problem]:
+    facts = settings.facts
+    if facts.runs_one_after_another or facts.takes_turns or (facts.max_active_runs or 0) < 2:
+        return
+    is_alone = facts.is_hudi and not _is_shared(settings)
+    yield Problem(
+        keys=(_MODE,) if is_alone else (),
+        facts=("max_active_runs",),
+        reason="Two runs that write the same table get in each other's way"
+        + (
+            ", and Hudi takes itself for the only writer."
+            if is_alone
+            else ": one of them writes its rows again."
+        ),
+        cure="Give every task that writes the table take_turns=True (jobs of this project), or set "
+        "max_active_tis_per_dag=1, or give them a pool with one slot"
+        + (f"; or set {_MODE}={_OCC} with a lock." if is_alone else "."),
+        severity=Severity.WARNING if is_alone else Severity.ADVICE,
+    )
+
+
+@config_rule(
+    "catchup-overlaps",
+    Severity.WARNING,
+    "a DAG that catches up writes several intervals at once, in no order: of two rows with one key the older may win",
+    source="apache/hudi#8670, apache/airflow#58752",
+)
+def _catchup_overlaps(settings: Settings) -> Iterator[Problem]:
+    facts = settings.facts
+    several = facts.max_active_runs is None or facts.max_active_runs > 1
+    if facts.catchup and several and not facts.runs_one_after_another:
+        yield Problem(
+            facts=("catchup", *(("max_active_runs",) if facts.max_active_runs else ())),
+            reason="Missed intervals are loaded side by side.",
+            cure="Set max_active_runs=1 or depends_on_past=True; or give the rows an ordering field.",
+        )
+
+
+@config_rule(
+    "retry-repeats-insert",
+    Severity.WARNING,
+    "a task that is tried again inserts its rows again, if only what came after Hudi's commit had failed",
+    source="apache/hudi#9101",
+    engines="hudi",
+)
+def _retry_repeats_insert(settings: Settings) -> Iterator[Problem]:
+    drops = settings.text(_DUP_POLICY).lower() in ("drop", "fail")
+    if settings.facts.retries and settings.operation in ("insert", "bulk_insert") and not drops:
+        yield Problem(
+            keys=(_OPERATION,),
+            facts=("retries",),
+            reason="Hudi does not know that the rows of the first try are in the table.",
+            cure="Write with upsert or insert_overwrite; or by UpsertWithSizingOperator, which writes a request once.",
+        )
+
+
+WRITER_RULES = (
+    _writers_without_lock,
+    _services_without_lock,
+    _occ_without_provider,
+    _lock_within_process,
+    _file_lock_on_object_store,
+    _storage_lock_on_files,
+    _storage_lock_too_new,
+    _eager_beside_writers,
+    _file_lock_never_expires,
+    _runs_overlap,
+    _catchup_overlaps,
+    _retry_repeats_insert,
+)

@@ -1,0 +1,147 @@
+"""From decisions to write buckets: one per file group with rows, one per new file."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hudi_table_services.errors import FileGroupConflictError, InvalidRequestError
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.file_sizing import (
+    BucketKind,
+    PartitionWorkload,
+    RecordSizeEstimate,
+    UpdateWorkload,
+    Workload,
+    WriteBucket,
+)
+from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.planning.file_sizing.bin_packing import FileCost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionRoom:
+    """One partition before inserts are placed.
+
+    Attributes:
+        sizes: file id → bytes of its latest slice.
+        updates: file id → rows tagged to it; file groups without any left out.
+        record_size: estimate for the rows of the partition.
+        incoming_record_size: bytes of one row of the batch, as far as known.
+        counts_growth: whether growth by updates is expected; Hudi expects none.
+    """
+
+    partition_path: str
+    sizes: Mapping[str, int]
+    updates: Mapping[str, UpdateWorkload]
+    cost: FileCost
+    record_size: RecordSizeEstimate
+    incoming_record_size: float
+    counts_growth: bool = True
+
+    def growth_bytes(self, file_id: str) -> int:
+        """Bytes by which the batch's own updates are expected to grow the file; never below 0.
+
+        An update replaces a row of the usual size by one of the batch; a moved row comes on top; a delete
+        counts for nothing, as what it frees is seen when the file has been written.
+        """
+        update = self.updates.get(file_id)
+        if update is None or not self.counts_growth:
+            return 0
+        changed = max(update.update_count - update.delete_count - update.inserted_by_move, 0)
+        per_change = max(self.incoming_record_size - self.record_size.bytes_per_record, 0.0)
+        return math.ceil(changed * per_change) + self._added_bytes(file_id, update.inserted_by_move)
+
+    def record_count(self, file_id: str) -> int:
+        """Estimated rows of the file before the batch."""
+        return self.cost.records_in(self.sizes[file_id])
+
+    def update_buckets(self, padding: Mapping[str, int]) -> tuple[WriteBucket, ...]:
+        """One bucket per file group that has updates or takes inserts, by file id."""
+        return tuple(
+            self._update_bucket(file_id, padding.get(file_id, 0))
+            for file_id in sorted(self.updates.keys() | padding.keys())
+        )
+
+    def insert_bucket(self, records: int) -> WriteBucket:
+        """A new file group of so many rows."""
+        return WriteBucket(
+            kind=BucketKind.INSERT,
+            partition_path=self.partition_path,
+            file_id=None,
+            update_count=0,
+            insert_count=records,
+            current_size_bytes=0,
+            expected_size_bytes=self.cost.file_bytes(records),
+        )
+
+    def _update_bucket(self, file_id: str, inserts: int) -> WriteBucket:
+        update = self.updates.get(file_id)
+        current = self.sizes[file_id]
+        return WriteBucket(
+            kind=BucketKind.UPDATE,
+            partition_path=self.partition_path,
+            file_id=file_id,
+            update_count=update.update_count if update else 0,
+            insert_count=inserts,
+            current_size_bytes=current,
+            expected_size_bytes=current + self.growth_bytes(file_id) + self._added_bytes(file_id, inserts),
+        )
+
+    def _added_bytes(self, file_id: str, records: int) -> int:
+        # Most file groups get no row, and estimating their rows costs more than all else here.
+        return self.cost.added_bytes(records, existing_records=self.record_count(file_id)) if records else 0
+
+
+def sizes_of(snapshot: TableSnapshot, partition_path: str) -> Mapping[str, int]:
+    """File id → bytes of the latest slice; 0 where the size is unknown."""
+    return {s.file_group_id.file_id: max(s.size_bytes, 0) for s in snapshot.slices_of(partition_path)}
+
+
+def updates_of(partition: PartitionWorkload) -> Mapping[str, UpdateWorkload]:
+    """File id → updates, those without rows left out."""
+    return {u.file_id: u for u in partition.updates if u.update_count > 0}
+
+
+def check_workload(snapshot: TableSnapshot, workload: Workload) -> None:
+    """Refuse a workload no plan can serve.
+
+    Raises:
+        InvalidRequestError: a count below 0, or a partition or file group named twice.
+        FileGroupConflictError: updates for a file group under a pending plan, or that is no longer there.
+    """
+    paths = [p.partition_path for p in workload.partitions]
+    if len(set(paths)) < len(paths):
+        raise InvalidRequestError("The workload names a partition twice; add its counts up first.")
+    for partition in workload.partitions:
+        _check_counts(partition)
+        known = {s.file_group_id for s in snapshot.slices_of(partition.partition_path)}
+        for file_id in sorted(updates_of(partition)):
+            _check_updatable(snapshot, known, FileGroupId(partition.partition_path, file_id))
+
+
+def _check_counts(partition: PartitionWorkload) -> None:
+    place = partition.partition_path or "the table"
+    ids = [u.file_id for u in partition.updates]
+    if len(set(ids)) < len(ids):
+        raise InvalidRequestError(
+            f"The workload of {place} names a file group twice; add its counts up first."
+        )
+    counts = [partition.insert_count]
+    for update in partition.updates:
+        counts += [update.update_count, update.inserted_by_move, update.delete_count]
+    if min(counts) < 0:
+        raise InvalidRequestError(f"The workload of {place} has a row count below 0.")
+
+
+def _check_updatable(snapshot: TableSnapshot, known: set[FileGroupId], group: FileGroupId) -> None:
+    if group not in known:
+        raise FileGroupConflictError(
+            f"The batch updates file group {group}, which the table no longer has.",
+            hint="Load the table, look the keys up and plan again.",
+        )
+    plan = snapshot.reserved_file_groups.get(group)
+    if plan is not None:
+        raise FileGroupConflictError(
+            f"The batch updates file group {group}, which is under the pending plan {plan}.",
+            hint="Execute that plan or roll it back, then run the request again.",
+        )

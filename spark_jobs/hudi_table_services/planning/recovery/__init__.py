@@ -1,0 +1,1 @@
+"""Planning of rollback, restore, savepoints and repair."""

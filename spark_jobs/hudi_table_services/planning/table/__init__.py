@@ -1,0 +1,1 @@
+"""Decisions about a table itself: creation, schema, properties."""

@@ -1,0 +1,104 @@
+"""Manifests of the timeline history on storage: which of its files count (LSMTimeline, Hudi 1.2)."""
+
+import logging
+from collections.abc import Iterable
+
+from hudi_table_services.errors import (
+    CommitConflictError,
+    CorruptTableError,
+    ObjectExistsError,
+    ObjectNotFoundError,
+)
+from hudi_table_services.hudi_format.history_manifest import (
+    VERSION_FILE,
+    HistoryFile,
+    decode_manifest,
+    encode_manifest,
+    manifest_name,
+    manifest_number,
+)
+from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.storage.stores.paths import join_path
+from hudi_table_services.storage.stores.storage import Storage
+
+_LOG = logging.getLogger(__name__)
+
+
+class HistoryManifests:
+    """Manifests in ``.hoodie/timeline/history``. What changes them is called under the table lock."""
+
+    def __init__(self, storage: Storage, config: TableConfig) -> None:
+        self._storage = storage
+        name = config.get("hoodie.timeline.history.path") or "history"
+        self._folder = join_path(config.table_version.layout.timeline_folder, name)
+
+    def path_of(self, name: str) -> str:
+        """Path of a file of the history, relative to the base path."""
+        return join_path(self._folder, name)
+
+    def files(self) -> tuple[HistoryFile, ...]:
+        """Files that count now, in order of name; none where there is no history.
+
+        Raises:
+            CorruptTableError: the newest manifest cannot be read.
+        """
+        number = self._version()
+        return self._manifest(number) if number else ()
+
+    def publish(self, files: Iterable[HistoryFile]) -> None:
+        """Make these the files that count.
+
+        ``_version_`` goes before the manifest comes: without it readers and Hudi's archiver take the newest manifest,
+        so that one that died in between is in nobody's way.
+
+        Raises:
+            CommitConflictError: another archiver was at it.
+        """
+        number = self._version() + 1
+        self._storage.delete(self.path_of(VERSION_FILE))
+        content = encode_manifest(sorted(files))
+        try:
+            self._storage.create(self.path_of(manifest_name(number)), content)
+        except ObjectExistsError as error:
+            raise CommitConflictError(
+                f"{self.path_of(manifest_name(number))} exists, and {VERSION_FILE} named an older one.",
+                hint="Another archiver is at work without the table lock, or died. Run the request again.",
+            ) from error
+        self._storage.write(self.path_of(VERSION_FILE), str(number).encode())
+
+    def tidy(self, manifests_retained: int) -> None:
+        """Delete manifests but the last ones, and files that none of those names.
+
+        Raises:
+            CorruptTableError: a manifest that stays cannot be read; nothing is deleted.
+        """
+        listed = self._storage.list_folder(self._folder).files
+        newest = self._version()
+        numbers = sorted(
+            n for each in listed if (n := manifest_number(each.name)) is not None and n <= newest
+        )
+        kept = numbers[-manifests_retained:]
+        named = {each.name for number in kept for each in self._manifest(number)}
+        doomed = [
+            each.path
+            for each in listed
+            if manifest_number(each.name) in numbers[:-manifests_retained]
+            or (HistoryFile.from_name(each.name) is not None and each.name not in named)
+        ]
+        for path, failure in self._storage.delete_files(doomed).items():
+            _LOG.warning("%s stays behind: %s", path, failure)
+
+    def _version(self) -> int:
+        """Number of the newest manifest; 0: there is no history."""
+        try:
+            return int(self._storage.read(self.path_of(VERSION_FILE)).decode())
+        except (ObjectNotFoundError, ValueError):
+            listed = self._storage.list_folder(self._folder).files
+            return max((n for each in listed if (n := manifest_number(each.name)) is not None), default=0)
+
+    def _manifest(self, number: int) -> tuple[HistoryFile, ...]:
+        path = self.path_of(manifest_name(number))
+        try:
+            return tuple(sorted(decode_manifest(self._storage.read(path))))
+        except CorruptTableError as error:
+            raise CorruptTableError(f"{path}: {error.message}", hint=error.hint) from error

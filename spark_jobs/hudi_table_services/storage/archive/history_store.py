@@ -1,0 +1,187 @@
+"""The history of table versions 8 and 9 on storage: Parquet files in levels, of which a manifest says which count."""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+from hudi_table_services.errors import ObjectNotFoundError
+from hudi_table_services.hudi_format.commit_metadata import decode_commit_metadata
+from hudi_table_services.hudi_format.history_manifest import HistoryFile
+from hudi_table_services.model.archival import ArchivedWrite, ArchiveTail, HistoryEntry
+from hudi_table_services.model.instant import Action, Instant, InstantState
+from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.storage.archive.archive_tail import ArchivePart, PartContent, read_tail
+from hudi_table_services.storage.archive.history_manifests import HistoryManifests
+from hudi_table_services.storage.damage import naming
+from hudi_table_services.storage.stores.storage import Storage
+
+_LOG = logging.getLogger(__name__)
+_READ_THREADS = 8
+_ATTEMPTS = 3
+_Found = TypeVar("_Found")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryCodec:
+    """Turns entries into the bytes of a Parquet file and back; storage knows no Parquet."""
+
+    encode: Callable[[Sequence[HistoryEntry]], bytes]
+    decode: Callable[[bytes], tuple[HistoryEntry, ...]]
+
+
+class HistoryStore:
+    """``.hoodie/timeline/history`` of one table. What changes it is called under the table lock."""
+
+    def __init__(self, storage: Storage, config: TableConfig, codec: HistoryCodec) -> None:
+        self._storage = storage
+        self._codec = codec
+        self._manifests = HistoryManifests(storage, config)
+
+    def tidy(self, manifests_retained: int) -> None:
+        """See `HistoryManifests.tidy`."""
+        self._manifests.tidy(manifests_retained)
+
+    def entries(self, since: str = "") -> tuple[HistoryEntry, ...]:
+        """All entries of files that reach to this requested time or later, each once, oldest first.
+
+        Raises:
+            CorruptTableError: a manifest or a file cannot be read.
+        """
+        found = {
+            (entry.requested_time, entry.action): entry
+            for batch in self._read_all(lambda each: each.last >= since)
+            for entry in batch
+        }
+        return tuple(found[key] for key in sorted(found))
+
+    def identities(self, since: str) -> frozenset[tuple[str, Action]]:
+        """Instants of files that reach to this requested time: what a run that died may have left active too."""
+        known = {action.value for action in Action}
+        return frozenset(
+            (entry.requested_time, Action(entry.action))
+            for entry in self.entries(since)
+            if entry.action in known
+        )
+
+    def writes(self) -> tuple[ArchivedWrite, ...]:
+        """All completed writes, oldest first."""
+        return tuple(_write(entry) for entry in self.entries() if _is_write(entry))
+
+    def tail(self, count: int, limit_bytes: int) -> ArchiveTail:
+        """The newest writes, see `read_tail`.
+
+        Raises:
+            CorruptTableError: a manifest or a file cannot be read.
+        """
+
+        def read() -> ArchiveTail:
+            files = sorted(self._manifests.files(), key=lambda each: each.last, reverse=True)
+            parts = [
+                ArchivePart(size_bytes=each.size_bytes, last=each.last, read=partial(self._part, each.name))
+                for each in files
+            ]
+            return read_tail(parts, count=count, limit_bytes=limit_bytes)
+
+        return _while_files_are_merged(read)
+
+    def _part(self, name: str) -> PartContent:
+        entries = self._decoded(name, self._read(name))
+        with naming(self._manifests.path_of(name)):
+            writes = tuple(_write(entry) for entry in entries if _is_write(entry))
+        return PartContent(writes=writes, last=max((each.requested_time for each in entries), default=""))
+
+    def find(self, text: str) -> Iterable[ArchivedWrite]:
+        """Completed writes in whose metadata this text occurs, newest first."""
+        wanted = text.encode()
+        for entry in reversed(self.entries()):
+            if _is_write(entry) and entry.metadata and wanted in entry.metadata:
+                yield _write(entry)
+
+    def add(self, entries: Sequence[HistoryEntry], batch_size: int) -> tuple[str, ...]:
+        """Write entries into files of level 0 and publish them; names of the files."""
+        ordered = sorted(entries, key=lambda entry: entry.requested_time)
+        batches = [ordered[start : start + batch_size] for start in range(0, len(ordered), batch_size)]
+        added = [self._write_file(batch, 0) for batch in batches]
+        names = {each.name for each in added}
+        kept = [each for each in self._manifests.files() if each.name not in names]
+        self._manifests.publish([*kept, *added])
+        return tuple(sorted(names))
+
+    def merge(self, files_of_a_level: int) -> tuple[str, ...]:
+        """Merge files of a level into one of the next, while a level has so many; names of the new files."""
+        merged: list[str] = []
+        while (batch := _first_full_level(self._manifests.files(), files_of_a_level)) is not None:
+            unique = {
+                (entry.requested_time, entry.action): entry
+                for each in batch
+                for entry in self._decoded(each.name, self._read(each.name))
+            }
+            larger = self._write_file(list(unique.values()), batch[0].level + 1)
+            gone = {each.name for each in batch} | {larger.name}
+            self._manifests.publish(
+                [*(each for each in self._manifests.files() if each.name not in gone), larger]
+            )
+            merged.append(larger.name)
+        return tuple(merged)
+
+    def _read_all(self, wanted: Callable[[HistoryFile], bool]) -> list[tuple[HistoryEntry, ...]]:
+        def read() -> list[tuple[HistoryEntry, ...]]:
+            names = [each.name for each in self._manifests.files() if wanted(each)]
+            with ThreadPoolExecutor(_READ_THREADS) as pool:
+                contents = list(pool.map(self._read, names))
+            return [self._decoded(*each) for each in zip(names, contents, strict=True)]
+
+        return _while_files_are_merged(read)
+
+    def _read(self, name: str) -> bytes:
+        return self._storage.read(self._manifests.path_of(name))
+
+    def _decoded(self, name: str, content: bytes) -> tuple[HistoryEntry, ...]:
+        with naming(self._manifests.path_of(name)):
+            return self._codec.decode(content)
+
+    def _write_file(self, entries: Sequence[HistoryEntry], level: int) -> HistoryFile:
+        """A run that died may have left a file of this name; no manifest names it, or it holds the same."""
+        content = self._codec.encode(entries)
+        times = [entry.requested_time for entry in entries]
+        written = HistoryFile(first=min(times), last=max(times), level=level, size_bytes=len(content))
+        self._storage.write(self._manifests.path_of(written.name), content)
+        return written
+
+
+def _while_files_are_merged(read: Callable[[], _Found]) -> _Found:
+    for attempt in range(_ATTEMPTS):
+        try:
+            return read()
+        except ObjectNotFoundError as error:
+            # Merged meanwhile by another archiver, so often that this manifest is not retained any more.
+            if attempt == _ATTEMPTS - 1:
+                raise
+            _LOG.info("Reading the timeline history again: %s", error)
+    raise AssertionError("unreachable")
+
+
+def _first_full_level(files: Sequence[HistoryFile], count: int) -> list[HistoryFile] | None:
+    for level in sorted({each.level for each in files}):
+        of_level = sorted(each for each in files if each.level == level)
+        if len(of_level) >= count:
+            return of_level[:count]
+    return None
+
+
+def _is_write(entry: HistoryEntry) -> bool:
+    return entry.action in (Action.COMMIT.value, Action.DELTA_COMMIT.value, Action.REPLACE_COMMIT.value)
+
+
+def _write(entry: HistoryEntry) -> ArchivedWrite:
+    """Raises MalformedMetadataError."""
+    instant = Instant(
+        requested_time=entry.requested_time,
+        action=Action(entry.action),
+        state=InstantState.COMPLETED,
+        completion_time=entry.completion_time,
+    )
+    return ArchivedWrite(instant=instant, metadata=decode_commit_metadata(entry.metadata or b""))

@@ -1,0 +1,1 @@
+"""Locks, turns and heartbeats."""

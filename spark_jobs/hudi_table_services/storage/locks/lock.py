@@ -1,0 +1,259 @@
+"""The table lock: which one a job takes, and the one of Hudi's file-system lock provider.
+
+Hudi's writers respect our locks and we theirs. The lock is a file that only one writer can create. Its age decides
+whether its writer is taken for dead: Hudi's locks by ``hoodie.write.lock.filesystem.expire`` (never, by default), our
+own by a refresh that stopped, and so a file that is no lock at all, as after a crash while it was written.
+"""
+
+import json
+import logging
+import threading
+import time
+import uuid
+from dataclasses import replace
+from types import TracebackType
+from typing import Protocol
+
+from hudi_table_services.errors import (
+    InvalidRequestError,
+    LockNotAcquiredError,
+    MalformedMetadataError,
+    ObjectExistsError,
+    ObjectNotFoundError,
+    StorageError,
+)
+from hudi_table_services.hudi_format.json_text import decode_json_object
+from hudi_table_services.options.locks import FILE_SYSTEM_PROVIDER, STORAGE_BASED_PROVIDER, LockOptions
+from hudi_table_services.storage.clock import Clock, SystemClock
+from hudi_table_services.storage.stores.conditional import ConditionalStorage
+from hudi_table_services.storage.locks.lock_rounds import acquire_in_rounds
+from hudi_table_services.storage.stores.paths import join_path
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.locks.storage_based_lock import StorageBasedLock
+
+_LOG = logging.getLogger(__name__)
+
+_THREAD_NAME = "hudi_table_services"
+_REFRESH_SECONDS = 20.0
+_OWN_LOCK_EXPIRES_MS = 120_000
+_RELEASE_PAUSES = (0.1, 1.0, 0.0)
+"""Seconds after each failed attempt to release."""
+
+
+class TableLock(Protocol):
+    """Held by one writer at a time; a context manager that may be entered again after it was left."""
+
+    def __enter__(self) -> "TableLock": ...
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+
+    def verify(self) -> None:
+        """Raises LockNotAcquiredError if another writer took the lock away. Ask right before committing."""
+
+
+class FileSystemLock:
+    """``<base>/.hoodie/lock`` (FileSystemBasedLockProvider, Hudi 1.2).
+
+    Raises on entry:
+        LockNotAcquiredError: another writer kept it for the whole waiting time.
+    """
+
+    def __init__(
+        self, storage: Storage, options: LockOptions | None = None, clock: Clock | None = None
+    ) -> None:
+        self._storage = storage
+        self._options = options or LockOptions()
+        self._clock = clock or SystemClock()
+        self._path = join_path(self._options.folder, "lock")
+        self._content = b""
+        self._released = threading.Event()
+        self._refresher: threading.Thread | None = None
+        self._seen: tuple[bytes, int] = (b"", 0)
+        self._seen_since = 0.0
+
+    def __enter__(self) -> "FileSystemLock":
+        self._acquire()
+        self._released = threading.Event()
+        self._refresher = threading.Thread(target=self._refresh, name="table-lock", daemon=True)
+        self._refresher.start()
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._released.set()
+        if self._refresher is not None:
+            self._refresher.join()  # a refresh after the release would create the lock anew
+        for pause in _RELEASE_PAUSES:
+            try:
+                if self._is_ours():
+                    self._storage.delete(self._path)
+                return
+            except StorageError as failure:
+                # What happened under the lock has happened. Others, and this job too, wait until the lock expires.
+                _LOG.warning("The lock %s was not released: %s", self._path, failure)
+                time.sleep(pause)
+
+    def verify(self) -> None:
+        if not self._is_ours():
+            raise LockNotAcquiredError(
+                f"The lock {self._path} was taken over by another writer, or removed, while this one held it.",
+                hint="Nothing was committed; run the request again.",
+            )
+
+    def _is_ours(self) -> bool:
+        try:
+            return self._storage.read(self._path) == self._content
+        except ObjectNotFoundError:
+            return False
+
+    def _acquire(self) -> None:
+        if not acquire_in_rounds(self._options, self._try_acquire):
+            raise LockNotAcquiredError(
+                f"{self._path} was held by another writer for the whole waiting time: {self._holder()}.",
+                hint="Run the request again later. If no other writer runs, one has died: delete the file, or set "
+                "hoodie.write.lock.filesystem.expire (minutes).",
+            )
+
+    def _try_acquire(self) -> bool:
+        self._content = self._new_content()
+        for _ in range(2):
+            try:
+                self._storage.create(self._path, self._content)
+                return True
+            except ObjectExistsError:
+                if not self._remove_abandoned():
+                    return False
+            except StorageError:
+                if not self._is_ours():  # else it was created all the same
+                    raise
+                return True
+        return False
+
+    def _new_content(self) -> bytes:
+        created = self._clock.now()
+        lock = {
+            "lockCreateTime": created.strftime("%Y-%m-%d %H:%M:%S.") + f"{created.microsecond // 1000:03d}",
+            "lockThreadName": f"{_THREAD_NAME} {uuid.uuid4().hex}",
+            "lockStacksInfo": [],
+        }
+        return json.dumps(lock).encode()
+
+    def _remove_abandoned(self) -> bool:
+        """Delete the lock of a dead writer. Returns whether it is worth trying again at once."""
+        try:
+            content = self._storage.read(self._path)
+            age_ms = self._age_ms(content, self._storage.modified_ms(self._path))
+            if age_ms <= self._expires_after_ms(content):
+                return False
+            # Somebody else may have replaced the abandoned lock since; theirs must stay.
+            if self._storage.read(self._path) == content:
+                _LOG.warning(
+                    "Removing the lock %s, untouched for %d s: %s", self._path, age_ms // 1000, content
+                )
+                self._storage.delete(self._path)
+        except ObjectNotFoundError:
+            pass
+        return True
+
+    def _age_ms(self, content: bytes, modified_ms: int) -> int:
+        """At least how long nobody has touched the lock.
+
+        Clocks may say less: the file may bear a time to come, or this machine's clock may have been set back. A lock
+        that stays the same while this writer waits for it has been left alone for that long at least.
+        """
+        if self._seen != (content, modified_ms):
+            self._seen, self._seen_since = (content, modified_ms), time.monotonic()
+        watched_ms = int((time.monotonic() - self._seen_since) * 1000)
+        return max(self._told_age_ms(modified_ms), watched_ms)
+
+    def _told_age_ms(self, modified_ms: int) -> int:
+        return int(self._clock.now().timestamp() * 1000) - modified_ms
+
+    def _expires_after_ms(self, content: bytes) -> float:
+        limits = [float("inf")]
+        if self._options.expire_minutes:
+            limits.append(self._options.expire_minutes * 60_000)
+        if _THREAD_NAME.encode() in content or not _is_lock(content):
+            limits.append(_OWN_LOCK_EXPIRES_MS)
+        return min(limits)
+
+    def _refresh(self) -> None:
+        while not self._released.wait(_REFRESH_SECONDS):
+            try:
+                if not self._is_ours():
+                    return
+                self._storage.write(self._path, self._content)
+            except StorageError as error:
+                _LOG.warning("The lock %s was not refreshed: %s", self._path, error)
+
+    def _holder(self) -> str:
+        try:
+            content = self._storage.read(self._path)
+            age_ms = self._told_age_ms(self._storage.modified_ms(self._path))
+        except StorageError as error:
+            return str(error)
+        shown = content.decode(errors="replace")[:200] or "(empty)"
+        told = f"{abs(age_ms) // 1000} s {'ago' if age_ms >= 0 else 'ahead of the clock of this machine'}"
+        what = "" if _is_lock(content) else ", which is no lock of any writer's"
+        return f"{shown}{what}, last changed {told}"
+
+
+def _is_lock(content: bytes) -> bool:
+    """Whether a writer finished writing it: Hudi's writers and ours tell who they are in a JSON object."""
+    try:
+        return bool(decode_json_object(content, "the table lock").get("lockThreadName"))
+    except MalformedMetadataError:
+        return False
+
+
+def table_lock(storage: Storage, options: LockOptions, clock: Clock | None = None) -> TableLock:
+    """The lock that the options name, else the one that Hudi's writers can take on the same storage.
+
+    Where a request names Hudi's lock within one JVM, it gets that one too: the JVM's would not hold here.
+
+    Raises:
+        InvalidRequestError: the storage cannot keep the lock that is named, or its folder is out of reach.
+    """
+    if _provider(storage, options) == FILE_SYSTEM_PROVIDER:
+        folder = _below_base_path(storage, options.folder)
+        return FileSystemLock(storage, replace(options, folder=folder), clock)
+    if not isinstance(storage, ConditionalStorage):
+        raise InvalidRequestError(
+            f"{STORAGE_BASED_PROVIDER} needs conditional puts, which {storage.uri} does not have.",
+            hint=f"Use {FILE_SYSTEM_PROVIDER} here and for the other writers of the table.",
+        )
+    return StorageBasedLock(storage, options, clock)
+
+
+def _provider(storage: Storage, options: LockOptions) -> str:
+    if options.provider in (FILE_SYSTEM_PROVIDER, STORAGE_BASED_PROVIDER):
+        return options.provider
+    # Hudi's file-system lock refuses object stores, its storage-based lock everything else.
+    is_object_store = not storage.uri.startswith(("file:", "memory:"))
+    return STORAGE_BASED_PROVIDER if is_object_store else FILE_SYSTEM_PROVIDER
+
+
+def _below_base_path(storage: Storage, folder: str) -> str:
+    """The lock's folder relative to the base path; Hudi's writers name it absolutely.
+
+    Raises:
+        InvalidRequestError: it is elsewhere, where this writer could not reach it.
+    """
+    if not folder.startswith("/") and ":" not in folder:
+        return folder.strip("/")
+    for base in (storage.base_path, storage.uri):
+        if folder.startswith(base.rstrip("/") + "/"):
+            return folder[len(base.rstrip("/")) :].strip("/")
+    raise InvalidRequestError(
+        f"hoodie.write.lock.filesystem.path={folder} is not below the base path {storage.base_path}.",
+        hint="Let all writers of the table keep the lock in a folder of the table.",
+    )

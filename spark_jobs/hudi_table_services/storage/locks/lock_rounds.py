@@ -1,0 +1,28 @@
+"""Waiting for the table lock in rounds, as Hudi's lock manager asks its provider again and again."""
+
+import time
+from collections.abc import Callable
+
+from hudi_table_services.options.locks import LockOptions
+
+
+def acquire_in_rounds(options: LockOptions, try_acquire: Callable[[], bool]) -> bool:
+    """Ask until the lock is taken or all rounds are over. Returns whether it was taken."""
+    for round_number in range(options.client_retries + 1):
+        if round_number:
+            time.sleep(options.client_retry_wait_ms / 1000)
+        if _acquire_in_one_round(options, try_acquire):
+            return True
+    return False
+
+
+def _acquire_in_one_round(options: LockOptions, try_acquire: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + options.wait_ms / 1000
+    for attempt in range(options.retries + 1):
+        if attempt:
+            time.sleep(options.retry_wait_ms / 1000)
+        if try_acquire():
+            return True
+        if time.monotonic() >= deadline:
+            break
+    return False

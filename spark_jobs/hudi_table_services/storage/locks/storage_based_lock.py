@@ -1,0 +1,213 @@
+"""The table lock as Hudi's StorageBasedLockProvider takes it: a leased object, changed by conditional puts only.
+
+Whoever replaces the object's last version holds the lock until the time written into it, and renews that in time. A
+lock of a writer that died is taken over after this time and a margin for clocks that differ, never before, whatever
+else the object says. See docs/adr/0030.
+"""
+
+import logging
+import threading
+import time
+import uuid
+from types import TracebackType
+
+from hudi_table_services.errors import (
+    LockNotAcquiredError,
+    MalformedMetadataError,
+    ObjectExistsError,
+    ObjectNotFoundError,
+    StorageError,
+)
+from hudi_table_services.hudi_format.lock_file import StorageLockFile, decode_lock_file, encode_lock_file
+from hudi_table_services.options.locks import LockOptions
+from hudi_table_services.storage.clock import Clock, SystemClock
+from hudi_table_services.storage.stores.conditional import ConditionalStorage, ObjectVersion
+from hudi_table_services.storage.locks.lock_rounds import acquire_in_rounds
+
+_LOG = logging.getLogger(__name__)
+
+LOCK_PATH = ".hoodie/.locks/table_lock.json"
+_CLOCK_DRIFT_MS = 500
+"""How far the clocks of two writers may differ; Hudi's constant."""
+_RELEASE_PAUSES = (0.1, 1.0, 0.0)
+"""Seconds after each failed attempt to release."""
+
+
+class StorageBasedLock:
+    """``<base>/.hoodie/.locks/table_lock.json``; a new owner id each time it is entered.
+
+    Raises on entry:
+        LockNotAcquiredError: another writer kept it for the whole waiting time.
+        MalformedMetadataError: the object is no lock. It has no time after which it could be taken over.
+    """
+
+    def __init__(
+        self, storage: ConditionalStorage, options: LockOptions | None = None, clock: Clock | None = None
+    ) -> None:
+        self._storage = storage
+        self._options = options or LockOptions()
+        self._clock = clock or SystemClock()
+        self._guard = threading.Lock()
+        self._held: StorageLockFile | None = None
+        self._version: ObjectVersion | None = None
+        self._released = threading.Event()
+        self._renewer: threading.Thread | None = None
+
+    def __enter__(self) -> "StorageBasedLock":
+        if not acquire_in_rounds(self._options, self._try_acquire):
+            raise LockNotAcquiredError(
+                f"{LOCK_PATH} was held by another writer for the whole waiting time: {self._holder()}.",
+                hint="Run the request again later. The lock of a writer that died frees itself after its validUntil.",
+            )
+        self._released = threading.Event()
+        self._renewer = threading.Thread(target=self._renew_in_time, name="table-lock", daemon=True)
+        self._renewer.start()
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._released.set()
+        if self._renewer is not None:
+            self._renewer.join()  # a renewal after the release would be refused, but look like a loss
+        held, self._held = self._held, None
+        if held is None:
+            return
+        for pause in _RELEASE_PAUSES:
+            try:
+                if not self._put(_released(held)):
+                    _LOG.warning("The lock %s is another writer's by now.", LOCK_PATH)
+                return
+            except StorageError as failure:
+                # What happened under the lock has happened. Others, and this job too, wait until it expires.
+                _LOG.warning("The lock %s was not released: %s", LOCK_PATH, failure)
+                time.sleep(pause)
+
+    def verify(self) -> None:
+        """Renews the lock, which proves it ours and leaves its whole validity for what comes next."""
+        with self._guard:
+            if not self._renew():
+                raise LockNotAcquiredError(
+                    f"The lock {LOCK_PATH} expired or was taken over by another writer while this one held it.",
+                    hint="Nothing was committed; run the request again.",
+                )
+
+    def _try_acquire(self) -> bool:
+        present = self._read()
+        if present is None:
+            self._version = None
+        else:
+            data, self._version = present
+            if self._is_held(_decoded(data)):
+                return False
+        lock = StorageLockFile(
+            is_released=False, valid_until_ms=self._valid_until_ms(), owner=str(uuid.uuid4())
+        )
+        if not self._put(lock):
+            return False
+        self._held = lock
+        return True
+
+    def _is_held(self, lock: StorageLockFile) -> bool:
+        if lock.is_released:
+            return False
+        over_since_ms = self._now_ms() - lock.valid_until_ms
+        if over_since_ms <= _CLOCK_DRIFT_MS:
+            return True
+        _LOG.warning("Taking over the lock %s, expired for %d s: %s", LOCK_PATH, over_since_ms // 1000, lock)
+        return False
+
+    def _renew_in_time(self) -> None:
+        while not self._released.wait(self._options.renew_seconds):
+            try:
+                with self._guard:
+                    if not self._renew():
+                        _LOG.warning("The lock %s was lost while it was held.", LOCK_PATH)
+                        return
+            except StorageError as error:
+                _LOG.warning("The lock %s was not renewed: %s", LOCK_PATH, error)
+
+    def _renew(self) -> bool:
+        """Under the guard. Returns whether the lock was ours all the time and is for another whole validity.
+
+        A lock that has expired is not renewed even if nobody took it: what was done since was not protected.
+        """
+        held = self._held
+        if held is None or self._now_ms() > held.valid_until_ms:
+            self._held = None
+            return False
+        lock = StorageLockFile(is_released=False, valid_until_ms=self._valid_until_ms(), owner=held.owner)
+        if not self._put(lock):
+            self._held = None
+            return False
+        self._held = lock
+        return True
+
+    def _put(self, lock: StorageLockFile) -> bool:
+        """Replace the version seen last. Returns whether the object is ours now.
+
+        Raises:
+            StorageError: it cannot be told; nothing is known to have changed.
+        """
+        data = encode_lock_file(lock)
+        for may_try_again in (True, False):
+            try:
+                self._version = self._storage.put_if(LOCK_PATH, data, self._version)
+                return True
+            except StorageError as error:
+                # The put may have happened, and only the answer to it was lost: owners are unique, so content tells.
+                present = self._read()
+                if present is not None and present[0] == data:
+                    self._version = present[1]
+                    return True
+                if may_try_again and present is not None and _belongs_to(lock.owner, present[0]):
+                    self._version = present[1]  # of an earlier put of ours that was thought to have failed
+                elif isinstance(error, ObjectExistsError):
+                    return False
+                else:
+                    raise
+        return False
+
+    def _read(self) -> tuple[bytes, ObjectVersion] | None:
+        try:
+            return self._storage.read_versioned(LOCK_PATH)
+        except ObjectNotFoundError:
+            return None
+
+    def _now_ms(self) -> int:
+        return int(self._clock.now().timestamp() * 1000)
+
+    def _valid_until_ms(self) -> int:
+        return self._now_ms() + self._options.validity_seconds * 1000
+
+    def _holder(self) -> str:
+        try:
+            present = self._read()
+        except StorageError as error:
+            return str(error)
+        return present[0].decode(errors="replace")[:200] if present else "it is free now"
+
+
+def _belongs_to(owner: str, data: bytes) -> bool:
+    try:
+        lock = decode_lock_file(data)
+    except MalformedMetadataError:
+        return False
+    return lock.owner == owner and not lock.is_released
+
+
+def _released(lock: StorageLockFile) -> StorageLockFile:
+    return StorageLockFile(is_released=True, valid_until_ms=lock.valid_until_ms, owner=lock.owner)
+
+
+def _decoded(data: bytes) -> StorageLockFile:
+    try:
+        return decode_lock_file(data)
+    except MalformedMetadataError as error:
+        raise MalformedMetadataError(
+            f"{LOCK_PATH} is no lock of Hudi's: {error.message}",
+            hint="Nobody can take it over. Make sure that no writer runs, then delete it.",
+        ) from error

@@ -1,0 +1,1 @@
+"""Storage systems: local, memory, object stores."""

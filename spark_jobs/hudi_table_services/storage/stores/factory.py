@@ -1,0 +1,45 @@
+"""Open the storage behind a base path."""
+
+import os
+from collections.abc import Mapping
+from urllib.parse import unquote, urlsplit
+
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.storage.stores.memory import MemoryStorage
+from hudi_table_services.storage.stores.storage import Storage
+
+
+def open_storage(uri: str, options: Mapping[str, str] | None = None) -> Storage:
+    """The storage of a URI or a plain local path. Nothing is created or looked at yet.
+
+    Args:
+        uri: a local path, taken literally; or ``file:`` (percent-encoded), ``memory://name``, ``s3://``, ``s3a://``,
+            ``gs://``, ``abfs://``, ``abfss://``, ``az://``.
+        options: settings of an object store.
+
+    Raises:
+        InvalidRequestError: the URI is empty or nothing that is supported.
+    """
+    if not uri:
+        raise InvalidRequestError("The base path is empty.", hint="Give the folder of the table.")
+    if uri.startswith("file:"):
+        return LocalStorage(_local_root(uri))
+    if "://" not in uri:
+        return LocalStorage(os.path.abspath(uri))
+    if uri.startswith("memory://"):
+        return MemoryStorage(uri.removeprefix("memory://").rstrip("/"))
+    # obstore is needed by none of the above.
+    from hudi_table_services.storage.stores.object_store import ObjectStoreStorage
+
+    return ObjectStoreStorage.open(uri, options or {})
+
+
+def _local_root(uri: str) -> str:
+    parts = urlsplit(uri)
+    if parts.netloc not in ("", "localhost") or parts.query or parts.fragment or not parts.path:
+        raise InvalidRequestError(
+            f"{uri!r} is not the URI of a local folder.",
+            hint="Write file:///folder, with '#', '?' and '%' in names percent-encoded, or give the plain path.",
+        )
+    return os.path.abspath(unquote(parts.path))

@@ -1,0 +1,293 @@
+"""Local and other POSIX file systems."""
+
+import errno
+import io
+import os
+import shutil
+import stat
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from hudi_table_services.errors import (
+    ObjectExistsError,
+    ObjectNotFoundError,
+    StorageError,
+    StoragePermissionError,
+)
+from hudi_table_services.storage.stores.paths import checked_path, join_path
+from hudi_table_services.storage.stores.storage import BY_PATH, FolderListing, StoredObject, delete_one_by_one
+
+# Outside of every name grammar of the format: neither Hudi nor we take it for an instant or a data file.
+_TEMPORARY_PREFIX = ".tmp-"
+_WRITE_BUFFER_BYTES = 1024 * 1024
+_FILE_MODE, _FOLDER_MODE, _SECRET_MODE = 0o664, 0o775, 0o600
+"""The umask takes from these. Even without one nobody but owner and group may change a table."""
+_LINKS_REFUSED = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalStorage:
+    """A table below a folder of a POSIX file system. See `Storage` for what each operation promises.
+
+    Hadoop's local file system keeps a checksum ``.<name>.crc`` beside each file and refuses to read a file that
+    does not match it. Such a sidecar is deleted before its file changes: a file without one is always readable.
+
+    Attributes:
+        root: absolute path of the base path.
+    """
+
+    root: str
+
+    @property
+    def uri(self) -> str:
+        return Path(self.root).as_uri()
+
+    @property
+    def base_path(self) -> str:
+        return self.root
+
+    def read(self, path: str) -> bytes:
+        with translated("read", path), open(self._full(path), "rb") as file:
+            return file.read()
+
+    def size(self, path: str) -> int:
+        with translated("read the size of", path):
+            return os.stat(self._full(path)).st_size
+
+    def modified_ms(self, path: str) -> int:
+        with translated("read the age of", path):
+            return os.stat(self._full(path)).st_mtime_ns // 1_000_000
+
+    def exists(self, path: str) -> bool:
+        # os.path.isfile says False where permission is denied; a table must not look absent for that reason.
+        try:
+            with translated("look for", path):
+                return stat.S_ISREG(os.stat(self._full(path)).st_mode)
+        except ObjectNotFoundError:
+            return False
+
+    def list_files(self, folder: str = "") -> Iterator[StoredObject]:
+        listing = self.list_folder(folder)
+        yield from listing.files
+        for name in listing.folders:
+            yield from self.list_files(join_path(folder, name))
+
+    def list_folder(self, folder: str = "") -> FolderListing:
+        full = self._full(folder)
+        prefix = f"{folder}/" if folder else ""
+        files: list[StoredObject] = []
+        folders: list[str] = []
+        with translated("list", folder):
+            try:
+                entries = os.scandir(full)
+            except (FileNotFoundError, NotADirectoryError):
+                return FolderListing()
+            with entries:
+                for entry in entries:
+                    if entry.is_dir():
+                        folders.append(entry.name)
+                    elif not entry.name.startswith(_TEMPORARY_PREFIX):
+                        with suppress(FileNotFoundError):  # deleted since the folder was read
+                            found = entry.stat()
+                            modified_ms = found.st_mtime_ns // 1_000_000
+                            files.append(StoredObject(prefix + entry.name, found.st_size, modified_ms))
+        return FolderListing(tuple(sorted(files, key=BY_PATH)), tuple(sorted(folders)))
+
+    def create(self, path: str, data: bytes) -> None:
+        full = self._full(path)
+        with translated("create", path):
+            if os.path.lexists(full):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), full)
+            temporary = _write_temporary(full, data)
+            try:
+                _forget_checksum(full)
+                _link_or_create(temporary, full, data)
+            finally:
+                os.unlink(temporary)
+            _sync_folder(full)
+
+    def write(self, path: str, data: bytes) -> None:
+        self._write(path, data, _FILE_MODE)
+
+    def write_secret(self, path: str, data: bytes) -> None:
+        """Like `write`; nobody but the owner can read the file, from its first moment on."""
+        self._write(path, data, _SECRET_MODE)
+
+    def _write(self, path: str, data: bytes, mode: int) -> None:
+        full = self._full(path)
+        with translated("write", path):
+            temporary = _write_temporary(full, data, mode)
+            try:
+                _forget_checksum(full)
+                os.replace(temporary, full)
+            except OSError:
+                os.unlink(temporary)
+                raise
+
+    def delete(self, path: str) -> bool:
+        full = self._full(path)
+        try:
+            with translated("delete", path):
+                _forget_checksum(full)
+                os.unlink(full)
+        except ObjectNotFoundError:
+            return False
+        return True
+
+    def delete_files(self, paths: Sequence[str]) -> Mapping[str, StorageError]:
+        return delete_one_by_one(self, paths)
+
+    def delete_folder(self, folder: str) -> None:
+        full = self._full(folder)
+        with translated("delete folder", folder):
+            # Another job may delete the same folder: what is gone already is fine.
+            while os.path.isdir(full):
+                with suppress(FileNotFoundError):
+                    shutil.rmtree(full)
+
+    def delete_empty_folders(self, folder: str) -> None:
+        with translated("delete empty folder", folder):
+            while folder:
+                try:
+                    os.rmdir(self._full(folder))
+                except FileNotFoundError:
+                    pass
+                except OSError as error:
+                    if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+                        return
+                    raise
+                folder = folder.rpartition("/")[0]
+
+    def make_folder(self, folder: str) -> None:
+        with translated("make folder", folder):
+            _make_folders(self._full(folder))
+
+    def open_reader(self, path: str) -> BinaryIO:
+        with translated("open", path):
+            return open(self._full(path), "rb")
+
+    def open_writer(self, path: str) -> BinaryIO:
+        full = self._full(path)
+        with translated("write", path):
+            _make_folders(os.path.dirname(full))
+            _forget_checksum(full)
+            raw = _TranslatingFile(full, path)
+        return cast(BinaryIO, io.BufferedWriter(raw, _WRITE_BUFFER_BYTES))
+
+    def _full(self, path: str) -> str:
+        return os.path.join(self.root, checked_path(path)) if path else self.root
+
+
+class _TranslatingFile(io.FileIO):
+    """A file whose write errors say which object of the table could not be written."""
+
+    def __init__(self, full: str, path: str) -> None:
+        super().__init__(full, "wb", opener=_opener(_FILE_MODE))
+        self._path = path
+
+    def write(self, data: Any) -> int:
+        with translated("write", self._path):
+            return super().write(data)
+
+
+def _opener(mode: int) -> Callable[[str, int], int]:
+    return lambda path, flags: os.open(path, flags, mode)
+
+
+def _make_folders(full: str) -> None:
+    """Like `os.makedirs`, which gives only the last folder the mode it is asked for."""
+    try:
+        os.mkdir(full, _FOLDER_MODE)
+    except FileExistsError:
+        if not os.path.isdir(full):
+            raise
+    except FileNotFoundError:
+        parent = os.path.dirname(full)
+        if parent in ("", full):
+            raise
+        _make_folders(parent)
+        _make_folders(full)
+
+
+def _write_temporary(full: str, data: bytes, mode: int = _FILE_MODE) -> str:
+    """Write the data beside its final place, durable where there is any."""
+    folder = os.path.dirname(full)
+    _make_folders(folder)
+    temporary = os.path.join(folder, f"{_TEMPORARY_PREFIX}{uuid.uuid4().hex}")
+    try:
+        with open(temporary, "xb", opener=_opener(mode)) as file:
+            file.write(data)
+            if data:
+                file.flush()
+                os.fsync(file.fileno())
+    except OSError:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+    return temporary
+
+
+def _link_or_create(temporary: str, full: str, data: bytes) -> None:
+    """Give the data its final name unless that exists: by a hard link, or exclusively where links are refused."""
+    try:
+        os.link(temporary, full)
+        return
+    except OSError as error:
+        if error.errno not in _LINKS_REFUSED:
+            raise
+    with open(full, "xb", opener=_opener(_FILE_MODE)) as file:
+        try:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        except OSError:
+            os.unlink(full)
+            raise
+
+
+def _sync_folder(full: str) -> None:
+    """Make a new name survive a power failure, where folders can be synced."""
+    descriptor = os.open(os.path.dirname(full), os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _forget_checksum(full: str) -> None:
+    folder, name = os.path.split(full)
+    with suppress(FileNotFoundError):
+        os.unlink(os.path.join(folder, f".{name}.crc"))
+
+
+@contextmanager
+def translated(operation: str, path: str) -> Iterator[None]:
+    """Turn errors of the operating system into errors that name operation and path."""
+    try:
+        yield
+    except OSError as error:
+        raise _translation(error, f"Cannot {operation} {path or 'the base path'!r}") from error
+
+
+def _translation(error: OSError, what: str) -> StorageError:
+    match error.errno:
+        case errno.ENOENT | errno.ENOTDIR:
+            return ObjectNotFoundError(f"{what}: it does not exist.")
+        case errno.EEXIST:
+            return ObjectExistsError(f"{what}: it exists already.")
+        case errno.EACCES | errno.EPERM | errno.EROFS:
+            return StoragePermissionError(
+                f"{what}: {error.strerror}.",
+                hint="Give the job's user read and write access below the base path.",
+            )
+        case errno.ENOSPC | errno.EDQUOT:
+            return StorageError(
+                f"{what}: {error.strerror}.",
+                hint="Free some space and run the request again; it repairs what this run left.",
+            )
+    return StorageError(f"{what}: {error.strerror or error}.")

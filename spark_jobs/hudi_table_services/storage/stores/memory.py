@@ -1,0 +1,159 @@
+"""Storage in the memory of this process: for tests, and for trying things out."""
+
+import io
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from hudi_table_services.errors import ObjectExistsError, ObjectNotFoundError, StorageError
+from hudi_table_services.storage.stores.conditional import ObjectVersion
+from hudi_table_services.storage.stores.paths import checked_path
+from hudi_table_services.storage.stores.storage import BY_PATH, FolderListing, StoredObject, delete_one_by_one
+
+
+@dataclass(slots=True)
+class _Place:
+    """Objects of one name: path → content and time of last change; and how often anything was put here."""
+
+    objects: dict[str, tuple[bytes, int]] = field(default_factory=dict)
+    versions: dict[str, int] = field(default_factory=dict)
+    puts: int = 0
+    guard: threading.Lock = field(default_factory=threading.Lock)
+
+    def put(self, path: str, data: bytes) -> None:
+        """Under the guard only."""
+        self.puts += 1
+        self.objects[path] = (bytes(data), time.time_ns() // 1_000_000)
+        self.versions[path] = self.puts
+
+
+_PLACES: dict[str, _Place] = {}
+_PLACES_GUARD = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryStorage:
+    """Objects under a name, shared by every instance of that name in this process; other processes see none.
+
+    Like an object store it has no folders of its own. See `Storage` for what each operation promises.
+    """
+
+    name: str
+
+    @property
+    def uri(self) -> str:
+        return f"memory://{self.name}"
+
+    @property
+    def base_path(self) -> str:
+        return self.uri
+
+    @property
+    def _place(self) -> _Place:
+        with _PLACES_GUARD:
+            return _PLACES.setdefault(self.name, _Place())
+
+    def _object(self, operation: str, path: str) -> tuple[bytes, int]:
+        try:
+            return self._place.objects[checked_path(path)]
+        except KeyError:
+            raise ObjectNotFoundError(f"Cannot {operation} {path!r}: it does not exist.") from None
+
+    def read(self, path: str) -> bytes:
+        return self._object("read", path)[0]
+
+    def size(self, path: str) -> int:
+        return len(self._object("read the size of", path)[0])
+
+    def modified_ms(self, path: str) -> int:
+        return self._object("read the age of", path)[1]
+
+    def exists(self, path: str) -> bool:
+        return checked_path(path) in self._place.objects
+
+    def list_files(self, folder: str = "") -> Iterator[StoredObject]:
+        prefix = f"{checked_path(folder)}/" if folder else ""
+        place = self._place
+        with place.guard:
+            found = [
+                StoredObject(path, len(data), modified_ms)
+                for path, (data, modified_ms) in place.objects.items()
+                if path.startswith(prefix)
+            ]
+        return iter(sorted(found, key=BY_PATH))
+
+    def list_folder(self, folder: str = "") -> FolderListing:
+        skipped = len(folder) + 1 if folder else 0
+        below = [(stored, stored.path[skipped:]) for stored in self.list_files(folder)]
+        files = tuple(stored for stored, rest in below if "/" not in rest)
+        folders = {rest.partition("/")[0] for _, rest in below if "/" in rest}
+        return FolderListing(files, tuple(sorted(folders)))
+
+    def create(self, path: str, data: bytes) -> None:
+        self._put(path, data, exclusive=True)
+
+    def write(self, path: str, data: bytes) -> None:
+        self._put(path, data, exclusive=False)
+
+    def _put(self, path: str, data: bytes, *, exclusive: bool) -> None:
+        place = self._place
+        with place.guard:
+            if exclusive and path in place.objects:
+                raise ObjectExistsError(f"Cannot create {path!r}: it exists already.")
+            place.put(checked_path(path), data)
+
+    def read_versioned(self, path: str) -> tuple[bytes, ObjectVersion]:
+        with self._place.guard:
+            return self._object("read", path)[0], self._version(path)
+
+    def put_if(self, path: str, data: bytes, expected: ObjectVersion | None) -> ObjectVersion:
+        place = self._place
+        with place.guard:
+            present = self._version(path) if path in place.objects else None
+            if present != expected:
+                raise ObjectExistsError(f"Cannot put {path!r}: it is not the version that was seen.")
+            place.put(checked_path(path), data)
+            return self._version(path)
+
+    def _version(self, path: str) -> ObjectVersion:
+        return ObjectVersion(str(self._place.versions[path]))
+
+    def delete(self, path: str) -> bool:
+        place = self._place
+        with place.guard:
+            return place.objects.pop(checked_path(path), None) is not None
+
+    def delete_files(self, paths: Sequence[str]) -> Mapping[str, StorageError]:
+        return delete_one_by_one(self, paths)
+
+    def delete_folder(self, folder: str) -> None:
+        for stored in self.list_files(folder):
+            self.delete(stored.path)
+
+    def delete_empty_folders(self, folder: str) -> None:
+        checked_path(folder)
+
+    def make_folder(self, folder: str) -> None:
+        checked_path(folder)
+
+    def open_reader(self, path: str) -> BinaryIO:
+        return io.BytesIO(self.read(path))
+
+    def open_writer(self, path: str) -> BinaryIO:
+        return _MemoryWriter(self, checked_path(path))
+
+
+class _MemoryWriter(io.BytesIO):
+    """Becomes visible when it is closed."""
+
+    def __init__(self, storage: MemoryStorage, path: str) -> None:
+        super().__init__()
+        self._storage = storage
+        self._path = path
+
+    def close(self) -> None:
+        if not self.closed:
+            self._storage.write(self._path, self.getvalue())
+        super().close()

@@ -1,0 +1,300 @@
+"""Object stores (S3, GCS, Azure) through obstore: conditional puts, no folders, no rename, no append."""
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, BinaryIO, cast
+from urllib.parse import urlsplit
+
+import obstore
+from obstore import exceptions
+from obstore.store import ObjectStore, from_url
+
+from hudi_table_services.errors import (
+    InvalidRequestError,
+    ObjectExistsError,
+    ObjectNotFoundError,
+    StorageError,
+    StoragePermissionError,
+)
+from hudi_table_services.storage.stores.conditional import ObjectVersion
+from hudi_table_services.storage.stores.paths import checked_path, file_name
+from hudi_table_services.storage.stores.storage import BY_PATH, FolderListing, StoredObject, delete_one_by_one
+
+CLIENT_SETTINGS = (
+    "allow_http",
+    "allow_invalid_certificates",
+    "connect_timeout",
+    "http1_only",
+    "http2_only",
+    "pool_idle_timeout",
+    "pool_max_idle_per_host",
+    "proxy_url",
+    "timeout",
+    "user_agent",
+)
+"""Settings of obstore's HTTP client; all others are the store's own."""
+
+_READ_BUFFER_BYTES = 1024 * 1024
+_DELETE_BATCH = 1000
+
+_ENDPOINTS = ("endpoint", "endpoint_url")
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectStoreStorage:
+    """A table below a prefix of an object store. See `Storage` for what each operation promises.
+
+    Attributes:
+        uri: base path with scheme and bucket.
+        store: obstore's store, with the prefix applied; it pickles its settings and connects again.
+    """
+
+    uri: str
+    store: ObjectStore
+
+    @classmethod
+    def open(cls, uri: str, options: Mapping[str, str]) -> "ObjectStoreStorage":
+        """Connect to the store of a URI; nothing is requested from it yet.
+
+        Args:
+            options: obstore's settings, e.g. ``aws_endpoint``, ``aws_region``, ``aws_access_key_id``, and those of its
+                HTTP client, such as ``allow_http`` (`CLIENT_SETTINGS`); what is absent comes from the environment.
+
+        Raises:
+            InvalidRequestError: the URI's scheme or a setting is not known, or an endpoint is no plain URL.
+        """
+        for name in sorted(options):
+            if name.lower().endswith(_ENDPOINTS) and "use_" not in name.lower():
+                _check_endpoint(name, options[name])
+        try:
+            client = {name: value for key, value in options.items() if (name := _client_setting(key))}
+            own = {key: value for key, value in options.items() if not _client_setting(key)}
+            store = from_url(uri, config=cast(Any, own), client_options=cast(Any, client or None))
+        except (exceptions.BaseError, ValueError) as error:
+            # The values of settings may be secret: only their names are shown.
+            raise InvalidRequestError(
+                f"Storage of {uri!r} cannot be opened with the settings {sorted(options)}.",
+                hint="Supported: file, memory, s3/s3a, gs, abfs/abfss/az; settings are those of obstore.",
+            ) from error
+        return cls(uri.rstrip("/"), store)
+
+    @property
+    def base_path(self) -> str:
+        return self.uri
+
+    def read(self, path: str) -> bytes:
+        with translated("read", path):
+            return bytes(obstore.get(self.store, checked_path(path)).bytes())
+
+    def size(self, path: str) -> int:
+        with translated("read the size of", path):
+            return int(obstore.head(self.store, checked_path(path))["size"])
+
+    def modified_ms(self, path: str) -> int:
+        with translated("read the age of", path):
+            return _stored(obstore.head(self.store, checked_path(path))).modified_ms
+
+    def exists(self, path: str) -> bool:
+        try:
+            self.size(path)
+        except ObjectNotFoundError:
+            return False
+        return True
+
+    def list_files(self, folder: str = "") -> Iterator[StoredObject]:
+        found: list[StoredObject] = []
+        with translated("list", folder):
+            for chunk in obstore.list(self.store, checked_path(folder) or None):
+                found += map(_stored, chunk)
+        return iter(sorted(found, key=BY_PATH))
+
+    def list_folder(self, folder: str = "") -> FolderListing:
+        with translated("list", folder):
+            listing = obstore.list_with_delimiter(self.store, checked_path(folder) or None)
+        files = sorted(map(_stored, listing["objects"]), key=BY_PATH)
+        folders = sorted(file_name(prefix.rstrip("/")) for prefix in listing["common_prefixes"])
+        return FolderListing(tuple(files), tuple(folders))
+
+    def create(self, path: str, data: bytes) -> None:
+        with translated("create", path):
+            obstore.put(self.store, checked_path(path), data, mode="create", use_multipart=False)
+
+    def write(self, path: str, data: bytes) -> None:
+        with translated("write", path):
+            obstore.put(self.store, checked_path(path), data)
+
+    def read_versioned(self, path: str) -> tuple[bytes, ObjectVersion]:
+        with translated("read", path):
+            found = obstore.get(self.store, checked_path(path))
+            return bytes(found.bytes()), _version(found.meta)
+
+    def put_if(self, path: str, data: bytes, expected: ObjectVersion | None) -> ObjectVersion:
+        mode: Any = "create"
+        if expected is not None:
+            both = {"e_tag": expected.e_tag, "version": expected.generation}
+            mode = {key: value for key, value in both.items() if value}
+        try:
+            with translated("put", path):
+                put = obstore.put(self.store, checked_path(path), data, mode=mode, use_multipart=False)
+        except (ObjectNotFoundError, ObjectExistsError) as error:
+            # S3 answers "no such key" where the object that was to be replaced is gone.
+            raise ObjectExistsError(f"Cannot put {path!r}: it is not the version that was seen.") from error
+        except NotImplementedError as error:
+            raise StorageError(f"Cannot put {path!r}: {self.uri} knows no conditional puts.") from error
+        return _version(put)
+
+    def delete(self, path: str) -> bool:
+        try:
+            with translated("delete", path):
+                obstore.delete(self.store, checked_path(path))
+        except ObjectNotFoundError:
+            return False
+        return True
+
+    def delete_files(self, paths: Sequence[str]) -> Mapping[str, StorageError]:
+        failures: dict[str, StorageError] = {}
+        for first in range(0, len(paths), _DELETE_BATCH):
+            batch = [checked_path(path) for path in paths[first : first + _DELETE_BATCH]]
+            try:
+                with translated("delete", batch[0]):
+                    obstore.delete(self.store, batch)
+            except StorageError:
+                failures.update(delete_one_by_one(self, batch))  # to learn which of them it was
+        return failures
+
+    def delete_folder(self, folder: str) -> None:
+        paths = [stored.path for stored in self.list_files(folder)]
+        with translated("delete folder", folder):
+            for first in range(0, len(paths), _DELETE_BATCH):
+                obstore.delete(self.store, paths[first : first + _DELETE_BATCH])
+
+    def delete_empty_folders(self, folder: str) -> None:
+        checked_path(folder)
+
+    def make_folder(self, folder: str) -> None:
+        checked_path(folder)
+
+    def open_reader(self, path: str) -> BinaryIO:
+        raw = _RangeReader(self.store, path, self.size(path))
+        return cast(BinaryIO, io.BufferedReader(raw, _READ_BUFFER_BYTES))
+
+    def open_writer(self, path: str) -> BinaryIO:
+        return cast(BinaryIO, _Upload(self.store, checked_path(path)))
+
+
+def _version(found: Mapping[str, Any]) -> ObjectVersion:
+    return ObjectVersion(e_tag=found["e_tag"] or "", generation=found["version"] or "")
+
+
+def _stored(meta: Mapping[str, Any]) -> StoredObject:
+    modified_ms = int(meta["last_modified"].timestamp() * 1000)
+    return StoredObject(str(meta["path"]), int(meta["size"]), modified_ms)
+
+
+class _RangeReader(io.RawIOBase):
+    """Seekable reads by byte range."""
+
+    def __init__(self, store: ObjectStore, path: str, size_bytes: int) -> None:
+        self._store = store
+        self._path = path
+        self._size = size_bytes
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        self._position = max(0, start + offset)
+        return self._position
+
+    def readinto(self, buffer: Any) -> int:
+        wanted = min(len(buffer), max(0, self._size - self._position))
+        if wanted == 0:
+            return 0
+        with translated("read", self._path):
+            data = obstore.get_range(self._store, self._path, start=self._position, length=wanted)
+        buffer[: len(data)] = memoryview(data)
+        self._position += len(data)
+        return len(data)
+
+
+class _Upload(io.RawIOBase):
+    """A multipart upload; the object appears when it is closed."""
+
+    def __init__(self, store: ObjectStore, path: str) -> None:
+        self._path = path
+        self._written = 0
+        with translated("write", path):
+            self._upload = obstore.open_writer(store, path)
+
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._written
+
+    def write(self, data: Any) -> int:
+        # Arrow's buffers are of signed bytes, which obstore does not take.
+        octets = memoryview(data).cast("B")
+        with translated("write", self._path):
+            self._upload.write(octets)
+        self._written += octets.nbytes
+        return octets.nbytes
+
+    def close(self) -> None:
+        if not self.closed:
+            try:
+                with translated("write", self._path):
+                    self._upload.close()
+            finally:
+                super().close()
+
+
+def _check_endpoint(name: str, url: str) -> None:
+    """The client would end the whole process over what is no URL, and show all of it in its errors."""
+    try:
+        parts = urlsplit(url)
+        is_plain = parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
+    except ValueError:
+        is_plain = False
+    if not is_plain or any(character.isspace() or not character.isprintable() for character in url):
+        raise InvalidRequestError(
+            f"The setting {name} is no plain URL.",
+            hint="Write http://host:port or https://host; credentials have settings of their own.",
+        )
+
+
+@contextmanager
+def translated(operation: str, path: str) -> Iterator[None]:
+    """Turn obstore's errors into errors that name operation and path."""
+    what = f"Cannot {operation} {path or 'the base path'!r}"
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise ObjectNotFoundError(f"{what}: it does not exist.") from error
+    except (exceptions.AlreadyExistsError, exceptions.PreconditionError) as error:
+        raise ObjectExistsError(f"{what}: it exists already.") from error
+    except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
+        raise StoragePermissionError(
+            f"{what}: permission denied.",
+            hint="Give the job's identity read, write and delete access below the base path.",
+        ) from error
+    except (exceptions.BaseError, OSError) as error:
+        # The rest of obstore's text is a debug dump.
+        reason = str(error).partition("\n")[0]
+        raise StorageError(f"{what}: {reason}.") from error
+
+
+def _client_setting(key: str) -> str:
+    """Name of the HTTP client's setting that a key means, also with the store's own prefix; empty: none."""
+    name = next((key.removeprefix(p) for p in ("aws_", "azure_", "google_") if key.startswith(p)), key)
+    return name if name in CLIENT_SETTINGS else ""

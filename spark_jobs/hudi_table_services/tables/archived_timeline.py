@@ -1,0 +1,151 @@
+"""The archived part of a table's timeline, whichever way its version keeps it. Read only when somebody asks."""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from hudi_table_services.errors import UnsupportedTableError
+from hudi_table_services.model.archival import ArchivedWrite, ArchiveTail
+from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.model.table_version import TimelineLayout
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
+from hudi_table_services.storage.archive.archive_log_store import ArchiveLogStore
+from hudi_table_services.storage.archive.history_manifests import HistoryManifests
+from hudi_table_services.storage.archive.history_store import HistoryCodec, HistoryStore
+from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.concurrent_changes import newer_may_be_archived, pending_may_be_archived
+from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.timeline_store import TimelineStore
+from hudi_table_services.tables.table import TableAccess
+from hudi_table_services.tables.undo_history import undone_by
+
+_LOG = logging.getLogger(__name__)
+
+
+class _Archive(Protocol):
+    def find(self, text: str) -> Iterable[ArchivedWrite]: ...
+
+    def writes(self) -> tuple[ArchivedWrite, ...]: ...
+
+    def tail(self, count: int, limit_bytes: int) -> ArchiveTail: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedTimeline:
+    """Completed writes that left the active timeline, without undone ones. A table never archived costs one look."""
+
+    storage: Storage
+    config: TableConfig
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything was ever archived."""
+        if self.config.table_version.layout is TimelineLayout.V1:
+            return bool(ArchiveLogStore(self.storage, self.config).files())
+        return bool(HistoryManifests(self.storage, self.config).files())
+
+    def may_have_newer(self, before: Timeline, after: Timeline) -> bool:
+        """Whether it may have writes that were not complete in `before`; see `newer_may_be_archived`."""
+        return newer_may_be_archived(self._store, before, after) and self.has_begun
+
+    def may_have_pending(self, before: Timeline, after: Timeline) -> bool:
+        """Whether it may have writes that were pending in `before`; see `pending_may_be_archived`."""
+        return pending_may_be_archived(self._store, before, after) and self.has_begun
+
+    def writes(self) -> tuple[ArchivedWrite, ...]:
+        """All of them, oldest first.
+
+        Raises:
+            CorruptTableError: the archive cannot be read.
+            UnsupportedTableError: see `history_store`.
+        """
+        archive = self._archive()
+        return self._standing(archive.writes()) if archive is not None else ()
+
+    def readable_writes(self) -> tuple[ArchivedWrite, ...]:
+        """The same; none where the archive is Parquet and pyarrow is not installed, with a warning.
+
+        Raises:
+            CorruptTableError: the archive cannot be read.
+        """
+        try:
+            return self.writes()
+        except UnsupportedTableError as error:
+            _LOG.warning("Only the active timeline is looked at: %s", error)
+            return ()
+
+    def tail(self, *, count: int, limit_bytes: int) -> ArchiveTail:
+        """The newest ones.
+
+        Args:
+            count: enough of them; there may be more.
+            limit_bytes: of archive files that are read.
+
+        Raises:
+            CorruptTableError: the archive cannot be read.
+            UnsupportedTableError: see `history_store`.
+        """
+        archive = self._archive()
+        tail = archive.tail(count, limit_bytes) if archive is not None else ArchiveTail()
+        return replace(tail, writes=self._standing(tail.writes))
+
+    def find_request(self, request_id: str) -> tuple[Instant, CommitMetadata] | None:
+        """The completed write of a request; None: the archive has none. Raises as `writes` does."""
+        archive = self._archive()
+        for write in archive.find(request_id) if archive is not None else ():
+            is_wanted = write.metadata.extra_metadata.get(REQUEST_ID_KEY) == request_id
+            if is_wanted and self._standing((write,)):
+                return write.instant, write.metadata
+        return None
+
+    def _standing(self, writes: tuple[ArchivedWrite, ...]) -> tuple[ArchivedWrite, ...]:
+        """Without those that were undone: an archival that dies leaves what it has archived on the active timeline.
+
+        Clusterings may have been undone before they completed, at the same time.
+        """
+        if not writes:
+            return ()
+        undone = undone_by(self._table, self._table.load_timeline())
+        return tuple(
+            write
+            for write in writes
+            if write.instant.requested_time not in undone
+            or write.metadata.operation_type is WriteOperation.CLUSTER
+        )
+
+    @property
+    def _table(self) -> TableAccess:
+        return TableAccess(storage=self.storage, clock=SystemClock(), config=self.config)
+
+    @property
+    def _store(self) -> TimelineStore:
+        return self._table.timeline_store
+
+    def _archive(self) -> _Archive | None:
+        if not self.has_begun:
+            return None
+        if self.config.table_version.layout is TimelineLayout.V1:
+            return ArchiveLogStore(self.storage, self.config)
+        return history_store(self.storage, self.config)
+
+
+def history_store(storage: Storage, config: TableConfig) -> HistoryStore:
+    """The history of a table of version 8 or 9.
+
+    Raises:
+        UnsupportedTableError: pyarrow is not installed.
+    """
+    try:
+        # Only such tables need it: an Airflow worker may be without.
+        from hudi_table_services.execution.history_files import decode_history, encode_history
+    except ImportError as error:
+        raise UnsupportedTableError(
+            f"The timeline history of table version {int(config.table_version)} is Parquet, and pyarrow is not "
+            f"installed here ({error}).",
+            hint="Install pyarrow, or run the job where it is.",
+        ) from error
+    return HistoryStore(storage, config, HistoryCodec(encode=encode_history, decode=decode_history))

@@ -1,0 +1,125 @@
+"""What earlier cleans left on the timeline: the watermark, and plans that nobody finished."""
+
+import logging
+from contextlib import suppress
+from dataclasses import dataclass
+
+from hudi_table_services.errors import MalformedMetadataError, ObjectNotFoundError
+from hudi_table_services.hudi_format.table_service_plans import (
+    decode_clean_metadata,
+    decode_clean_plan,
+    decode_savepoint_metadata,
+)
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_service_plans import CleanMetadata, CleanPlan, SavepointMetadata
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.storage.damage import naming
+from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
+from hudi_table_services.storage.stores.paths import join_path
+from hudi_table_services.tables.table import TableAccess
+
+_LOG = logging.getLogger(__name__)
+_FILLED_WITHIN_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class PendingClean:
+    """A clean whose plan is stored and whose work may be half done."""
+
+    instant: Instant
+    plan: CleanPlan
+
+
+def last_clean(table: TableAccess, timeline: Timeline) -> CleanMetadata | None:
+    """Result of the newest completed clean of the active timeline; None: there is none that can be read."""
+    for instant in reversed(timeline.completed):
+        if instant.action is Action.CLEAN:
+            try:
+                return decode_clean_metadata(table.timeline_store.read(instant))
+            except (ObjectNotFoundError, MalformedMetadataError) as error:
+                _LOG.warning(
+                    "Clean %s cannot be read (%s); looking at everything.", instant.requested_time, error
+                )
+                return None
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class PastClean:
+    """A completed clean and what it did."""
+
+    instant: Instant
+    metadata: CleanMetadata
+
+
+def clean_of_request(table: TableAccess, timeline: Timeline, request_id: str) -> PastClean | None:
+    """The newest completed clean that this request began; None: the active timeline has none."""
+    for instant in reversed(timeline.completed):
+        if instant.action is Action.CLEAN:
+            with suppress(ObjectNotFoundError, MalformedMetadataError):  # archived this moment, or damaged
+                metadata = decode_clean_metadata(table.timeline_store.read(instant))
+                if metadata.extra_metadata.get(REQUEST_ID_KEY) == request_id:
+                    return PastClean(instant, metadata)
+    return None
+
+
+def pending_cleans(table: TableAccess, timeline: Timeline) -> tuple[PendingClean, ...]:
+    """Cleans to be finished, oldest first. One whose plan was never written is removed: it deleted nothing."""
+    found = []
+    for instant in timeline.pending:
+        if instant.action is not Action.CLEAN:
+            continue
+        try:
+            content = table.timeline_store.read_requested(instant)
+        except ObjectNotFoundError:
+            continue  # another job finished or removed it this moment
+        if content:
+            with naming(table.timeline_store.requested_path_of(instant)):
+                found.append(PendingClean(instant, decode_clean_plan(content)))
+        elif _is_abandoned(table, instant):
+            _LOG.warning("Removing clean %s, which has no plan.", instant.requested_time)
+            table.timeline_store.remove(instant)
+    return tuple(found)
+
+
+def _is_abandoned(table: TableAccess, instant: Instant) -> bool:
+    """On a local disk Hudi creates a file first and fills it then, so one that is young may get its plan yet."""
+    try:
+        begun_ms = table.storage.modified_ms(table.timeline_store.path_of(instant))
+    except ObjectNotFoundError:
+        return False
+    return table.clock.now().timestamp() * 1000 - begun_ms > _FILLED_WITHIN_MS
+
+
+def savepointed_names(table: TableAccess, timeline: Timeline) -> dict[str, frozenset[str]]:
+    """Requested time of each savepoint → names of the files it keeps.
+
+    Raises:
+        MalformedMetadataError: a savepoint cannot be read; nothing may be deleted then.
+    """
+    return {
+        instant.requested_time: _kept_names(table, instant)
+        for instant in timeline.completed
+        if instant.action is Action.SAVEPOINT
+    }
+
+
+def savepointed_paths(table: TableAccess, timeline: Timeline) -> frozenset[str]:
+    """Files that savepoints keep, below the base path. Raises as `savepointed_names` does."""
+    return frozenset(
+        join_path(folder, name)
+        for instant in timeline.completed
+        if instant.action is Action.SAVEPOINT
+        for folder, partition in _kept(table, instant).partitions.items()
+        for name in partition.file_names
+    )
+
+
+def _kept_names(table: TableAccess, savepoint: Instant) -> frozenset[str]:
+    kept = _kept(table, savepoint)
+    return frozenset(name for partition in kept.partitions.values() for name in partition.file_names)
+
+
+def _kept(table: TableAccess, savepoint: Instant) -> SavepointMetadata:
+    with naming(table.timeline_store.path_of(savepoint)):
+        return decode_savepoint_metadata(table.timeline_store.read(savepoint))

@@ -1,0 +1,98 @@
+"""Find the clusterings that a request names, or say what is there instead."""
+
+from dataclasses import dataclass, field
+
+from hudi_table_services.errors import InvalidRequestError, ObjectNotFoundError
+from hudi_table_services.hudi_format.table_service_plans import decode_rollback_metadata
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.storage.damage import naming
+from hudi_table_services.storage.timeline_store import TimelineStore
+from hudi_table_services.tables.clustering_history import GAVE_WAY_KEY, Clustering, ClusteringHistory
+
+
+@dataclass(frozen=True, slots=True)
+class ClusteringLookup:
+    """The clusterings of one moment. However many are asked for, each file of the timeline is read once at most."""
+
+    store: TimelineStore
+    timeline: Timeline
+    history: ClusteringHistory
+    _told: dict[Instant, frozenset[str]] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def load(cls, store: TimelineStore) -> "ClusteringLookup":
+        """Raises MalformedMetadataError: the plan of a pending clustering cannot be read."""
+        timeline = store.load()
+        return cls(store, timeline, ClusteringHistory.load(store, timeline))
+
+    def current(self, requested_time: str) -> Clustering | None:
+        """The clustering of that requested time, in any state, or the one that took its place."""
+        return self.history.find(requested_time) or self.history.successor_of(requested_time)
+
+    def find(self, requested_time: str) -> Clustering:
+        """The same, where there must be one.
+
+        Raises:
+            InvalidRequestError: it was rolled back, is no clustering, or is not on the active timeline.
+        """
+        found = self.current(requested_time)
+        if found is not None:
+            return found
+        others = self.timeline.find(requested_time)
+        if others:
+            raise InvalidRequestError(
+                f"Instant {requested_time} is a {others[0].action.value}, not a clustering."
+            )
+        if (gone := self.gone(requested_time)) is not None:
+            raise InvalidRequestError(f"{gone[0].upper()}{gone[1:]}.", hint="Schedule a new one.")
+        raise InvalidRequestError(
+            f"There is no instant {requested_time} on the active timeline.",
+            hint="Check the base path; a clustering that was completed long ago may be archived.",
+        )
+
+    def gone(self, requested_time: str) -> str | None:
+        """What took a plan off the timeline without another in its place, in words; None: nothing that is known."""
+        if (write := self.gave_way_to(requested_time)) is not None:
+            return f"clustering {requested_time} gave way to the write {write}"
+        if (rollback := self.cancelled_by(requested_time)) is not None:
+            return f"clustering {requested_time} was cancelled: rollback {rollback} took it off the timeline"
+        return None
+
+    def gave_way_to(self, requested_time: str) -> str | None:
+        """The write that a plan gave all of its groups up to; None: there is none on the active timeline."""
+        if self._is_there(requested_time):
+            return None
+        return self._first_that_names(requested_time, self.timeline.completed_writes)
+
+    def cancelled_by(self, requested_time: str) -> str | None:
+        """The rollback that took the plan off the timeline; None: there is none, or another plan took its place."""
+        if self._is_there(requested_time):
+            return None
+        rollbacks = tuple(i for i in self.timeline.completed if i.action is Action.ROLLBACK)
+        return self._first_that_names(requested_time, rollbacks)
+
+    def _is_there(self, requested_time: str) -> bool:
+        return bool(self.timeline.find(requested_time)) or self.current(requested_time) is not None
+
+    def _first_that_names(self, requested_time: str, instants: tuple[Instant, ...]) -> str | None:
+        for instant in instants:
+            if instant.requested_time > requested_time and requested_time in self._named_by(instant):
+                return instant.requested_time
+        return None
+
+    def _named_by(self, instant: Instant) -> frozenset[str]:
+        """Requested times that a rollback undid, or of plans that gave way to a write."""
+        if instant not in self._told:
+            try:
+                self._told[instant] = self._read(instant)
+            except ObjectNotFoundError:
+                self._told[instant] = frozenset()  # archived this moment
+        return self._told[instant]
+
+    def _read(self, instant: Instant) -> frozenset[str]:
+        if instant.action is Action.ROLLBACK:
+            with naming(self.store.path_of(instant)):
+                return frozenset(decode_rollback_metadata(self.store.read(instant)).commits_rolled_back)
+        extra = self.store.commit_metadata(instant).extra_metadata
+        return frozenset(extra.get(GAVE_WAY_KEY, "").split(","))

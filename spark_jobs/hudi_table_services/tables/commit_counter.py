@@ -1,0 +1,65 @@
+"""Count the commits since the last clustering: the one counter behind gates, sensors and events. Needs no Spark."""
+
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from hudi_table_services.errors import ObjectNotFoundError
+from hudi_table_services.model.archival import ArchivedWrite
+from hudi_table_services.model.clustering import CommitCount
+from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import WriteOperation
+from hudi_table_services.planning.commit_count import COUNTED_OPERATIONS, count_commits
+from hudi_table_services.storage.timeline_store import TimelineStore
+from hudi_table_services.tables.clustering_history import ClusteringHistory
+
+_READ_THREADS = 8
+
+
+def count_commits_of(
+    store: TimelineStore,
+    timeline: Timeline,
+    operations: Sequence[WriteOperation] = (),
+    *,
+    history: ClusteringHistory | None = None,
+    archived: Callable[[], Sequence[ArchivedWrite]] = tuple,
+    parity: bool = False,
+) -> CommitCount:
+    """Completed writes since the newest clustering, completed or pending, whoever made it.
+
+    Args:
+        operations: those that count; empty: all that change rows (`COUNTED_OPERATIONS`).
+        history: clusterings of the timeline, if they were loaded already.
+        archived: gives the archived writes; asked only where the active timeline has no clustering.
+        parity: every completed write counts, as in Hudi.
+    """
+    clusterings = (history or ClusteringHistory.load(store, timeline)).requested_times
+    before = archived() if not clusterings and not parity else ()
+    if before:
+        timeline = Timeline.of((*(write.instant for write in before), *timeline))
+        clusterings = frozenset(
+            write.instant.requested_time
+            for write in before
+            if write.metadata.operation_type is WriteOperation.CLUSTER
+        )
+    newest = max(clusterings, default="")
+    later = [i for i in timeline.completed_writes if i.requested_time > newest]
+    wanted: Collection[WriteOperation] = operations or COUNTED_OPERATIONS
+    told = {write.identity: write.metadata.operation_type for write in before}
+    found = {} if parity else _operations(store, [i for i in later if i.identity not in told])
+    found.update({time: operation for (time, _), operation in told.items()})
+    return count_commits(timeline, clusterings, found, wanted, parity=parity)
+
+
+def _operations(store: TimelineStore, instants: Sequence[Instant]) -> dict[str, WriteOperation]:
+    """What each write did; those archived this moment are left out."""
+    with ThreadPoolExecutor(_READ_THREADS) as pool:
+        found = zip(instants, pool.map(lambda i: _operation(store, i), instants), strict=True)
+        return {instant.requested_time: operation for instant, operation in found if operation is not None}
+
+
+def _operation(store: TimelineStore, instant: Instant) -> WriteOperation | None:
+    try:
+        return store.commit_metadata(instant).operation_type
+    except ObjectNotFoundError:
+        return None

@@ -1,0 +1,34 @@
+"""Whether somebody carries a pending plan out just now."""
+
+from hudi_table_services.errors import ObjectNotFoundError
+from hudi_table_services.model.instant import Instant, InstantState
+from hudi_table_services.storage.locks.heartbeat import (
+    has_heartbeat,
+    is_heartbeat_alive,
+    read_heartbeat_owner,
+)
+from hudi_table_services.tables.table import TableAccess
+
+
+def is_executed(table: TableAccess, pending: Instant, expires_after_minutes: int) -> bool:
+    """Whether somebody executes a pending plan. Hudi's own executions have no heartbeat: their age must do."""
+    if has_heartbeat(table.storage, pending.requested_time):
+        return is_heartbeat_alive(table.storage, pending.requested_time, table.clock)
+    if pending.state is not InstantState.INFLIGHT:
+        return False
+    try:
+        begun_ms = table.storage.modified_ms(table.timeline_store.path_of(pending))
+    except ObjectNotFoundError:
+        return False  # it was given back, completed or cancelled this moment
+    age_ms = int(table.clock.now().timestamp() * 1000) - begun_ms
+    return age_ms < expires_after_minutes * 60_000
+
+
+def is_executed_by_others(
+    table: TableAccess, pending: Instant, request_id: str, *, expires_after_minutes: int
+) -> bool:
+    """The same without the attempts of one request: where they live on, they are taken over."""
+    owner = read_heartbeat_owner(table.storage, pending.requested_time)
+    if owner is not None and owner.startswith(f"{request_id}/"):
+        return False
+    return is_executed(table, pending, expires_after_minutes)

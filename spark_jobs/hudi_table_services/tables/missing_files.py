@@ -1,0 +1,89 @@
+"""Look for data files that readers need and that are lost, emptied or cut. Every doubt is for the table."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hudi_table_services.errors import CorruptTableError, UnsupportedTableError
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Action
+from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.planning.recovery.missing_files import NeededFile, fault_of, needed_files
+from hudi_table_services.tables.archived_timeline import ArchivedTimeline
+from hudi_table_services.tables.table import TableAccess
+from hudi_table_services.tables.written_files import WrittenFiles
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingFilesSearch:
+    """Compares what completed writes of the active timeline name with what lies on storage.
+
+    Attributes:
+        snapshot: loaded before storage was listed.
+        sizes: path → bytes, of all files.
+        retained_from: the commit from which on the last clean kept everything; empty: not known.
+    """
+
+    table: TableAccess
+    snapshot: TableSnapshot
+    sizes: Mapping[str, int]
+    written: WrittenFiles
+    retained_from: str = ""
+
+    def find(self) -> dict[str, str] | None:
+        """Path → what is wrong, in words; None: a restore is unfinished, so files may be going right now.
+
+        Raises:
+            MalformedMetadataError: a completed write cannot be read.
+        """
+        if _is_between_states(self.snapshot.timeline):
+            return None
+        suspects = self._faults(self.snapshot.timeline)
+        if not suspects:
+            return {}
+        # Whoever removed a file rightly while storage was listed is on the timeline by now.
+        now = self.table.load_timeline()
+        if _is_between_states(now):
+            return None
+        still = self._faults(now)
+        suspects = {file: fault for file, fault in suspects.items() if file in still}
+        last_gap = self._last_gap(now, suspects)
+        return {file.path: fault for file, fault in suspects.items() if self._is_sure(file, last_gap)}
+
+    def _faults(self, timeline: Timeline) -> dict[NeededFile, str]:
+        bases = (each.base_file and (each.file_group_id, each.base_file) for each in self.snapshot.all_slices)
+        live_since: dict[FileGroupId, str] = {each[0]: each[1].instant_time for each in bases if each}
+        layout = self.table.config.table_version.layout
+        needed = needed_files(
+            self.written.writes(timeline),
+            live_since,
+            has_own_log_instants=layout.has_completion_time_in_names,
+        )
+        return {file: fault for file in needed if (fault := fault_of(file, self.sizes.get(file.path)))}
+
+    def _is_sure(self, file: NeededFile, last_gap: str) -> bool:
+        """What the last clean had to keep, or what no archived write can have replaced."""
+        return file.time > last_gap or ("" < self.retained_from <= file.time)
+
+    def _last_gap(self, timeline: Timeline, suspects: Mapping[NeededFile, str]) -> str:
+        """Time of the newest write that is only in the archive: it may have replaced files of older active ones.
+
+        Such older ones stay behind alone after a savepoint. Nothing is read unless files are missing.
+        """
+        if not suspects:
+            return ""
+        active = {i.requested_time for i in timeline.completed_writes}
+        try:
+            archived = ArchivedTimeline(self.table.storage, self.table.config).writes()
+        except (CorruptTableError, UnsupportedTableError) as error:
+            _LOG.warning("Only files that the last clean kept are looked for: %s", error)
+            return max(active)
+        times = {each.instant.requested_time for each in archived}
+        return max(times - active, default="")
+
+
+def _is_between_states(timeline: Timeline) -> bool:
+    return any(i.action is Action.RESTORE for i in timeline.pending)

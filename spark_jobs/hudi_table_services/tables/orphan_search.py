@@ -1,0 +1,170 @@
+"""Look for what belongs to no instant: base files, markers, heartbeats, staged rows. Nothing is changed here.
+
+Storage is listed before the timeline is read: whatever is written meanwhile is on the timeline by then.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hudi_table_services.hudi_format.markers import TEMP_FOLDER
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.planning.recovery.orphans import (
+    DISPLACED,
+    NO_INSTANT,
+    KnownInstants,
+    doubled_times,
+    is_copy,
+    named_elsewhere,
+    named_paths,
+    orphan_reason,
+)
+from hudi_table_services.planning.recovery.undo_rules import refuse_unfinished_restore
+from hudi_table_services.storage.file_listing import foreign_files, list_folders
+from hudi_table_services.storage.file_slices import first_write_time
+from hudi_table_services.storage.locks.heartbeat import HEARTBEATS, is_heartbeat_alive
+from hudi_table_services.storage.pending_plans import planned_file_paths
+from hudi_table_services.storage.stores.storage import Storage, StoredObject
+from hudi_table_services.tables.archived_timeline import ArchivedTimeline
+from hudi_table_services.tables.clean_history import savepointed_paths
+from hudi_table_services.tables.table import TableAccess
+from hudi_table_services.tables.undo_history import undone_by, undone_for_good
+
+_LOG = logging.getLogger(__name__)
+STAGING = ".hoodie/.aux/staging"
+_HOUR_MS = 3_600_000
+_STAGED_HOURS = 24
+"""Nothing but their age tells whether the job that staged rows is alive."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Orphans:
+    """What was found.
+
+    Attributes:
+        files: old enough → reason.
+        too_young: how many others there are.
+        folders: markers and staged rows of jobs that are over.
+        heartbeats: requested times.
+        folders_listed: folders that were looked at.
+        foreign_files: how many files in partitions are no files of Hudi's, hidden ones aside.
+    """
+
+    files: Mapping[StoredObject, str]
+    too_young: int
+    folders: tuple[str, ...]
+    heartbeats: tuple[str, ...]
+    folders_listed: int
+    foreign_files: int
+
+
+class OrphanSearch:
+    """Reads each completed commit once, however often it looks."""
+
+    def __init__(self, table: TableAccess, *, older_than_hours: int) -> None:
+        self._table = table
+        self._hours = older_than_hours
+        self._names: dict[str, frozenset[str]] = {}
+        self._archived_of: frozenset[str] | None = None
+
+    def find(self) -> Orphans:
+        """Everything there is."""
+        listed = list_folders(self._table.storage)
+        marked = self._old_folders(TEMP_FOLDER, self._hours)
+        beating = self._table.storage.list_folder(HEARTBEATS).files
+        staged = self._old_folders(STAGING, max(self._hours, _STAGED_HOURS))
+        known = self.look()
+        files = [stored for _, each in sorted(listed.items()) for stored in each]
+        sizes = {stored.path: stored.size_bytes for stored in files}
+        found = _orphans(files, known, sizes)
+        doubled = doubled_times(sizes) - known.named.keys()
+        if doubled or NO_INSTANT in found.values():
+            # Only these can be archived ones; the archive is not read for nothing.
+            self._archived_of = doubled
+            known = self.look()
+            found = _orphans(files, known, sizes)
+        old = {stored: reason for stored, reason in found.items() if self._is_old(stored, self._hours)}
+        return Orphans(
+            files=old,
+            too_young=len(found) - len(old),
+            folders=tuple(f for f in marked if self._is_over(_name(f), known)) + staged,
+            heartbeats=tuple(
+                s.name for s in beating if self._is_over(s.name, known) and self._is_old(s, self._hours)
+            ),
+            folders_listed=len(listed),
+            foreign_files=len(foreign_files(listed)),
+        )
+
+    def look(self) -> KnownInstants:
+        """What the timeline says now. Raises MalformedMetadataError where a commit cannot be read."""
+        table, timeline = self._table, self._table.load_timeline()
+        refuse_unfinished_restore(timeline)
+        store = table.timeline_store
+        planned = (path for i in timeline.pending for path in planned_file_paths(store, i))
+        needed = frozenset([*planned, *savepointed_paths(table, timeline)])
+        archived = self._archived()
+        alive = {
+            stored.name
+            for stored in table.storage.list_folder(HEARTBEATS).files
+            if is_heartbeat_alive(table.storage, stored.name, table.clock)
+        }
+        return KnownInstants(
+            first_write_time=first_write_time(timeline),
+            running=frozenset({i.requested_time for i in timeline.pending} | alive),
+            named=self._named(timeline),
+            undone=frozenset(undone_by(table, timeline)),
+            undone_for_good=undone_for_good(table, timeline),
+            needed=frozenset(_name(path) for path in needed),
+            needed_paths=needed,
+            archived=frozenset(archived),
+            archived_named=archived,
+        )
+
+    def _archived(self) -> dict[str, frozenset[str]]:
+        """Requested time of archived writes → paths that they name, where copies make that matter."""
+        if self._archived_of is None:
+            return {}
+        archived = ArchivedTimeline(self._table.storage, self._table.config).writes()
+        times = ((each.instant.requested_time, each) for each in archived)
+        return {
+            time: named_paths(each.metadata.write_stats) if time in self._archived_of else frozenset()
+            for time, each in times
+        }
+
+    def _named(self, timeline: Timeline) -> dict[str, frozenset[str]]:
+        for instant in timeline.completed_writes:
+            if instant.requested_time not in self._names:
+                stats = self._table.timeline_store.commit_metadata(instant).write_stats
+                self._names[instant.requested_time] = named_paths(stats)
+        return {i.requested_time: self._names[i.requested_time] for i in timeline.completed_writes}
+
+    @staticmethod
+    def _is_over(name: str, known: KnownInstants) -> bool:
+        return name.isdigit() and name not in known.running
+
+    def _old_folders(self, parent: str, hours: int) -> tuple[str, ...]:
+        storage: Storage = self._table.storage
+        folders = (f"{parent}/{name}" for name in storage.list_folder(parent).folders)
+        return tuple(f for f in folders if all(self._is_old(s, hours) for s in storage.list_files(f)))
+
+    def _is_old(self, stored: StoredObject, hours: int) -> bool:
+        now_ms = int(self._table.clock.now().timestamp() * 1000)
+        return now_ms - stored.modified_ms >= hours * _HOUR_MS
+
+
+def _orphans(
+    files: Sequence[StoredObject], known: KnownInstants, sizes: Mapping[str, int]
+) -> dict[StoredObject, str]:
+    found = {stored: reason for stored in files if (reason := orphan_reason(stored.path, known))}
+    return {
+        stored: reason
+        for stored, reason in found.items()
+        if reason != DISPLACED
+        or is_copy(
+            stored.size_bytes, named_elsewhere(stored.path, known.named, known.archived_named), sizes.get
+        )
+    }
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]

@@ -1,0 +1,88 @@
+"""Open the table a job works on, and refuse by name what this release would corrupt."""
+
+from dataclasses import dataclass
+
+from hudi_table_services.errors import CorruptTableError, InvalidRequestError, UnsupportedTableError
+from hudi_table_services.hudi_format.table_properties import CHECKSUM
+from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.planning.table.refused_features import refused_features
+from hudi_table_services.storage.clock import Clock
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.table_store import PROPERTIES
+from hudi_table_services.storage.timeline_store import TimelineStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableAccess:
+    """Storage, configuration and timeline of one table, handed through a job.
+
+    Attributes:
+        config: properties as read at the start of the job; for a table about to be created, as they will be.
+        exists: whether there is a table at the base path yet.
+    """
+
+    storage: Storage
+    clock: Clock
+    config: TableConfig
+    exists: bool = True
+
+    @property
+    def timeline_store(self) -> TimelineStore:
+        return TimelineStore(self.storage, self.config, self.clock)
+
+    def load_timeline(self) -> Timeline:
+        return self.timeline_store.load() if self.exists else Timeline()
+
+
+def check_name(config: TableConfig, table_name: str) -> None:
+    """Raises InvalidRequestError if the request means another table; an empty name means any."""
+    if table_name and table_name != config.table_name:
+        raise InvalidRequestError(
+            f"The table at the base path is called {config.table_name!r}, the request says {table_name!r}.",
+            hint="Check the base path, or give the table's own name.",
+        )
+
+
+def check_writable(config: TableConfig, table_name: str, *, metadata_enable: bool | None) -> None:
+    """Refuse a table this release cannot write without harm.
+
+    Args:
+        table_name: name given in the request; empty: any.
+        metadata_enable: ``hoodie.metadata.enable`` if the request gives it.
+
+    Raises:
+        InvalidRequestError: the table has another name.
+        CorruptTableError: its properties may be cut short.
+        UnsupportedTableError: names the version or feature, and what can be done.
+    """
+    check_name(config, table_name)
+    if not config.table_version.is_writable:
+        raise UnsupportedTableError(
+            f"Table version {int(config.table_version)} can be read but not written.",
+            hint="Any write by Hudi 0.14 or 0.15 upgrades it to version 6.",
+        )
+    if config.get(CHECKSUM) is None:
+        raise CorruptTableError(
+            f"{PROPERTIES} has no {CHECKSUM}, which every Hudi since 0.11 writes: it may be cut short.",
+            hint="Compare it with a copy and restore that. If it is whole, any write by Hudi adds the checksum.",
+        )
+    for feature in refused_features(config):
+        raise UnsupportedTableError(f"The table {feature}, which this release does not write.")
+    if _lists_metadata_table(config) and metadata_enable is not False:
+        listed = ", ".join(config.metadata_partitions + config.inflight_metadata_partitions)
+        raise UnsupportedTableError(
+            f"The table has an active metadata table ({listed}); a commit that leaves it stale would lose rows "
+            "for every reader that trusts it.",
+            hint="Pass hoodie.metadata.enable=false to switch it off before this commit, as Hudi's own writers do "
+            "with that option; indexes kept in it have to be built anew by Hudi.",
+        )
+
+
+def _lists_metadata_table(config: TableConfig) -> bool:
+    return bool(config.metadata_partitions or config.inflight_metadata_partitions)
+
+
+def must_disable_metadata_table(config: TableConfig) -> bool:
+    """Whether a commit by this release has to switch the metadata table off first (see `check_writable`)."""
+    return _lists_metadata_table(config)

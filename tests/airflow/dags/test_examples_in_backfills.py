@@ -1,0 +1,177 @@
+"""Examples that write rows can be backfilled by a click, and no backfill of them can harm."""
+
+import shutil
+from collections.abc import Callable
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from airflow_hudi_provider.exceptions import HudiTaskRefusedError
+from airflow_hudi_provider.operators.job import HudiJobOperator
+from airflow_hudi_provider.operators.write import HudiWriteOperator
+from judges.hudi_rs import read_snapshot
+from support.airflow.task_context import context
+
+EXAMPLES = Path(__file__).parents[3] / "dags_examples"
+WRITERS = ("first_table", "flights_daily")
+HARMLESS_OPERATIONS = {"upsert", "insert"}
+"""No row that another day wrote goes by these."""
+
+
+@pytest.fixture(scope="module")
+def dags(airflow_db: None) -> dict[str, Any]:
+    from support.airflow.airflow_versions import DagBag
+
+    bag = DagBag(EXAMPLES)
+    assert bag.import_errors == {}
+    return dict(bag.dags)
+
+
+def kind_of(task: Any) -> type:
+    """The operator's class, of mapped tasks too."""
+    return task.operator_class if task.is_mapped else type(task)
+
+
+def loads_of(dag: Any) -> list[Any]:
+    return [task for task in dag.tasks if issubclass(kind_of(task), HudiWriteOperator)]
+
+
+def problems_of(dag: Any) -> list[str]:
+    """Why a backfill of a DAG that writes rows could harm; empty: it cannot."""
+    from airflow.sdk import CronDataIntervalTimetable
+
+    found = []
+    if not isinstance(dag.timetable, CronDataIntervalTimetable):
+        found.append("its runs have no data intervals")
+    if dag.catchup or not 1 <= dag.max_active_runs <= 3:
+        found.append("it starts many runs by itself")
+    for task in loads_of(dag):
+        if task.is_mapped:
+            found.append(f"{task.task_id} is mapped: look at it by hand, and teach this test")
+            continue
+        if not (task.take_turns or task.max_active_tis_per_dag):
+            found.append(f"{task.task_id} has no limit that holds in backfills")
+        if task.retries < 3:
+            found.append(f"{task.task_id} does not try again after a conflict")
+        if not task._has_interval_template:
+            found.append(f"{task.task_id} does not go by the interval of its run")
+        operations = {task.operation}
+        if task.operation.startswith("{{ params."):
+            name = task.operation.removeprefix("{{ params.").removesuffix(" }}")
+            operations = set(dag.params.get_param(name).schema.get("enum", ["anything"]))
+        if not operations <= HARMLESS_OPERATIONS:
+            found.append(f"{task.task_id} may take away rows of other days: {operations}")
+    return found + [f"param {name} {what}" for name in dag.params for what in gaps_of(dag, name)]
+
+
+def gaps_of(dag: Any, name: str) -> list[str]:
+    """What the form does not say or check of a field."""
+    param = dag.params.get_param(name)
+    schema = param.schema
+    told = {**schema, "description": param.description}
+    gaps = [f"has no {key}" for key in ("type", "title", "description") if not told.get(key)]
+    wanted = {
+        "integer": ({"minimum", "maximum"},),
+        "string": ({"enum"}, {"pattern"}, {"minLength"}),
+        "boolean": (set(),),
+    }.get(schema.get("type", ""), ())
+    if not any(keys <= schema.keys() for keys in wanted):
+        gaps.append("takes any value")
+    return gaps
+
+
+def test_these_write_rows(dags: dict[str, Any]) -> None:
+    assert {name for name, dag in dags.items() if loads_of(dag)} == set(WRITERS)
+
+
+def test_their_backfills_cannot_harm(dags: dict[str, Any]) -> None:
+    """Of every DAG that writes rows, a new one too."""
+    found = {name: problems_of(dag) for name, dag in dags.items() if loads_of(dag)}
+    assert found == {name: [] for name in WRITERS}
+
+
+def test_their_forms_have_defaults_that_hold(dags: dict[str, Any]) -> None:
+    """A backfill runs with them."""
+    for name in WRITERS:
+        dags[name].params.validate()
+        assert "on_pending_plan" in dags[name].params
+        with pytest.raises(Exception, match="'hope' is not one of"):
+            dags[name].params.get_param("on_pending_plan").resolve("hope")
+
+
+def test_a_dag_that_could_harm_is_found_out() -> None:
+    from airflow.sdk import DAG, Param
+
+    from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
+
+    with DAG("harmful", schedule=None, params={"way": "upsert", "size": Param(1, type="integer")}) as dag:
+        UpsertWithSizingOperator(
+            task_id="load", base_path="/t", source_path="/s", operation="{{ params.way }}", record_key="id"
+        )
+    assert problems_of(dag) == [
+        "its runs have no data intervals",
+        "it starts many runs by itself",
+        "load has no limit that holds in backfills",
+        "load does not try again after a conflict",
+        "load does not go by the interval of its run",
+        "load may take away rows of other days: {'anything'}",
+        "param way has no type",
+        "param way has no title",
+        "param way has no description",
+        "param way takes any value",
+        "param size has no title",
+        "param size has no description",
+        "param size takes any value",
+    ]
+
+
+def test_services_take_the_table_as_it_is_and_start_one_run_at_a_time(dags: dict[str, Any]) -> None:
+    """A backfill of these does the same work again and finds nothing to do; those without a schedule have none."""
+    for dag in dags.values():
+        services = [task for task in dag.tasks if issubclass(kind_of(task), HudiJobOperator)]
+        if services and dag.dag_id not in WRITERS and dag.schedule is not None:
+            assert (dag.catchup, dag.max_active_runs) == (False, 1), dag.dag_id
+            assert not any(getattr(task, "_has_interval_template", False) for task in services)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_run_without_an_interval_is_refused_with_the_cure(dags: dict[str, Any], name: str) -> None:
+    moment = datetime(2026, 1, 2, tzinfo=timezone.utc)
+    for task in loads_of(dags[name]):
+        with pytest.raises(HudiTaskRefusedError, match="schedule=CronDataIntervalTimetable"):
+            task.execute(context(data_interval_start=moment, data_interval_end=moment))
+
+
+def test_a_day_is_loaded_with_what_the_form_says(
+    airflow_db: None,
+    run_dag: Callable[..., Any],
+    connections: Callable[..., None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`first_table` on real Spark; of two days in another landing folder only the one of the run."""
+    from support.airflow.airflow_versions import DagBag
+
+    connections("spark_default", conn_type="spark", host="local[2]")
+    monkeypatch.setenv("HUDI_EXAMPLES_FOLDER", str(tmp_path))
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    bag = DagBag(str(shutil.copy(EXAMPLES / "first_table.py", tmp_path)))
+    dag = bag.dags["first_table"]
+    for day in (1, 2):
+        folder = tmp_path / "elsewhere" / f"2026-01-{day:02d}"
+        folder.mkdir(parents=True)
+        pq.write_table(pa.table({"id": [day, 9], "updated_at": [day, day]}), folder / "part.parquet")
+
+    form = {"landing": f"{tmp_path}/elsewhere", "on_pending_plan": "refuse"}
+    with pytest.raises(Exception, match="'hope' is not one of"):
+        run_dag(
+            dag, logical_date=datetime(2026, 1, 2, tzinfo=timezone.utc), run_conf={"on_pending_plan": "hope"}
+        )
+    run = run_dag(dag, logical_date=datetime(2026, 1, 3, tzinfo=timezone.utc), run_conf=form)
+    assert run.state == "success"
+    rows = read_snapshot(tmp_path / "customers").to_pylist()
+    assert {(row["id"], row["updated_at"]) for row in rows} == {(2, 2), (9, 2)}

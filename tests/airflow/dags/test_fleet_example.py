@@ -1,0 +1,54 @@
+"""The example ``fleet_upkeep``, run on small tables: cleans are real, clusterings taken for done."""
+
+import json
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.storage.stores.local import LocalStorage
+from support.airflow.airflow_versions import DagBag
+from support.fixed_clock import FixedClock
+from support.small_tables import SmallTable
+
+EXAMPLE = Path(__file__).parents[3] / "dags_examples" / "fleet_upkeep.py"
+
+
+def made(folder: Path, commits: int, groups: int) -> SmallTable:
+    clock = FixedClock(datetime.now(timezone.utc) - timedelta(days=3), step=timedelta(minutes=5))
+    table = SmallTable(LocalStorage(str(folder)), TableVersion.V9, clock)
+    for _ in range(commits):
+        table.commit(*(FileGroupId("city=a", f"a-{n}") for n in range(groups)))
+    return table
+
+
+def data_files(table: SmallTable) -> int:
+    return sum(1 for stored in table.storage.list_files() if stored.path.endswith(".parquet"))
+
+
+def test_each_service_goes_to_the_tables_that_need_it(
+    tmp_path: Path, run_dag: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    to_clean = made(tmp_path / "to_clean", commits=14, groups=1)
+    to_cluster = made(tmp_path / "to_cluster", commits=1, groups=4)
+    well = made(tmp_path / "well", commits=1, groups=1)
+    named = [{"base_path": each.storage.base_path} for each in (to_clean, to_cluster, well)]
+    monkeypatch.setenv("HUDI_FLEET", json.dumps([*named, {"base_path": str(tmp_path / "gone")}]))
+    bag = DagBag(str(EXAMPLE))
+    assert bag.import_errors == {}
+    done = run_dag(bag.dags["fleet_upkeep"], mark_success_pattern="cluster")
+    found = [(ti.task_id, ti.map_index, str(ti.state)) for ti in done.get_task_instances()]
+    assert sorted(found) == [
+        ("clean", 0, "success"),
+        ("cluster", 0, "success"),
+        ("worst_to_clean", -1, "success"),
+        ("worst_to_cluster", -1, "success"),
+    ]
+    assert data_files(to_clean) < 14
+    assert (data_files(to_cluster), data_files(well)) == (4, 1)
+    ranked = done.get_task_instance("worst_to_cluster").xcom_pull(task_ids="worst_to_cluster")
+    assert [each["base_path"] for each in ranked] == [to_cluster.storage.base_path]

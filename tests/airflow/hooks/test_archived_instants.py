@@ -1,0 +1,44 @@
+"""Sensors do not notice that instants were archived."""
+
+from typing import NoReturn
+
+import pytest
+
+from airflow_hudi_provider.instant_query import InstantQuery, look
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.tables.archived_timeline import ArchivedTimeline
+from support.archived_tables import History
+
+VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
+A, B = FileGroupId("a", "f1"), FileGroupId("b", "f2")
+
+
+@VERSIONS
+def test_a_query_for_instants_answers_the_same_after_it(version: TableVersion) -> None:
+    history = History(version)
+    done = history.commits(9, A, B)
+    archived = ArchivedTimeline(history.storage, history.table.config)
+    queries = [
+        InstantQuery(after=done[1].visible_from),
+        InstantQuery(after=done[1].visible_from, partitions=("b",), operations=("upsert",)),
+        InstantQuery(after=done[7].visible_from),
+    ]
+    store = history.table.timeline_store
+    before = [look(store, query, archived.readable_writes) for query in queries]
+    assert [answer.count for answer in before] == [7, 7, 1]
+    history.archive()
+    assert [look(store, query, archived.readable_writes) for query in queries] == before
+
+
+@VERSIONS
+def test_the_archive_is_not_read_for_a_query_that_the_active_timeline_answers(version: TableVersion) -> None:
+    history = History(version)
+    done = history.commits(9, A)
+    history.archive()
+
+    def unasked() -> NoReturn:
+        raise AssertionError("the active timeline knows")
+
+    for after in ("", done[-2].visible_from):
+        look(history.table.timeline_store, InstantQuery(after=after), unasked)

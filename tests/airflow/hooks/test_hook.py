@@ -1,0 +1,119 @@
+"""The hook on real tables, without Spark."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from airflow_hudi_provider.exceptions import HudiTaskRefusedError
+from airflow_hudi_provider.hooks.hudi import HudiHook
+from airflow_hudi_provider.instant_query import InstantQuery
+from airflow_hudi_provider.tables.connection import storage_options
+from hudi_table_services.errors import TableNotFoundError
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
+from hudi_table_services.storage.stores.local import LocalStorage
+from support.airflow.airflow_versions import LOOKS_UP_CONNECTIONS_ANYWHERE
+from support.small_tables import SmallTable
+
+looks_up = pytest.mark.skipif(
+    not LOOKS_UP_CONNECTIONS_ANYWHERE, reason="test_in_dags looks for a missing connection on Airflow 3.1"
+)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> SmallTable:
+    return SmallTable(LocalStorage(str(tmp_path / "trips")), TableVersion.V9)
+
+
+def test_looking_at_a_table(table: SmallTable) -> None:
+    first = table.commit(FileGroupId("city=a", "a-0"), extra={REQUEST_ID_KEY: "r1"})
+    table.commit(FileGroupId("city=b", "b-0"))
+    pending = table.begin()
+    hook = HudiHook(table.storage.base_path)
+    assert hook.table_config().table_name == "trips"
+    assert hook.timeline().pending == (pending,)
+    assert hook.snapshot("city=a").partitions == ("city=a",)
+    assert hook.snapshot().partitions == ("city=a", "city=b")
+    assert hook.instants(InstantQuery(after=first.visible_from)).count == 1
+    found = hook.find_request("r1")
+    assert found is not None
+    assert found[0].requested_time == first.requested_time
+    assert hook.find_request("r2") is None
+    picture = hook.table_picture()
+    assert "trips: 2 files" in picture
+    assert f"{pending.requested_time}  commit  INFLIGHT" in picture
+
+
+def test_a_place_without_a_table(tmp_path: Path) -> None:
+    hook = HudiHook(str(tmp_path / "none"))
+    assert hook.find_table_config() is None
+    assert hook.find_request("r") is None
+    assert hook.pending_of_request("r") == ()
+    with pytest.raises(TableNotFoundError):
+        hook.timeline()
+
+
+def test_base_path_from_argument_and_connection(connections: Callable[..., None]) -> None:
+    connections(
+        "lake", conn_type="hudi", host="/data/lake/", extra={"spark_conn_id": "big", "result_base_path": "/r"}
+    )
+    location = HudiHook(hudi_conn_id="lake").location
+    assert (location.base_path, location.spark_conn_id, location.result_base_path) == (
+        "/data/lake",
+        "big",
+        "/r",
+    )
+    assert HudiHook("trips", hudi_conn_id="lake").location.base_path == "/data/lake/trips"
+    assert HudiHook("s3://other/t", hudi_conn_id="lake").location.base_path == "s3://other/t"
+
+
+@pytest.mark.parametrize(
+    ("base_path", "conn_id", "says"),
+    [
+        (None, None, "There is no base path"),
+        ("  ", None, "empty once its template is rendered"),
+        ("trips", None, "is relative"),
+        ("trips", "rootless", "is relative"),
+        (None, "rootless", "There is no base path"),
+        pytest.param(
+            "/t", "nowhere", "There is no connection 'nowhere' .*AIRFLOW_CONN_NOWHERE", marks=looks_up
+        ),
+        ("/t", "mistyped", "is of type 'http', not hudi"),
+    ],
+)
+def test_what_is_missing_is_said(
+    base_path: str | None, conn_id: str | None, says: str, connections: Callable[..., None], airflow_db: None
+) -> None:
+    connections("rootless", conn_type="hudi")
+    connections("mistyped", conn_type="http", host="h")
+    with pytest.raises(HudiTaskRefusedError, match=says):
+        _ = HudiHook(base_path, hudi_conn_id=conn_id).location
+
+
+def test_an_aws_connection_becomes_settings_of_the_store(connections: Callable[..., None]) -> None:
+    connections(
+        "minio",
+        conn_type="aws",
+        login="key",
+        password="secret",
+        extra={"endpoint_url": "http://127.0.0.1:9000", "region_name": "eu-central-1"},
+    )
+    assert storage_options("minio") == {
+        "aws_access_key_id": "key",
+        "aws_secret_access_key": "secret",
+        "aws_endpoint": "http://127.0.0.1:9000",
+        "aws_region": "eu-central-1",
+        "allow_http": "true",
+    }
+    location = HudiHook("s3://b/t", storage_conn_id="minio").location
+    assert "secret" not in repr(location)
+
+
+def test_testing_the_connection(table: SmallTable, tmp_path: Path) -> None:
+    assert HudiHook(table.storage.base_path).test_connection() == (True, "Table trips, version 9.")
+    assert HudiHook(str(tmp_path / "new")).test_connection()[0]
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "file").write_text("")
+    assert not HudiHook(str(tmp_path / "other")).test_connection()[0]

@@ -1,0 +1,98 @@
+"""Windows of commits: nothing is told twice, nothing is passed over, and what cannot be told is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from airflow_hudi_provider.hooks.hudi import HudiHook
+from airflow_hudi_provider.instant_query import DESCRIBED_INSTANTS, InstantQuery
+from hudi_table_services.contract.archival import ArchiveRequest
+from hudi_table_services.contract.recovery import CreateSavepointRequest
+from hudi_table_services.errors import InvalidRequestError, TableNotFoundError
+from hudi_table_services.jobs.archival.archive import archive
+from hudi_table_services.jobs.recovery.savepoint import create_savepoint
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.storage.stores.local import LocalStorage
+from support.archived_tables import FEW
+from support.small_tables import SmallTable
+from support.undone_tables import finished
+
+GROUP = FileGroupId("city=a", "a-0")
+
+
+@pytest.fixture(params=[TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
+def table(tmp_path: Path, request: pytest.FixtureRequest) -> SmallTable:
+    return SmallTable(LocalStorage(str(tmp_path / "trips")), request.param)
+
+
+def test_windows_follow_each_other(table: SmallTable) -> None:
+    hook = HudiHook(table.storage.base_path)
+    assert hook.incremental_window().is_empty
+    first = [table.commit(GROUP) for _ in range(3)]
+    window = hook.incremental_window()
+    assert (window.after, window.until, window.count) == ("", first[-1].visible_from, 3)
+    nothing = hook.incremental_window(after=window.until)
+    assert nothing.is_empty
+    assert nothing.until == window.until
+    later = table.commit(GROUP)
+    assert [i.requested_time for i in hook.incremental_window(after=window.until).instants] == [
+        later.requested_time
+    ]
+
+
+def test_a_write_that_began_early_and_ended_late_is_told_later(table: SmallTable) -> None:
+    hook = HudiHook(table.storage.base_path)
+    slow = table.begin()
+    fast = table.commit(FileGroupId("city=b", "b-0"))
+    told = hook.incremental_window()
+    finished(table, slow, GROUP)
+    rest = hook.incremental_window(after=told.until)
+    seen = [i.requested_time for window in (told, rest) for i in window.instants]
+    assert sorted(seen) == sorted([slow.requested_time, fast.requested_time])
+
+
+def test_many_later_commits_do_not_hide_those_before_a_pending_write(tmp_path: Path) -> None:
+    """Version 6: what can be read lies before the pending write, and more than a detailed answer holds after it."""
+    table = SmallTable(LocalStorage(str(tmp_path / "trips")), TableVersion.V6)
+    first = [table.commit(GROUP).requested_time for _ in range(3)]
+    table.begin()
+    for _ in range(DESCRIBED_INSTANTS + 5):
+        table.commit(GROUP)
+    window = HudiHook(table.storage.base_path).incremental_window()
+    assert [i.requested_time for i in window.instants] == first
+    assert (window.until, window.count) == (first[-1], 3)
+
+
+def test_a_savepoint_that_stays_alone_does_not_hide_archived_commits(table: SmallTable) -> None:
+    first = table.commit(GROUP)
+    save = CreateSavepointRequest(base_path="/t", instant=first.requested_time)
+    create_savepoint(save, storage=table.storage, clock=table.clock)
+    for number in range(8):
+        table.commit(FileGroupId("city=a", f"a-{number}"))
+    beyond = {**FEW, "hoodie.archive.beyond.savepoint": "true"}
+    request = ArchiveRequest(base_path="/t", options=beyond, min_commits=2, max_commits=3)
+    archive(request, storage=table.storage, clock=table.clock)
+    hook = HudiHook(table.storage.base_path)
+    assert hook.timeline().completed_writes[0] == first
+    with pytest.raises(InvalidRequestError, match="are archived"):
+        hook.incremental_window(after=first.visible_from)
+    assert hook.instants(InstantQuery(after=first.visible_from)).count == 8
+
+
+def test_archived_commits_cannot_be_told(table: SmallTable) -> None:
+    hook = HudiHook(table.storage.base_path)
+    first = table.commit(GROUP)
+    for number in range(8):
+        table.commit(FileGroupId("city=a", f"a-{number}"))
+    request = ArchiveRequest(base_path="/t", options=FEW, min_commits=2, max_commits=3)
+    archive(request, storage=table.storage, clock=table.clock)
+    with pytest.raises(InvalidRequestError, match="are archived"):
+        hook.incremental_window(after=first.visible_from)
+    newest = hook.timeline().completed_writes[-2].visible_from
+    assert hook.incremental_window(after=newest).count == 1
+
+
+def test_a_missing_table(tmp_path: Path) -> None:
+    with pytest.raises(TableNotFoundError):
+        HudiHook(str(tmp_path)).incremental_window()

@@ -1,0 +1,245 @@
+"""What people are told of a table when a task ends, fails or is late, and by whom."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.providers.common.compat.sdk import BaseNotifier
+
+from airflow_hudi_provider.assets import HudiAsset
+from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
+from airflow_hudi_provider.notifications.health import HudiHealthNotifier
+from airflow_hudi_provider.notifications.payload import TableQuestion, health_payload, needs_attention
+from airflow_hudi_provider.operators.health import HudiTableHealthOperator
+from airflow_hudi_provider.results.judgement import task_error
+from airflow_hudi_provider.tables.registry import RegisteredTable
+from hudi_table_services.contract.result import JobError
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.storage.stores.local import LocalStorage
+from support.airflow.task_context import TaskInstance, context
+from support.fixed_clock import FixedClock
+from support.small_tables import SmallTable
+
+TOLD: list[dict[str, Any]] = []
+
+
+def remember(payload: dict[str, Any]) -> None:
+    TOLD.append(json.loads(json.dumps(payload)))
+
+
+class FileNotifier(BaseNotifier):
+    """Appends a templated text to a file, as others send it to a channel."""
+
+    template_fields = ("text",)
+
+    def __init__(self, path: str, text: str) -> None:
+        super().__init__()
+        self.path, self.text = path, text
+
+    def notify(self, context: Any) -> None:
+        with Path(self.path).open("a") as file:
+            file.write(self.text + "\n")
+
+
+@pytest.fixture(autouse=True)
+def nothing_told() -> None:
+    TOLD.clear()
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> SmallTable:
+    """Two small files in a partition, and a write that died."""
+    clock = FixedClock(datetime.now(timezone.utc) - timedelta(hours=5), step=timedelta(minutes=1))
+    made = SmallTable(LocalStorage(str(tmp_path / "flights")), TableVersion.V9, clock)
+    made.commit(FileGroupId("city=a", "a-0"), FileGroupId("city=a", "a-1"))
+    made.begin()
+    return made
+
+
+def health_task(table: SmallTable, **arguments: Any) -> HudiTableHealthOperator:
+    return HudiTableHealthOperator(task_id="health", base_path=table.storage.base_path, **arguments)
+
+
+def failure_of(task: HudiTableHealthOperator) -> dict[str, Any]:
+    """The context of a failure callback, with the error that the task raised."""
+
+    class Pushing(TaskInstance):
+        def xcom_push(self, key: str, value: Any) -> None:
+            pass
+
+    with pytest.raises(HudiTaskRefusedError) as error:
+        task.execute(context(ti=Pushing()))
+    return context(task=task, exception=error.value)
+
+
+def test_a_failure_is_told_with_its_kind_the_limits_and_what_to_do(table: SmallTable) -> None:
+    told = health_payload(failure_of(health_task(table, fail_above={"small_files": 1})))
+    assert json.loads(json.dumps(told)) == told
+    assert told["table"] == {"name": "flights", "base_path": table.storage.base_path}
+    assert told["outcome"] == "failed"
+    assert told["error"]["kind"] == "UnhealthyTableError"
+    assert "Cluster" in told["error"]["hint"]
+    (finding,) = (each for each in told["health"]["findings"] if each["measure"] == "small_files")
+    assert (finding["value"], finding["limit"]) == (2, 1), "the limits of the task count"
+    assert finding["advice"].startswith("Cluster the table")
+    assert told["health"]["pending"][0]["next_step"]
+    for part in ("flights", "UnhealthyTableError", "small_files is 2, above 1", "pending commit"):
+        assert part in told["text"]
+    assert needs_attention(told)
+
+
+def test_a_healthy_end_needs_no_attention(table: SmallTable) -> None:
+    ti = TaskInstance()
+    ti.state = "success"  # type: ignore[attr-defined]
+    limits = {"dead_instants": 9.0, "small_file_ratio": 1.0, "small_files": 5.0}
+    question = TableQuestion(base_path=table.storage.base_path, warn_above=limits)
+    told = health_payload(context(ti=ti), question)
+    assert (told["outcome"], told["error"]) == ("success", None)
+    assert told["run"] == {
+        "dag_id": "d",
+        "run_id": "run 1",
+        "task_id": "load",
+        "map_index": -1,
+        "try_number": 0,
+    }
+    assert told["health"]["findings"] == []
+    assert not needs_attention(told)
+
+
+def test_a_table_that_cannot_be_read_is_told_and_raises_nothing(tmp_path: Path) -> None:
+    for question in (
+        TableQuestion(base_path=str(tmp_path / "none")),
+        TableQuestion(hudi_conn_id="nowhere"),
+        None,
+    ):
+        told = health_payload({}, question)
+        assert told["health"] is None
+        assert told["health_error"]
+        assert told["health_error"] in told["text"]
+        assert needs_attention(told)
+
+
+def test_a_damaged_table_is_told(table: SmallTable) -> None:
+    (done,) = table.timeline_store.load().completed_writes
+    (path,) = (
+        f.path
+        for f in table.storage.list_files(".hoodie")
+        if done.requested_time in f.name and f.name.endswith(".commit")
+    )
+    table.storage.write(path, b"")
+    told = health_payload({}, TableQuestion(base_path=table.storage.base_path))
+    assert told["health"]["damage"]
+    assert told["health"]["damage"] in told["text"]
+
+
+def test_links_lead_to_the_pages(table: SmallTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = health_task(table)
+    monkeypatch.setenv("AIRFLOW__API__BASE_URL", "https://airflow.example/prefix/")
+    path = table.storage.base_path
+    links = health_payload(context(task=task))["links"]
+    plain = RegisteredTable.of("", path, None, None).table_id
+    assert links["table"] == f"https://airflow.example/prefix/hudi/?table={plain}"
+    assert links["run"].endswith("/hudi/?dag_id=d&run_id=run+1&task_id=load&map_index=-1")
+    asset = HudiAsset(path, storage_conn_id="lake")
+    links = health_payload(context(task=health_task(table, outlets=[asset])))["links"]
+    assert links["table"].endswith(RegisteredTable.of("", path, None, "lake").table_id)
+    monkeypatch.setenv("AIRFLOW__HUDI__TABLES", json.dumps({"f": {"base_path": path, "hudi_conn_id": "h"}}))
+    links = health_payload(context(task=task))["links"]
+    assert links["table"].endswith(RegisteredTable.of("", path, "h", None).table_id)
+    monkeypatch.setenv("AIRFLOW__HUDI__TABLES", "no JSON")
+    assert health_payload(context(task=task))["links"]["table"].endswith(plain)
+
+
+def test_a_callable_and_another_notifier_are_told(table: SmallTable, tmp_path: Path) -> None:
+    out = tmp_path / "channel"
+    text = "{{ hudi.table.name }} {{ hudi.outcome }}: {{ hudi.health.status }}"
+    notifier = HudiHealthNotifier(send=remember, to=FileNotifier(str(out), text))
+    notifier(failure_of(health_task(table, fail_above={"small_files": 1})))
+    assert [each["table"]["name"] for each in TOLD] == ["flights"]
+    table.commit(FileGroupId("city=a", "a-0"))
+    notifier(context(task=health_task(table, warn_above={"active_commits": 1})))
+    assert out.read_text().splitlines() == ["flights failed: warning", "flights : warning"]
+
+
+def test_templates_say_which_table(table: SmallTable) -> None:
+    HudiHealthNotifier(send=remember, base_path="{{ params.path }}")(
+        context(params={"path": table.storage.base_path})
+    )
+    assert TOLD[0]["table"]["name"] == "flights"
+
+
+def test_nobody_is_bothered_where_nothing_is_wrong(table: SmallTable) -> None:
+    calm = {"dead_instants": 9, "small_file_ratio": 1, "pending_instants": 9}
+    notifier = HudiHealthNotifier(send=remember, when="attention", warn_above=calm)
+    task = health_task(table)
+    notifier(context(task=task))
+    assert TOLD == []
+    notifier(context(task=task, exception=ValueError("it broke")))
+    assert TOLD[0]["error"] == {"kind": "ValueError", "message": "it broke", "hint": ""}
+
+
+def test_one_receiver_that_fails_does_not_keep_it_from_the_other(table: SmallTable, tmp_path: Path) -> None:
+    def breaks(payload: dict[str, Any]) -> None:
+        raise ConnectionError("no network")
+
+    out = tmp_path / "channel"
+    notifier = HudiHealthNotifier(send=breaks, to=FileNotifier(str(out), "{{ hudi.table.name }}"))
+    with pytest.raises(ConnectionError):
+        notifier(context(task=health_task(table)))
+    assert out.read_text() == "flights\n"
+
+
+def test_a_deadline_alert_names_everything_and_is_awaited(table: SmallTable, tmp_path: Path) -> None:
+    out = tmp_path / "channel"
+    arguments = {
+        "send": f"{__name__}.remember",
+        "to": f"{__name__}.FileNotifier",
+        "to_arguments": {"path": str(out), "text": "{{ hudi.text }}"},
+        "base_path": table.storage.base_path,
+    }
+    assert json.loads(json.dumps(arguments)) == arguments, "Airflow keeps them in its database"
+    late = {"dag_run": {"dag_id": "d", "run_id": "r"}, "deadline": {"id": "1"}}
+
+    async def alert() -> None:
+        await HudiHealthNotifier(**arguments, context=late)
+
+    asyncio.run(alert())
+    assert (TOLD[0]["outcome"], TOLD[0]["run"]["dag_id"]) == ("missed its deadline", "d")
+    assert "missed its deadline" in out.read_text()
+
+
+def test_mistakes_are_told_when_the_dag_is_read() -> None:
+    for arguments in ({}, {"send": remember, "when": "never"}, {"send": remember, "to_arguments": {"a": 1}}):
+        with pytest.raises(ValueError, match="HudiHealthNotifier"):
+            HudiHealthNotifier(**arguments)
+
+
+def test_errors_of_tasks_keep_kind_and_hint() -> None:
+    error = task_error(JobError(kind="LockNotAcquiredError", message="Held.", retryable=True, hint="Wait."))
+    assert isinstance(error, HudiTaskError)
+    assert (str(error), error.kind, error.hint) == (
+        "LockNotAcquiredError: Held. Wait.",
+        "LockNotAcquiredError",
+        "Wait.",
+    )
+
+
+def test_in_a_dag_airflow_calls_it(run_dag: Callable[..., Any], table: SmallTable, tmp_path: Path) -> None:
+    from airflow.sdk import DAG
+
+    out = tmp_path / "channel"
+    text = "{{ hudi.run.task_id }} {{ hudi.outcome }} {{ hudi.error.kind }}"
+    with DAG("told", schedule=None, start_date=datetime(2026, 1, 1)) as dag:
+        HudiTableHealthOperator(
+            task_id="health",
+            base_path=table.storage.base_path,
+            fail_above={"small_files": 1},
+            on_failure_callback=[HudiHealthNotifier(to=FileNotifier(str(out), text))],
+        )
+    run_dag(dag)
+    assert out.read_text().splitlines() == ["health failed UnhealthyTableError"]

@@ -1,0 +1,190 @@
+"""The clustering operators that rewrite files on Spark: what they make of its end, and of the timeline."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.providers.common.compat.sdk import AirflowSkipException
+from airflow.sdk import DAG, task
+from operator_runs import COMPLETES, PLANS, SAYS_SO, SCHEMA, SMALL, Run, clusterings, made
+
+from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
+from airflow_hudi_provider.hooks.hudi import HudiHook
+from airflow_hudi_provider.operators.clustering import (
+    ClusteringOperator,
+    ExecuteClusteringOperator,
+    ScheduleClusteringOperator,
+)
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.table_version import TableVersion
+from support.airflow.clustered_tables import complete, schedule
+from support.airflow.stand_ins import stand_in
+from support.airflow.task_context import TaskInstance
+from support.small_tables import SmallTable
+
+# Executing, on Spark
+
+
+def test_an_execution_tells_what_became_of_the_files(
+    table: SmallTable, run: Run, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    plan = schedule(table)
+    answer = run(ExecuteClusteringOperator, COMPLETES + SAYS_SO)
+    figures = ("files_in", "bytes_in", "files_out", "bytes_out", "rows", "rows_checked")
+    assert [answer[name] for name in figures] == [2, 8, 1, 6, 5, 5]
+    assert answer["instants"] == [plan.requested_time]
+    assert answer["plans"][0]["skipping"] == [{"column": "x", "before": 1.0, "after": 0.25}]
+    said = caplog.text + "".join(capfd.readouterr())
+    assert "Looking for one x reads 25% of these rows, before 100%" in said
+    assert "75% of the 8 B asked for" in said
+
+
+def test_plans_that_are_completed_need_no_spark(table: SmallTable, run: Run) -> None:
+    first, second = schedule(table), schedule(table)
+    complete(table, first, second)
+    answer = run(ExecuteClusteringOperator, instant=[first.requested_time, second.requested_time])
+    assert (answer["reused"], answer["instants"]) == (True, [first.requested_time, second.requested_time])
+    assert answer["groups"] == 2
+
+
+def test_plans_that_were_completed_win_over_a_bad_end(table: SmallTable, run: Run) -> None:
+    first, second = schedule(table), schedule(table)
+    named = [first.requested_time, second.requested_time]
+    only_first = f"complete_pending(base_path, [{first.requested_time!r}]); sys.exit(3)"
+    import_it = "from clustered_tables import complete_pending\n"
+    with pytest.raises(HudiTaskError, match="What was completed stays.*executed by another try"):
+        run(ExecuteClusteringOperator, import_it + only_first, instant=named)
+    answer = run(ExecuteClusteringOperator, COMPLETES + "sys.exit(3)", instant=[second.requested_time])
+    assert answer["reused"]
+    assert run(ExecuteClusteringOperator, instant=named)["reused"]
+
+
+def test_all_that_were_pending_are_completed_once(table: SmallTable, run: Run) -> None:
+    """A retry finds none pending, which is not the same as nothing to do."""
+    first, second = schedule(table), schedule(table)
+    answer = run(ExecuteClusteringOperator, COMPLETES + "sys.exit(3)")
+    assert (answer["reused"], answer["instants"]) == (True, [first.requested_time, second.requested_time])
+    assert run(ExecuteClusteringOperator)["instants"] == answer["instants"]
+    nothing = "result(outcome='nothing_to_do', reason='no clustering is pending')"
+    with pytest.raises(AirflowSkipException):
+        run(ExecuteClusteringOperator, nothing, ti=TaskInstance(run_id="run 2"))
+    third = schedule(table)
+    later = run(ExecuteClusteringOperator, COMPLETES + SAYS_SO)
+    assert (later["reused"], later["instants"]) == (False, [third.requested_time])
+
+
+def test_a_claim_that_the_timeline_does_not_bear_out_fails(table: SmallTable, run: Run) -> None:
+    pending = schedule(table)
+    claim = (
+        COMPLETES.replace("times = complete_pending", "times = request['instants'] or complete_pending")
+        + SAYS_SO
+    )
+    with pytest.raises(HudiTaskError, match=f"timeline does not have {pending.requested_time}"):
+        run(ExecuteClusteringOperator, claim, instant=pending.requested_time)
+
+
+@pytest.mark.parametrize(
+    ("kind", "retryable", "error"),
+    [("InstantHeldError", True, HudiTaskError), ("UnsupportedTableError", False, HudiTaskRefusedError)],
+)
+@pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
+def test_a_plan_held_by_another_is_retried_and_what_cannot_work_is_not(
+    table: SmallTable, run: Run, kind: str, retryable: bool, error: type[Exception]
+) -> None:
+    with pytest.raises(error, match=f"{kind}: It broke"):
+        run(ExecuteClusteringOperator, f"failed({kind!r}, {retryable}); sys.exit(75)")
+
+
+@pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
+def test_the_log_of_a_failure_shows_what_was_done_before_it(
+    table: SmallTable, run: Run, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    done = schedule(table).requested_time
+    broken = schedule(table, partition="city=b").requested_time
+    fails = f"""
+from hudi_table_services.contract.clustering import ExecuteClusteringRequest
+from hudi_table_services.contract.result import JobResult
+from hudi_table_services.errors import StorageError
+failed = ClusteringPlanReport(instant_time="{broken}", state="failed", error="It broke.")
+error = StorageError("It broke.")
+error.report = ClusteringReport(plans=(*report(times).plans, failed))
+asked = ExecuteClusteringRequest.from_json(json.dumps(request))
+open(result_path, "w").write(JobResult.failed(asked, error).to_json())
+sys.exit(74)
+"""
+    body = COMPLETES.replace('request.get("instants", ())', f"[{done!r}]") + fails
+    with pytest.raises(HudiTaskError, match="StorageError: It broke"):
+        run(ExecuteClusteringOperator, body)
+    said = caplog.text + "".join(capfd.readouterr())
+    assert "75% of the 8 B asked for" in said
+    assert f"Clustering {broken} (failed)" in said
+
+
+@pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
+def test_no_pending_plan_skips(table: SmallTable, run: Run) -> None:
+    nothing = "result(outcome='nothing_to_do', reason='no clustering is pending on the table')"
+    with pytest.raises(AirflowSkipException, match="no clustering is pending"):
+        run(ExecuteClusteringOperator, nothing)
+
+
+# Both in one job
+
+
+def test_what_was_clustered_in_full_is_not_submitted_again(table: SmallTable, run: Run) -> None:
+    first = run(ClusteringOperator, PLANS + COMPLETES + SAYS_SO)
+    assert not first["reused"]
+    again = run(ClusteringOperator)
+    assert (again["reused"], again["instants"]) == (True, first["instants"])
+
+
+def test_a_bad_end_of_both_is_judged_by_the_plans_of_the_request(table: SmallTable, run: Run) -> None:
+    with pytest.raises(HudiTaskError, match="still pending"):
+        run(ClusteringOperator, PLANS + "sys.exit(3)")
+    answer = run(ClusteringOperator, COMPLETES + "sys.exit(3)")
+    assert (answer["reused"], len(answer["instants"])) == (True, 1)
+
+
+# In DAG runs, and when somebody ends the task
+
+
+@pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
+def test_in_a_dag_the_schedule_hands_its_plan_to_the_execution(
+    table: SmallTable, run_dag: Callable[..., Any], tmp_path: Path
+) -> None:
+    schedule(table)
+    with DAG("cluster_in_two", schedule=None) as dag:
+        plan = ScheduleClusteringOperator(
+            task_id="plan", base_path=table.storage.base_path, hudi_options=SMALL, partitions="city=b"
+        )
+        table.commit(FileGroupId("city=b", "b-0"), FileGroupId("city=b", "b-1"), schema=SCHEMA)
+        execute = ExecuteClusteringOperator(
+            task_id="execute",
+            base_path=table.storage.base_path,
+            instant=plan.output,
+            spark_binary=stand_in(tmp_path, COMPLETES + SAYS_SO),
+        )
+
+        @task
+        def check(told: dict[str, Any], done: dict[str, Any]) -> None:
+            assert told["instants"] == done["instants"]
+            assert len(told["instants"]) == 1
+
+        check(plan.output, execute.output)
+    run = run_dag(dag)
+    assert {ti.state for ti in run.get_task_instances()} == {"success"}
+    assert len(clusterings(table)) == 1, "the plan that somebody else made before is left alone"
+
+
+def test_a_kill_tells_which_plans_are_pending(
+    table: SmallTable, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    operator = made(ExecuteClusteringOperator, base_path=table.storage.base_path)
+    operator.on_kill()
+    hook = HudiHook(table.storage.base_path)
+    operator.tell_what_is_left(hook, "r")
+    plan = schedule(table)
+    operator.tell_what_is_left(hook, "r")
+    said = caplog.text + "".join(capfd.readouterr())
+    assert "no clustering is pending" in said
+    assert f"pending: {plan.requested_time}" in said

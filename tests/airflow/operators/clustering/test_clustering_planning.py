@@ -1,0 +1,160 @@
+"""The clustering operators that work in the worker: plans are made and cancelled."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.providers.common.compat.sdk import AirflowSkipException
+from operator_runs import INSTANT, PLANS, SCHEMA, SMALL, Run, clusterings
+
+from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
+from airflow_hudi_provider.operators.clustering import (
+    CancelClusteringOperator,
+    ScheduleClusteringOperator,
+)
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.table_version import TableVersion
+from support.airflow.clustered_tables import complete, schedule
+from support.airflow.task_context import TaskInstance
+from support.small_tables import SmallTable
+
+# Scheduling, in the worker
+
+
+def test_a_schedule_puts_one_plan_on_the_timeline_however_often_it_is_tried(
+    table: SmallTable, run: Run
+) -> None:
+    answer = run(ScheduleClusteringOperator, hudi_options=SMALL)
+    (plan,) = clusterings(table)
+    assert (answer["instant"], answer["instants"]) == (plan.requested_time, [plan.requested_time])
+    assert (answer["groups"], answer["files_in"], answer["bytes_in"], answer["expected_files"]) == (
+        1,
+        3,
+        12,
+        1,
+    )
+    assert (answer["commit_count"], answer["reused"], answer["partitions"]) == (3, False, ["city=a"])
+    again = run(ScheduleClusteringOperator, hudi_options=SMALL)
+    assert (again["instants"], again["reused"]) == ([plan.requested_time], True)
+    assert clusterings(table) == [plan]
+
+
+def test_clearing_plans_again_where_that_is_wanted(table: SmallTable, run: Run) -> None:
+    first = run(ScheduleClusteringOperator, on_rerun="write_again")["instant"]
+    complete(table, *clusterings(table))
+    table.commit(FileGroupId("city=b", "b-0"), FileGroupId("city=b", "b-1"), schema=SCHEMA)
+    assert run(ScheduleClusteringOperator, on_rerun="write_again")["instant"] == first, "a retry by Airflow"
+    cleared = {"on_rerun": "write_again", "ti": TaskInstance(max_tries=1)}
+    assert run(ScheduleClusteringOperator, **cleared)["instant"] > first
+
+
+def test_a_preview_shows_the_plan_and_writes_nothing(
+    table: SmallTable, run: Run, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(Path(table.storage.base_path).rglob("*"))
+    answer = run(ScheduleClusteringOperator, preview=True, sort_columns="x")
+    assert sorted(Path(table.storage.base_path).rglob("*")) == before
+    assert (answer["outcome"], answer["instants"], answer["files_in"]) == ("planned", [], 3)
+    assert "city=a" in answer["picture"]
+    said = caplog.text + "".join(capfd.readouterr())
+    assert "city=a" in said
+    assert "Planned, nothing written" in said
+
+
+def test_too_few_commits_skip_succeed_or_fail_with_the_reason(table: SmallTable, run: Run) -> None:
+    says = "3 of 4 commits on the timeline"
+    with pytest.raises(AirflowSkipException, match=says):
+        run(ScheduleClusteringOperator, every_n_commits=4)
+    with pytest.raises(HudiTaskRefusedError, match=says):
+        run(ScheduleClusteringOperator, every_n_commits=4, on_nothing="fail")
+    answer = run(ScheduleClusteringOperator, every_n_commits=4, on_nothing="succeed")
+    assert says in answer["reason"]
+    assert (answer["outcome"], answer["instants"], answer["commit_count"]) == ("nothing_to_do", [], 3)
+    assert run(ScheduleClusteringOperator, every_n_commits=3)["instants"]
+
+
+@pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"sort_columns": "y"}, "InvalidRequestError: .*no column 'y'"),
+        ({"table_name": "other"}, "other"),
+        ({"base_path": "/nowhere/at/all"}, "TableNotFoundError"),
+    ],
+)
+def test_what_the_engine_refuses_is_not_tried_again(
+    table: SmallTable, run: Run, arguments: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(HudiTaskRefusedError, match=says):
+        run(ScheduleClusteringOperator, **arguments)
+
+
+@pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
+def test_a_package_that_the_worker_lacks_is_named_with_the_way_out(table: SmallTable, run: Run) -> None:
+    class OnALightWorker(ScheduleClusteringOperator):
+        def run_here(self, request: Any) -> Any:
+            raise ModuleNotFoundError("No module named 'pyarrow'", name="pyarrow")
+
+    with pytest.raises(HudiTaskRefusedError, match="lacks the package pyarrow.*run_on='spark'"):
+        run(OnALightWorker)
+
+
+@pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
+def test_a_schedule_on_spark_is_judged_by_the_timeline(table: SmallTable, run: Run) -> None:
+    answer = run(ScheduleClusteringOperator, PLANS + "sys.exit(3)", run_on="spark")
+    (plan,) = clusterings(table)
+    assert answer["instants"] == [plan.requested_time]
+    with pytest.raises(HudiTaskError, match="no result document.*What was completed stays"):
+        run(ScheduleClusteringOperator, "sys.exit(3)", run_on="spark", ti=TaskInstance(run_id="run 2"))
+
+
+@pytest.mark.parametrize(
+    "becomes", ["", "give_way(table, plan)", "give_way(table, plan, wholly=True)", "cancel(table, plan)"]
+)
+def test_what_became_of_a_plan_since_is_no_contradiction(table: SmallTable, run: Run, becomes: str) -> None:
+    """A write or a person is quicker than the look at the timeline."""
+    body = f"""
+from support.airflow.clustered_tables import cancel, give_way, open_table, schedule
+from hudi_table_services.contract.clustering import ClusteringPlanReport, ClusteringReport
+table = open_table(base_path)
+plan = schedule(table, request_id=request["request_id"])
+{becomes}
+plans = (ClusteringPlanReport(instant_time=plan.requested_time, state="requested"),)
+result(outcome="completed", instant_time=plan.requested_time, clustering=ClusteringReport(plans=plans))
+"""
+    answer = run(ScheduleClusteringOperator, body, run_on="spark")
+    assert (answer["outcome"], len(answer["instants"])) == ("completed", 1)
+
+
+@pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
+def test_a_plan_that_nobody_put_on_the_timeline_is_a_contradiction(table: SmallTable, run: Run) -> None:
+    body = f"""
+from hudi_table_services.contract.clustering import ClusteringPlanReport, ClusteringReport
+plans = (ClusteringPlanReport(instant_time={INSTANT!r}, state="requested"),)
+result(outcome="completed", instant_time={INSTANT!r}, clustering=ClusteringReport(plans=plans))
+"""
+    with pytest.raises(HudiTaskError, match=rf"timeline does not have {INSTANT} \(requested\)"):
+        run(ScheduleClusteringOperator, body, run_on="spark")
+
+
+# Cancelling, in the worker
+
+
+def test_cancelling_takes_the_named_plan_off_the_timeline(table: SmallTable, run: Run) -> None:
+    first = run(ScheduleClusteringOperator, hudi_options=SMALL)
+    looked = run(CancelClusteringOperator, instant=first, preview=True)
+    assert (looked["outcome"], looked["instants"]) == ("planned", first["instants"])
+    assert clusterings(table)
+    answer = run(CancelClusteringOperator, instant=first)
+    assert (answer["outcome"], answer["instants"]) == ("completed", first["instants"])
+    assert clusterings(table) == []
+
+
+@pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
+def test_cancelling_by_age_leaves_the_young_ones(table: SmallTable, run: Run) -> None:
+    old = schedule(table)
+    run(ScheduleClusteringOperator, partitions="city=b", on_nothing="succeed")
+    answer = run(CancelClusteringOperator, older_than_minutes=60)
+    assert answer["instants"] == [old.requested_time]
+    with pytest.raises(AirflowSkipException, match="old enough"):
+        run(CancelClusteringOperator, older_than_minutes=60)

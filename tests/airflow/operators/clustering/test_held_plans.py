@@ -1,0 +1,273 @@
+"""Tasks wait in the triggerer, without Spark, while the attempt of another one carries a clustering out."""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.providers.common.compat.sdk import TaskDeferred
+from operator_runs import COMPLETES, SAYS_SO
+
+from airflow_hudi_provider.exceptions import HudiTaskError
+from airflow_hudi_provider.operators.clustering import ClusteringOperator, ExecuteClusteringOperator
+from airflow_hudi_provider.tasks.identity import identity_of
+from airflow_hudi_provider.triggers.held_plan import HudiHeldPlanTrigger
+from hudi_table_services.errors import StorageError
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.storage.locks import turns
+from hudi_table_services.storage.locks.heartbeat import HEARTBEATS
+from hudi_table_services.storage.stores.local import LocalStorage
+from support.airflow.clustered_tables import complete, schedule
+from support.airflow.stand_ins import stand_in
+from support.airflow.task_context import context
+from support.small_tables import SmallTable
+
+NO_SPARK = "raise SystemExit('submitted')"
+NOTHING = "result(outcome='nothing_to_do', reason='all done by others')"
+
+
+@pytest.fixture(params=[TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
+def table(tmp_path: Path, request: pytest.FixtureRequest) -> SmallTable:
+    made = SmallTable(LocalStorage(str(tmp_path / "table")), request.param)
+    made.commit(FileGroupId("city=a", "a-0"))
+    return made
+
+
+@pytest.fixture
+def execute(tmp_path: Path, connections: Callable[..., None]) -> Callable[..., Any]:
+    """An execution that waits for others, whose spark-submit is a program with this body."""
+    connections("spark_default", conn_type="spark", host="local[2]")
+
+    def make(
+        body: str = NO_SPARK, kind: type[Any] = ExecuteClusteringOperator, **arguments: Any
+    ) -> ExecuteClusteringOperator | ClusteringOperator:
+        given = {
+            "task_id": "execute",
+            "base_path": str(tmp_path / "table"),
+            "spark_binary": stand_in(tmp_path, body),
+            "when_held": "wait",
+            "on_nothing": "succeed",
+            **arguments,
+        }
+        made: ExecuteClusteringOperator | ClusteringOperator = kind(**given)
+        return made
+
+    return make
+
+
+def hold(table: SmallTable, plan: Instant, owner: str = "somebody else/attempt 1") -> None:
+    """As an attempt of ours does."""
+    table.storage.write(f"{HEARTBEATS}/{plan.requested_time}", owner.encode())
+
+
+def let_go(table: SmallTable, plan: Instant) -> None:
+    table.storage.delete(f"{HEARTBEATS}/{plan.requested_time}")
+
+
+def deferred_of(made: Any) -> HudiHeldPlanTrigger:
+    """Its trigger as the triggerer makes it, but impatient."""
+    with pytest.raises(TaskDeferred) as deferred:
+        made.execute(context())
+    assert deferred.value.method_name == "execute_when_free"
+    path, arguments = deferred.value.trigger.serialize()
+    assert path.endswith("HudiHeldPlanTrigger")
+    return HudiHeldPlanTrigger(**{**arguments, "poke_interval": 0.02})
+
+
+def event_of(trigger: HudiHeldPlanTrigger, meanwhile: Callable[[], None] | None = None) -> dict[str, Any]:
+    """The event that comes after something was done, and not before."""
+
+    async def wait() -> dict[str, Any]:
+        async with aclosing(trigger.run()) as events:
+            waiting = asyncio.ensure_future(anext(events))
+            if meanwhile is not None:
+                await asyncio.sleep(0.2)
+                assert not waiting.done()
+                meanwhile()
+            return dict((await asyncio.wait_for(waiting, 10)).payload)
+
+    return asyncio.run(wait())
+
+
+@pytest.mark.parametrize("names_it", [True, False], ids=["named", "all"])
+def test_it_waits_until_the_plan_is_given_back_and_carries_it_out(
+    table: SmallTable, execute: Callable[..., Any], names_it: bool
+) -> None:
+    plan = schedule(table)
+    hold(table, plan)
+    made = execute(COMPLETES + SAYS_SO, **({"instant": plan.requested_time} if names_it else {}))
+    event = event_of(deferred_of(made), lambda: let_go(table, plan))
+    assert event == {"answer": {"instants": [plan.requested_time], "held": []}}
+    answer = made.execute_when_free(context(), event)
+    assert (answer["outcome"], answer["reused"], answer["instants"]) == (
+        "completed",
+        False,
+        [plan.requested_time],
+    )
+
+
+@pytest.mark.parametrize("names_it", [True, False], ids=["named", "all"])
+def test_a_plan_that_the_other_one_completed_counts_as_done(
+    table: SmallTable, execute: Callable[..., Any], names_it: bool
+) -> None:
+    plan = schedule(table)
+    hold(table, plan)
+    named = {"instant": plan.requested_time} if names_it else {}
+    made = execute(NO_SPARK, on_nothing="skip", **named)
+    event = event_of(deferred_of(made), lambda: complete(table, plan))
+    answer = made.execute_when_free(context(), event)
+    assert (answer["outcome"], answer["reused"], answer["instants"]) == (
+        "completed",
+        True,
+        [plan.requested_time],
+    )
+
+
+def test_a_plan_that_is_free_is_not_kept_waiting(table: SmallTable, execute: Callable[..., Any]) -> None:
+    hold(table, schedule(table))
+    schedule(table, partition="city=b")
+    assert execute(NOTHING).execute(context())["outcome"] == "nothing_to_do"
+
+
+def test_an_execution_by_hudi_has_no_heartbeat(table: SmallTable, execute: Callable[..., Any]) -> None:
+    plan = table.timeline_store.start(schedule(table))
+    assert deferred_of(execute()).instants == [plan.requested_time]
+    dead = execute(NOTHING, hudi_options={"hoodie.clustering.expiration.threshold.mins": "0"})
+    assert dead.execute(context())["outcome"] == "nothing_to_do"
+
+
+def test_it_waits_once(table: SmallTable, execute: Callable[..., Any]) -> None:
+    """The attempt that begins meanwhile is the job's to wait for."""
+    plan = schedule(table)
+    hold(table, plan)
+    made = execute("failed('InstantHeldError', True); sys.exit(75)")
+    event = event_of(deferred_of(made), lambda: let_go(table, plan))
+    hold(table, plan)
+    with pytest.raises(HudiTaskError, match="InstantHeldError: It broke"):
+        made.execute_when_free(context(), event)
+
+
+def test_a_heartbeat_that_stops_is_over(table: SmallTable, execute: Callable[..., Any]) -> None:
+    plan = schedule(table)
+    hold(table, plan)
+    long_ago = time.time() - 3600
+    path = Path(table.storage.uri.removeprefix("file://")) / HEARTBEATS / plan.requested_time
+    trigger = deferred_of(execute())
+    assert event_of(trigger, lambda: os.utime(path, (long_ago, long_ago)))["answer"]["held"] == []
+
+
+def test_only_plans_that_are_meant_are_waited_for(table: SmallTable, execute: Callable[..., Any]) -> None:
+    held, meant = schedule(table), schedule(table, partition="city=b")
+    hold(table, held)
+    assert execute(NOTHING, instant=meant.requested_time).execute(context())["outcome"] == "nothing_to_do"
+
+
+def test_an_own_attempt_is_taken_over(table: SmallTable, execute: Callable[..., Any]) -> None:
+    made = execute(NOTHING)
+    hold(table, schedule(table), owner=f"{identity_of(context(), made.retries, 'reuse')}/attempt 1")
+    assert made.execute(context())["outcome"] == "nothing_to_do"
+
+
+def test_whoever_does_not_want_to_wait_leaves_it_to_the_job(
+    table: SmallTable, execute: Callable[..., Any]
+) -> None:
+    hold(table, schedule(table))
+    with pytest.raises(HudiTaskError, match="InstantHeldError: It broke"):
+        execute("failed('InstantHeldError', True); sys.exit(75)", when_held="fail").execute(context())
+
+
+def test_a_clustering_waits_for_who_carries_its_own_plan_out(
+    table: SmallTable, execute: Callable[..., Any]
+) -> None:
+    made = execute(NOTHING, ClusteringOperator)
+    assert made.execute(context())["outcome"] == "nothing_to_do"
+    plan = schedule(table, request_id=identity_of(context(), made.retries, "reuse"))
+    hold(table, plan)
+    assert deferred_of(made).instants == [plan.requested_time]
+
+
+def test_waiting_has_an_end(table: SmallTable, execute: Callable[..., Any]) -> None:
+    plan = schedule(table)
+    hold(table, plan)
+    made = execute(hudi_options={"hoodie.airflow.clustering.wait.seconds": "0"})
+    event = event_of(deferred_of(made))
+    assert event == {"answer": {"instants": [plan.requested_time], "held": [plan.requested_time]}}
+    with pytest.raises(HudiTaskError, match=f"still carries out clustering {plan.requested_time}") as failure:
+        made.execute_when_free(context(), event)
+    assert failure.value.kind == "InstantHeldError"
+    with pytest.raises(HudiTaskError, match="in vain: no storage"):
+        made.execute_when_free(context(), {"error": "no storage"})
+
+
+def test_a_storage_that_fails_past_the_end_of_waiting_ends_it(
+    table: SmallTable, execute: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hold(table, schedule(table))
+    trigger = deferred_of(execute(hudi_options={"hoodie.airflow.clustering.wait.seconds": "0"}))
+
+    def fail(_hook: object) -> None:
+        raise StorageError("The store is away.")
+
+    monkeypatch.setattr(trigger, "look", fail)
+    assert "The store is away" in event_of(trigger)["error"]
+
+
+def test_a_load_waits_where_it_knows_its_partitions(table: SmallTable, operator: Callable[..., Any]) -> None:
+    """A plan that is carried out gives nothing up; those who wait behind this load go first."""
+    plan = schedule(table)
+    hold(table, plan)
+    made = operator(on_pending_plan="give_way", partitions="city=a", take_turns=True)
+    queue = turns.WriterQueue(table.storage, table.clock)
+    assert queue.wait(identity_of(context(), made.retries, "reuse")).is_turn
+    trigger = deferred_of(made)
+    assert queue.begin("somebody else")
+    queue.leave("somebody else")
+    event = event_of(trigger, lambda: let_go(table, plan))
+    assert made.execute_when_free(context(), event)["outcome"] == "completed"
+
+
+def test_a_load_that_waited_for_long_leaves_it_to_the_job(
+    table: SmallTable, operator: Callable[..., Any]
+) -> None:
+    """Which knows whether its files are those of the plan."""
+    hold(table, schedule(table))
+    options = {"hoodie.airflow.clustering.wait.seconds": "0"}
+    made = operator(on_pending_plan="give_way", partitions="city=a", hudi_options=options)
+    assert made.execute_when_free(context(), event_of(deferred_of(made)))["outcome"] == "completed"
+
+
+def test_a_preview_does_not_wait(table: SmallTable, operator: Callable[..., Any]) -> None:
+    hold(table, schedule(table))
+    made = operator(
+        "result(outcome='planned')", on_pending_plan="give_way", partitions="city=a", dry_run=True
+    )
+    assert made.execute(context())["outcome"] == "planned"
+
+
+@pytest.mark.parametrize("partitions", ["city=b", ()], ids=["others", "not named"])
+def test_a_load_of_other_partitions_does_not(
+    table: SmallTable, operator: Callable[..., Any], partitions: Any
+) -> None:
+    hold(table, schedule(table))
+    made = operator(on_pending_plan="give_way", partitions=partitions)
+    assert made.execute(context())["outcome"] == "completed"
+
+
+def test_the_log_says_who_is_waited_for_once(
+    table: SmallTable,
+    execute: Callable[..., Any],
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    caplog.set_level("INFO")
+    plan = schedule(table)
+    hold(table, plan)
+    event_of(deferred_of(execute()), lambda: let_go(table, plan))
+    said = caplog.text + "".join(capfd.readouterr())  # Airflow's versions log in different ways
+    assert said.count(f"Carried out by another attempt: {plan.requested_time}") == 1

@@ -1,0 +1,116 @@
+"""The clean operator: arguments, the worker without Spark, what it returns, and how it is judged."""
+
+import json
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.providers.common.compat.sdk import AirflowSkipException
+
+from airflow_hudi_provider.exceptions import HudiTaskError
+from airflow_hudi_provider.operators.clean import CleanOperator
+from airflow_hudi_provider.tables.connection import TableLocation
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.storage.stores.local import LocalStorage
+from support.airflow.stand_ins import stand_in
+from support.airflow.task_context import TaskInstance, context
+from support.fixed_clock import FixedClock
+from support.small_tables import SmallTable
+
+NO_FLOOR = {"hoodie.airflow.clean.floor.hours": 0}
+CLAIMS = "result(outcome='completed', operation='clean', instant_time='20990101000000000')"
+
+Run = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> SmallTable:
+    """Five versions of one file, written within an hour."""
+    clock = FixedClock(datetime.now(timezone.utc) - timedelta(hours=2), step=timedelta(minutes=5))
+    made = SmallTable(LocalStorage(str(tmp_path / "table")), TableVersion.V9, clock)
+    for _ in range(5):
+        made.commit(FileGroupId("city=a", "a-0"))
+    return made
+
+
+@pytest.fixture
+def run(tmp_path: Path, connections: Callable[..., None]) -> Run:
+    connections("spark_default", conn_type="spark", host="local[2]")
+
+    def execute(
+        body: str = "raise SystemExit('submitted')", run_id: str = "run 1", **arguments: Any
+    ) -> dict[str, Any]:
+        given = {
+            "task_id": "clean",
+            "base_path": str(tmp_path / "table"),
+            "spark_binary": stand_in(tmp_path, body),
+            **arguments,
+        }
+        answer = CleanOperator(**given).execute(context(ti=TaskInstance(run_id=run_id)))
+        assert json.loads(json.dumps(answer)) == answer
+        return answer
+
+    return execute
+
+
+def data_files(table: SmallTable) -> int:
+    return sum(1 for stored in table.storage.list_files() if stored.path.endswith(".parquet"))
+
+
+def test_it_cleans_in_the_worker_and_tells_what_went(table: SmallTable, run: Run) -> None:
+    answer = run(commits_retained=1, hudi_options=NO_FLOOR)
+    assert (answer["outcome"], answer["files"], answer["bytes"]) == ("completed", 3, 12)
+    assert answer["retention"] == "1 of 5 commits are kept"
+    assert answer["partitions"][0]["partition_path"] == "city=a"
+    assert data_files(table) == 2
+    again = run(commits_retained=1, hudi_options=NO_FLOOR)
+    assert (again["reused"], again["instant"], again["files"]) == (True, answer["instant"], 3)
+    with pytest.raises(AirflowSkipException, match="0 of 1 commits since the last clean"):
+        run(commits_retained=1, hudi_options=NO_FLOOR, run_id="run 2")
+
+
+def test_a_preview_names_the_files_and_deletes_none(table: SmallTable, run: Run) -> None:
+    answer = run(commits_retained=1, hudi_options=NO_FLOOR, preview=True)
+    assert (answer["outcome"], answer["instant"]) == ("planned", None)
+    assert len(answer["file_names"]) == answer["files"] == 3
+    assert data_files(table) == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"commits_retained": -1}, "commits_retained"),
+        ({"policy": "KEEP_ALL"}, "policy is 'KEEP_ALL'"),
+        ({"hudi_options": {"hoodie.clean.commit.retained": 3}}, "Did you mean hoodie.clean.commits.retained"),
+        (
+            {"commits_retained": 3, "hudi_options": {"hoodie.cleaner.commits.retained": 4}},
+            "says otherwise|contradict",
+        ),
+        ({"run_on": "moon"}, "run_on='moon'"),
+        ({"on_nothing": "cry"}, "on_nothing='cry'"),
+    ],
+)
+def test_what_is_wrong_is_told_when_the_dag_is_read(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        CleanOperator(task_id="clean", base_path="/t", **arguments)
+
+
+def test_arguments_become_the_request() -> None:
+    task = CleanOperator(
+        task_id="clean",
+        base_path="/t",
+        policy="keep_latest_by_hours",
+        hours_retained="48",
+        max_commits_per_run=7,
+    )
+    request = task.build_request(TableLocation(base_path="/t"), "r", "")
+    assert (request.policy, request.hours_retained) == ("KEEP_LATEST_BY_HOURS", 48)
+    assert (request.commits_retained, request.max_commits_per_run) == (None, 7)
+
+
+def test_a_job_on_spark_is_not_believed_against_the_timeline(table: SmallTable, run: Run) -> None:
+    with pytest.raises(HudiTaskError, match="no completed clean 20990101000000000"):
+        run(CLAIMS, run_on="spark")

@@ -1,0 +1,167 @@
+"""Operators that are asked for plans which are no more: they gave way to a write, or were cancelled."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.providers.common.compat.sdk import AirflowSkipException
+
+from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
+from airflow_hudi_provider.hooks.hudi import HudiHook
+from airflow_hudi_provider.operators.clustering import ClusteringOperator, ExecuteClusteringOperator
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.storage.stores.local import LocalStorage
+from support.airflow.clustered_tables import cancel, complete, give_way, schedule
+from support.airflow.stand_ins import stand_in
+from support.airflow.task_context import TaskInstance, context
+from support.small_tables import SmallTable
+
+Run = Callable[..., dict[str, Any]]
+HELPERS = """
+from support.airflow.clustered_tables import cancel, complete, complete_pending, open_table, schedule
+from hudi_table_services.contract.clustering import ClusteringPlanReport, ClusteringReport
+def report(**states):
+    plans = [ClusteringPlanReport(instant_time=time[1:], state=state, reason="others were first" * (state ==
+        "cancelled")) for time, state in states.items()]
+    return ClusteringReport(plans=tuple(plans))
+"""
+
+
+@pytest.fixture(autouse=True)
+def spark_connection(connections: Callable[..., None]) -> None:
+    connections("spark_default", conn_type="spark", host="local[2]")
+
+
+@pytest.fixture(params=[TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
+def table(tmp_path: Path, request: pytest.FixtureRequest) -> SmallTable:
+    made = SmallTable(LocalStorage(str(tmp_path / "table")), request.param)
+    made.commit(FileGroupId("city=a", "a-0"))
+    return made
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Executes an operator on the table; a program with this body stands for spark-submit."""
+
+    def execute(operator: type, body: str = "raise SystemExit('submitted')", **arguments: Any) -> Any:
+        binary = stand_in(tmp_path, HELPERS + body)
+        given = {"task_id": "cluster", "base_path": str(tmp_path / "table"), "spark_binary": binary}
+        return operator(**given, **arguments).execute(context(ti=TaskInstance()))
+
+    return execute
+
+
+def test_the_plan_that_took_its_place_counts_once_it_is_completed(table: SmallTable, run: Run) -> None:
+    plan = schedule(table)
+    successor = give_way(table, plan)
+    complete(table, successor)
+    named = [plan.requested_time, successor.requested_time]
+    answer = run(ExecuteClusteringOperator, instant=named)
+    assert (answer["reused"], answer["instants"]) == (True, [successor.requested_time])
+
+
+def test_while_it_is_pending_the_job_runs_and_a_bad_end_is_judged_by_it(table: SmallTable, run: Run) -> None:
+    plan = schedule(table).requested_time
+    successor = give_way(table, *table.timeline_store.load().pending).requested_time
+    with pytest.raises(HudiTaskError, match="executed by another try"):
+        run(ExecuteClusteringOperator, "sys.exit(3)", instant=plan)
+    answer = run(ExecuteClusteringOperator, "complete_pending(base_path); sys.exit(3)", instant=plan)
+    assert (answer["reused"], answer["instants"]) == (True, [successor])
+
+
+@pytest.mark.parametrize("wholly", [True, False], ids=["gave way", "cancelled"])
+def test_a_plan_that_is_gone_is_nothing_to_do_and_needs_no_spark(
+    table: SmallTable, run: Run, wholly: bool
+) -> None:
+    plan = schedule(table)
+    if wholly:
+        says = (
+            f"{plan.requested_time} gave way to the write {give_way(table, plan, wholly=True).requested_time}"
+        )
+    else:
+        cancel(table, plan)
+        says = f"{plan.requested_time} was cancelled: rollback"
+    with pytest.raises(AirflowSkipException, match=says):
+        run(ExecuteClusteringOperator, instant=plan.requested_time)
+    with pytest.raises(HudiTaskRefusedError, match=says):
+        run(ExecuteClusteringOperator, instant=plan.requested_time, on_nothing="fail")
+    answer = run(ExecuteClusteringOperator, instant=plan.requested_time, on_nothing="succeed")
+    assert (answer["outcome"], answer["instants"]) == ("nothing_to_do", [])
+
+
+def test_the_others_that_are_named_count_beside_one_that_is_gone(table: SmallTable, run: Run) -> None:
+    gone, kept = schedule(table), schedule(table, partition="city=b")
+    cancel(table, gone)
+    named = [gone.requested_time, kept.requested_time]
+    with pytest.raises(HudiTaskError, match="executed by another try"):
+        run(ExecuteClusteringOperator, "sys.exit(3)", instant=named)
+    complete(table, kept)
+    answer = run(ExecuteClusteringOperator, instant=named)
+    assert (answer["outcome"], answer["instants"]) == ("completed", [kept.requested_time])
+    assert f"{gone.requested_time} was cancelled" in answer["reason"]
+
+
+def test_a_name_that_the_timeline_does_not_know_is_left_to_the_job(table: SmallTable, run: Run) -> None:
+    with pytest.raises(HudiTaskRefusedError, match="InvalidRequestError: It broke"):
+        run(
+            ExecuteClusteringOperator,
+            "failed('InvalidRequestError', False); sys.exit(64)",
+            instant="20200101000000000",
+        )
+
+
+def test_a_job_that_cancelled_its_plan_and_died_leaves_nothing_to_do(
+    table: SmallTable, run: Run, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    plan = schedule(table)
+    drops = "table = open_table(base_path); cancel(table, *table.timeline_store.load().pending); sys.exit(3)"
+    with pytest.raises(AirflowSkipException, match=f"{plan.requested_time} was cancelled"):
+        run(ExecuteClusteringOperator, drops, instant=plan.requested_time)
+    assert "Nothing is left to do" in caplog.text + "".join(capfd.readouterr())
+
+
+def test_the_answer_names_what_was_executed_and_tells_why_the_rest_was_cancelled(
+    table: SmallTable, run: Run, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    gone, kept = schedule(table), schedule(table, partition="city=b")
+    ends = f"""
+table = open_table(base_path)
+first, second = table.timeline_store.load().pending
+cancel(table, first)
+complete(table, second)
+told = report(_{gone.requested_time}="cancelled", _{kept.requested_time}="completed")
+result(outcome="completed", operation="execute_clustering", instant_time=second.requested_time, clustering=told)
+"""
+    answer = run(ExecuteClusteringOperator, ends)
+    assert answer["instants"] == [kept.requested_time]
+    assert [(p["instant"], p["state"], p["reason"]) for p in answer["plans"]] == [
+        (gone.requested_time, "cancelled", "others were first"),
+        (kept.requested_time, "completed", ""),
+    ]
+    assert "Others were first" in caplog.text + "".join(capfd.readouterr())
+
+
+def test_a_cancellation_that_the_timeline_does_not_bear_out_fails(table: SmallTable, run: Run) -> None:
+    time = schedule(table).requested_time
+    claim = f"result(outcome='completed', instant_time='{time}', clustering=report(_{time}='cancelled'))"
+    with pytest.raises(HudiTaskError, match=rf"timeline does not have {time} \(cancelled\)"):
+        run(ExecuteClusteringOperator, claim)
+
+
+def test_a_clustering_in_one_job_follows_its_plan_to_the_one_in_its_place(
+    table: SmallTable, run: Run
+) -> None:
+    plans = "schedule(open_table(base_path), request_id=request['request_id']); sys.exit(3)"
+    with pytest.raises(HudiTaskError, match="still pending"):
+        run(ClusteringOperator, plans)
+    (plan,) = table.timeline_store.load().pending
+    mine = HudiHook(table.storage.base_path).clusterings().pending[0].request_id
+    assert mine
+    successor = give_way(table, plan, request_id=mine)
+    with pytest.raises(HudiTaskError, match="still pending"):
+        run(ClusteringOperator, "sys.exit(3)")
+    complete(table, successor)
+    answer = run(ClusteringOperator)
+    assert (answer["reused"], answer["instants"]) == (True, [successor.requested_time])

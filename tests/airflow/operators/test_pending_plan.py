@@ -1,0 +1,261 @@
+"""What a load does about plans that are pending on its partitions: refuse, wait, or let them give way."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.providers.common.compat.sdk import TaskDeferred
+
+from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
+from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
+from airflow_hudi_provider.triggers.pending_service import HudiPendingServiceTrigger
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.locks import turns
+from hudi_table_services.storage.stores.local import LocalStorage
+from support.airflow.clustered_tables import cancel, complete, schedule
+from support.airflow.task_context import TaskInstance, context
+from support.small_tables import SmallTable
+
+Operator = Callable[..., UpsertWithSizingOperator]
+STRATEGY = "hoodie.clustering.updates.strategy"
+REJECTED = "failed('PendingPlanError', True); sys.exit(75)"
+NO_SPARK = "raise SystemExit('submitted')"
+
+
+@pytest.fixture(params=[TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
+def table(tmp_path: Path, request: pytest.FixtureRequest) -> SmallTable:
+    made = SmallTable(LocalStorage(str(tmp_path / "table")), request.param)
+    made.commit(FileGroupId("city=a", "a-0"))
+    return made
+
+
+@pytest.fixture
+def sent(operator: Operator, tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    """The request that a task submits; only its options, or nothing at all, where it ended before."""
+
+    def run(**arguments: Any) -> dict[str, Any]:
+        note = tmp_path / "request.json"
+        body = f"json.dump(request, open({str(note)!r}, 'w')); result(outcome='nothing_to_do', reason='none')"
+        operator(body, **arguments).execute(context())
+        return dict(json.loads(note.read_text())["options"])
+
+    return run
+
+
+def deferred_of(made: UpsertWithSizingOperator) -> TaskDeferred:
+    with pytest.raises(TaskDeferred) as deferred:
+        made.execute(context())
+    assert deferred.value.method_name == "execute_without_plans"
+    return deferred.value
+
+
+def trigger_of(deferred: TaskDeferred, **changes: Any) -> HudiPendingServiceTrigger:
+    """As the triggerer makes it, but impatient."""
+    path, arguments = deferred.trigger.serialize()
+    assert path.endswith("HudiPendingServiceTrigger")
+    return HudiPendingServiceTrigger(**{**arguments, "poke_interval": 0.02, **changes})
+
+
+def event_of(trigger: HudiPendingServiceTrigger, meanwhile: Callable[[], None]) -> dict[str, Any]:
+    """The event that comes after something was done, and not before."""
+
+    async def wait() -> dict[str, Any]:
+        async with aclosing(trigger.run()) as events:
+            waiting = asyncio.ensure_future(anext(events))
+            await asyncio.sleep(0.2)
+            assert not waiting.done()
+            meanwhile()
+            return dict((await asyncio.wait_for(waiting, 10)).payload)
+
+    return asyncio.run(wait())
+
+
+@pytest.mark.parametrize(
+    ("choice", "strategy"),
+    [
+        (None, None),
+        ("give_way", "GiveWayUpdateStrategy"),
+        ("refuse", "SparkRejectUpdateStrategy"),
+        ("wait", "SparkRejectUpdateStrategy"),
+    ],
+)
+def test_the_job_is_told(
+    sent: Callable[..., dict[str, Any]], choice: str | None, strategy: str | None
+) -> None:
+    assert sent(on_pending_plan=choice).get(STRATEGY) == strategy
+
+
+def test_a_plan_gives_way_unless_something_else_is_wanted(
+    table: SmallTable, sent: Callable[..., dict[str, Any]]
+) -> None:
+    schedule(table)
+    assert sent(partitions="city=a") == {}
+    assert set(sent(partitions="city=a", on_pending_plan="give_way")) == {STRATEGY}
+
+
+def test_a_refusal_names_plan_age_and_cure_before_spark_starts(table: SmallTable, operator: Operator) -> None:
+    plan = schedule(table).requested_time
+    made = operator(NO_SPARK, on_pending_plan="refuse", partitions=["city=a", "city=b"])
+    with pytest.raises(HudiTaskError) as failure:
+        made.execute(context())
+    said = str(failure.value)
+    assert f"clustering {plan} (requested, " in said
+    assert " old, 1 file groups in 'city=a')" in said
+    assert f"CancelClusteringOperator(instant='{plan}')" in said
+    assert failure.value.kind == "PendingPlanError"
+    assert "submitted" not in said
+
+
+def test_only_the_partitions_of_the_write_matter(
+    table: SmallTable, sent: Callable[..., dict[str, Any]]
+) -> None:
+    schedule(table, partition="city=b")
+    for choice in ("refuse", "wait"):
+        assert sent(on_pending_plan=choice, partitions="city=a")
+
+
+def test_what_is_not_known_before_the_job_refuses(
+    table: SmallTable, operator: Operator, sent: Callable[..., dict[str, Any]]
+) -> None:
+    schedule(table)
+    assert sent(on_pending_plan="refuse") == {STRATEGY: "SparkRejectUpdateStrategy"}
+    with pytest.raises(HudiTaskError, match="PendingPlanError: It broke"):
+        operator(REJECTED, on_pending_plan="refuse").execute(context())
+
+
+@pytest.mark.parametrize("operation", ["insert", "bulk_insert"])
+def test_rows_that_only_come_in_addition_are_in_nobodys_way(
+    table: SmallTable, sent: Callable[..., dict[str, Any]], operation: str
+) -> None:
+    schedule(table)
+    for choice in ("refuse", "wait"):
+        assert sent(on_pending_plan=choice, operation=operation, partitions="city=a")
+
+
+def test_an_overwrite_of_the_table_is_refused_for_any_plan(table: SmallTable, operator: Operator) -> None:
+    schedule(table)
+    with pytest.raises(HudiTaskError, match="PendingPlanError: Nothing was done"):
+        operator(NO_SPARK, on_pending_plan="refuse", operation="insert_overwrite_table").execute(context())
+
+
+def test_partitions_that_are_deleted_are_known(table: SmallTable, operator: Operator) -> None:
+    schedule(table)
+
+    def deletes(pattern: str, body: str) -> UpsertWithSizingOperator:
+        options = {"hoodie.datasource.write.partitions.to.delete": pattern}
+        return operator(body, operation="delete_partition", on_pending_plan="refuse", hudi_options=options)
+
+    with pytest.raises(HudiTaskError, match="PendingPlanError: Nothing was done"):
+        deletes("city=b,city=a", NO_SPARK).execute(context())
+    with pytest.raises(HudiTaskError, match="PendingPlanError: It broke"):
+        deletes("city=*", REJECTED).execute(context())
+    nothing = "result(outcome='nothing_to_do', reason='none')"
+    assert deletes("city=b", nothing).execute(context())["outcome"] == "nothing_to_do"
+
+
+def test_where_keys_are_unique_in_the_whole_table_named_partitions_do_not_do(
+    table: SmallTable, operator: Operator
+) -> None:
+    """A row may be found in another partition than the one that it goes to."""
+    schedule(table)
+    everywhere = {"hoodie.index.type": "GLOBAL_SIMPLE"}
+    deferred_of(operator(NO_SPARK, on_pending_plan="wait", partitions="city=b", hudi_options=everywhere))
+
+
+@pytest.mark.parametrize("partitions", ["city=a", ()], ids=["named", "not named"])
+@pytest.mark.parametrize("end", [complete, cancel])
+def test_it_waits_until_the_plan_is_gone_and_goes_on(
+    table: SmallTable, operator: Operator, partitions: Any, end: Callable[..., None]
+) -> None:
+    plan = schedule(table)
+    made = operator(on_pending_plan="wait", partitions=partitions)
+    event = event_of(trigger_of(deferred_of(made)), lambda: end(table, plan))
+    assert made.execute_without_plans(context(), event)["outcome"] == "completed"
+
+
+def test_a_plan_that_was_made_meanwhile_is_waited_for_too(table: SmallTable, operator: Operator) -> None:
+    plan = schedule(table)
+    made = operator(on_pending_plan="wait")
+    event = event_of(trigger_of(deferred_of(made)), lambda: complete(table, plan))
+    schedule(table)
+    with pytest.raises(TaskDeferred):
+        made.execute_without_plans(context(), event)
+
+
+def test_a_plan_that_only_the_job_sees_is_waited_for_wherever_it_is(
+    operator: Operator, tmp_path: Path
+) -> None:
+    """Made after the look, or for partitions that were not named; the turn is left to others."""
+    made = operator(REJECTED, on_pending_plan="wait", partitions="city=a", take_turns=True)
+    deferred = deferred_of(made)
+    assert trigger_of(deferred).partitions == []
+    assert list(LocalStorage(str(tmp_path / "table")).list_files(turns.FOLDER)) == []
+
+
+def test_a_job_that_fails_otherwise_fails_the_task(operator: Operator) -> None:
+    conflict = "failed('FileGroupConflictError', True); sys.exit(75)"
+    with pytest.raises(HudiTaskError, match="FileGroupConflictError"):
+        operator(conflict, on_pending_plan="wait").execute(context())
+
+
+def test_who_waits_for_a_plan_holds_nobody_up(table: SmallTable, operator: Operator) -> None:
+    schedule(table)
+    queue = turns.WriterQueue(table.storage, table.clock)
+    deferred_of(operator(NO_SPARK, on_pending_plan="wait", take_turns=True))
+    assert queue.begin("somebody else")
+
+
+def test_who_is_refused_when_its_turn_has_come_holds_nobody_up(table: SmallTable, operator: Operator) -> None:
+    queue = turns.WriterQueue(table.storage, SystemClock())
+    assert queue.begin("somebody else")
+    made = operator(NO_SPARK, on_pending_plan="refuse", partitions=["city=a"], take_turns=True)
+    with pytest.raises(TaskDeferred) as deferred:
+        made.execute(context())
+    owner = deferred.value.trigger.owner
+    queue.leave("somebody else")
+    schedule(table)
+    with pytest.raises(HudiTaskError, match="Cancel"):
+        made.execute_in_turn(context(), {"owner": owner})
+    assert list(table.storage.list_files(turns.FOLDER)) == []
+
+
+def test_waiting_has_an_end(table: SmallTable, operator: Operator) -> None:
+    plan = schedule(table).requested_time
+    made = operator(NO_SPARK, on_pending_plan="wait", pending_plan_timeout=0)
+    trigger = trigger_of(deferred_of(made))
+
+    async def first() -> dict[str, Any]:
+        async with aclosing(trigger.run()) as events:
+            return dict((await asyncio.wait_for(anext(events), 10)).payload)
+
+    event = asyncio.run(first())
+    with pytest.raises(
+        HudiTaskError, match=rf"pending_plan_timeout\) there still is clustering {plan} .*Cancel"
+    ):
+        made.execute_without_plans(context(), event)
+    with pytest.raises(HudiTaskError, match="in vain: no storage"):
+        made.execute_without_plans(context(), {"error": "no storage"})
+
+
+def test_what_was_written_already_waits_for_nothing(table: SmallTable, operator: Operator) -> None:
+    made = operator(on_pending_plan="wait")
+    assert made.execute(context())["outcome"] == "completed"
+    schedule(table)
+    assert operator(NO_SPARK, on_pending_plan="wait").execute(context())["reused"]
+
+
+def test_a_choice_that_there_is_not(operator: Operator) -> None:
+    with pytest.raises(ValueError, match="load: on_pending_plan='hope' must be one of 'refuse'"):
+        operator(on_pending_plan="hope")
+    made = operator(NO_SPARK, on_pending_plan="{{ params.plan }}")
+    made.on_pending_plan = "hope"
+    with pytest.raises(HudiTaskRefusedError, match="on_pending_plan='hope' is no choice"):
+        made.execute(context(ti=TaskInstance()))
+    with pytest.raises(ValueError, match="Give the argument or the key"):
+        operator(on_pending_plan="refuse", hudi_options={STRATEGY: "SparkAllowUpdateStrategy"})

@@ -1,0 +1,195 @@
+"""Operators that keep, undo and tidy up: arguments, the worker without Spark, what they return, how they are judged."""
+
+import json
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.providers.common.compat.sdk import AirflowSkipException
+
+from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
+from airflow_hudi_provider.operators.archive import ArchiveOperator
+from airflow_hudi_provider.operators.recovery import (
+    DeleteSavepointOperator,
+    RepairOperator,
+    RestoreOperator,
+    RollbackOperator,
+    SavepointOperator,
+)
+from airflow_hudi_provider.operators.upkeep import UpkeepOperator
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.storage.stores.local import LocalStorage
+from support.airflow.stand_ins import stand_in
+from support.airflow.task_context import TaskInstance, context
+from support.fixed_clock import FixedClock
+from support.small_tables import SmallTable, base_file_name
+
+A = FileGroupId("city=a", "a-0")
+
+Run = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(params=[TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
+def table(tmp_path: Path, request: pytest.FixtureRequest) -> SmallTable:
+    clock = FixedClock(datetime.now(timezone.utc) - timedelta(days=2), step=timedelta(minutes=5))
+    return SmallTable(LocalStorage(str(tmp_path / "table")), request.param, clock)
+
+
+@pytest.fixture
+def run(tmp_path: Path, connections: Callable[..., None]) -> Run:
+    connections("spark_default", conn_type="spark", host="local[2]")
+
+    def execute(
+        operator: type[UpkeepOperator], body: str = "raise SystemExit('submitted')", **arguments: Any
+    ) -> dict[str, Any]:
+        given = {
+            "task_id": "t",
+            "base_path": str(tmp_path / "table"),
+            "spark_binary": stand_in(tmp_path, body),
+            **arguments,
+        }
+        answer = operator(**given).execute(context(ti=TaskInstance()))
+        assert json.loads(json.dumps(answer)) == answer
+        return answer
+
+    return execute
+
+
+def live(table: SmallTable) -> set[str]:
+    return {s.base_file_path or "" for s in load_snapshot(table.storage).all_slices}
+
+
+def path_of(instant: Instant) -> str:
+    return f"{A.partition_path}/{base_file_name(A.file_id, instant.requested_time)}"
+
+
+def pictures(table: SmallTable) -> set[str]:
+    return {stored.path for stored in table.storage.list_files()}
+
+
+def test_savepoints_come_and_go(table: SmallTable, run: Run) -> None:
+    first = table.commit(A)
+    table.commit(A)
+    before = pictures(table)
+    told = run(SavepointOperator, preview=True)
+    assert (told["outcome"], pictures(table)) == ("planned", before)
+    saved = run(SavepointOperator, instant=first.requested_time, comments="before")
+    assert (saved["instant"], saved["reason"], saved["reused"]) == (
+        first.requested_time,
+        "keeps 1 files",
+        False,
+    )
+    assert run(SavepointOperator, instant=first.requested_time)["reused"]
+    deleted = run(DeleteSavepointOperator, instant=saved["instant"])
+    assert deleted["reason"] == f"deleted {first.requested_time}"
+    with pytest.raises(AirflowSkipException, match="no savepoint at"):
+        run(DeleteSavepointOperator, instant=saved["instant"])
+
+
+def test_the_newest_commit_is_rolled_back_and_shown_beforehand(table: SmallTable, run: Run) -> None:
+    first = table.commit(A)
+    second = table.commit(A)
+    before = pictures(table)
+    told = run(RollbackOperator, instant=second.requested_time, preview=True)
+    assert (told["outcome"], pictures(table)) == ("planned", before)
+    assert told["undone"][0]["file_names"] == [path_of(second)]
+    assert path_of(second) in told["picture"]
+    done = run(RollbackOperator, instant=second.requested_time)
+    assert [each["instant_time"] for each in done["undone"]] == [second.requested_time]
+    assert live(table) == {path_of(first)}
+    again = run(RollbackOperator, instant=second.requested_time)
+    assert (again["outcome"], again["reused"]) == ("completed", True), (
+        "the worker of its first try may have died"
+    )
+    assert f"{second.requested_time} was undone by" in again["reason"]
+
+
+def test_dead_writes_are_rolled_back_and_commits_below_others_are_not(table: SmallTable, run: Run) -> None:
+    first = table.commit(A)
+    second = table.commit(A)
+    dead = table.begin()
+    with pytest.raises(HudiTaskRefusedError, match=second.requested_time):
+        run(RollbackOperator, instant=first.requested_time)
+    done = run(RollbackOperator, all_failed=True)
+    assert [each["instant_time"] for each in done["undone"]] == [dead.requested_time]
+    assert live(table) == {path_of(second)}
+    with pytest.raises(AirflowSkipException):
+        run(RollbackOperator, all_failed=True)
+    assert run(RollbackOperator, all_failed=True, on_nothing="succeed")["outcome"] == "nothing_to_do"
+
+
+def test_a_table_goes_back_to_its_savepoint(table: SmallTable, run: Run) -> None:
+    first = table.commit(A)
+    run(SavepointOperator)
+    later = [table.commit(A), table.commit(A)]
+    told = run(RestoreOperator, savepoint=first.requested_time, preview=True)
+    assert {each["instant_time"] for each in told["undone"]} == {i.requested_time for i in later}
+    assert live(table) == {path_of(later[1])}
+    done = run(RestoreOperator, savepoint=first.requested_time)
+    assert (done["outcome"], done["undone_count"]) == ("completed", 2)
+    assert live(table) == {path_of(first)}
+
+
+def test_orphans_are_told_and_deleted_only_if_asked(table: SmallTable, run: Run) -> None:
+    table.commit(A)
+    orphan = table.add_file(
+        "city=a", base_file_name("gone", table.timeline_store.new_instant_time()), b"nobody's"
+    )
+    table.commit(A)
+    told = run(RepairOperator, older_than_hours=0)
+    assert (told["outcome"], [each["path"] for each in told["files"]]) == ("planned", [orphan])
+    assert table.storage.exists(orphan)
+    done = run(RepairOperator, older_than_hours=0, preview=False)
+    assert (done["deleted_count"], table.storage.exists(orphan)) == (1, False)
+    with pytest.raises(AirflowSkipException):
+        run(RepairOperator, older_than_hours=0, preview=False)
+
+
+def test_the_timeline_is_kept_short(table: SmallTable, run: Run) -> None:
+    done = [table.commit(FileGroupId("city=a", f"f{number}")) for number in range(9)]
+    bounds = {"min_commits": 4, "max_commits": 6, "hudi_options": {"hoodie.clean.commits.retained": 2}}
+    before = pictures(table)
+    told = run(ArchiveOperator, preview=True, **bounds)
+    assert (told["outcome"], told["archived_commits"], pictures(table)) == ("planned", 5, before)
+    assert f"{done[0].requested_time}.commit" in told["picture"]
+    moved = run(ArchiveOperator, **bounds)
+    assert (moved["outcome"], moved["archived_commits"]) == ("completed", 5)
+    assert [i.requested_time for i in table.timeline_store.load().completed_writes] == [
+        i.requested_time for i in done[5:]
+    ]
+    assert len(live(table)) == 9
+    with pytest.raises(AirflowSkipException, match="4 commits, archival begins above 6"):
+        run(ArchiveOperator, **bounds)
+
+
+@pytest.mark.parametrize(
+    ("operator", "arguments", "message"),
+    [
+        (RollbackOperator, {}, "name instants, or to ask for all failed"),
+        (RollbackOperator, {"instant": "yesterday"}, "is not an instant time"),
+        (RollbackOperator, {"instant": "20260101000000000", "all_failed": True}, "not both"),
+        (RestoreOperator, {"savepoint": "before"}, "is not an instant time"),
+        (DeleteSavepointOperator, {"instant": []}, "No savepoint is named"),
+        (RepairOperator, {"max_files": 0}, "below 1"),
+        (ArchiveOperator, {"min_commits": 5}, "hoodie.keep.min.commits"),
+        (ArchiveOperator, {"max_commits": "many"}, "is not a whole number"),
+        (SavepointOperator, {"hudi_options": {"hoodie.write.lock.providr": "x"}}, "Did you mean"),
+    ],
+)
+def test_what_is_wrong_is_told_when_the_dag_is_read(
+    operator: type[UpkeepOperator], arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        operator(task_id="t", base_path="/t", **arguments)
+
+
+def test_by_spark_the_timeline_has_to_bear_the_job_out(table: SmallTable, run: Run) -> None:
+    table.commit(A)
+    body = "result(outcome='completed', operation='rollback', action='rollback', instant_time='20990101000000000')"
+    with pytest.raises(HudiTaskError, match="no completed rollback 20990101000000000"):
+        run(RollbackOperator, body, instant="20990101000000000", run_on="spark")

@@ -1,0 +1,79 @@
+"""What the log of a task looks like."""
+
+from typing import Any
+
+from airflow_hudi_provider.results.log import SparkLogSorter, log_result, summary
+from hudi_table_services.contract.result import FileStats, JobResult, Outcome, PartitionReport, RowCounts
+
+
+class Lines:
+    """Collects what is logged."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def info(self, message: str, *arguments: Any) -> None:
+        self.lines.append(message % arguments if arguments else message)
+
+    warning = error = debug = info
+
+
+def test_lines_of_the_job_are_shown_and_those_of_spark_folded() -> None:
+    log = Lines()
+    sorter = SparkLogSorter(log)
+    for line in (
+        "26/11/21 10:00:00 INFO SparkContext: Running Spark",
+        "26/11/21 10:00:01 INFO Utils: 100% done",
+        "2026-11-21 10:00:02,123 INFO Staged 5 rows of 2 partitions",
+        "2026-11-21 10:00:03,123 WARNING Rolling back 1",
+        "Traceback",
+    ):
+        sorter.info(line)
+    sorter.close()
+    sorter.close()
+    assert log.lines == [
+        "::group::Spark",
+        "26/11/21 10:00:00 INFO SparkContext: Running Spark",
+        "26/11/21 10:00:01 INFO Utils: 100% done",
+        "::endgroup::",
+        "Staged 5 rows of 2 partitions",
+        "Rolling back 1",
+        "::group::Spark",
+        "Traceback",
+        "::endgroup::",
+    ]
+
+
+def test_a_result_is_a_plan_a_table_and_a_sentence() -> None:
+    partition = PartitionReport(
+        partition_path="2013-01",
+        record_size="50 bytes per record from 2 files",
+        record_size_bytes=50.0,
+        files_before=FileStats.of([1000]),
+        files_after=FileStats.of([3 << 20, 2048]),
+    )
+    result = JobResult(
+        request_id="r",
+        outcome=Outcome.COMPLETED,
+        action="commit",
+        instant_time="20260101000000000",
+        rows=RowCounts(inserted=7),
+        files_before=partition.files_before,
+        files_after=partition.files_after,
+        partitions=(partition,),
+        warnings=("mind this",),
+    )
+    log = Lines()
+    log_result(log, result)
+    text = "\n".join(log.lines)
+    assert text.count("::group::") == text.count("::endgroup::") == 2
+    assert "2013-01     1 → 2" in text
+    assert (
+        "commit 20260101000000000: 7 inserted, 0 updated, 0 deleted; 1 → 2 files, 1,000 B → 3.0 MiB" in text
+    )
+    assert log.lines[-1] == "mind this"
+
+
+def test_every_outcome_has_a_sentence() -> None:
+    for outcome in Outcome:
+        assert summary(JobResult(request_id="r", outcome=outcome, reason="because"))

@@ -1,0 +1,94 @@
+"""Waiting until no table service is pending: sensor and trigger, on real timelines of both layouts."""
+
+import asyncio
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.providers.common.compat.sdk import TaskDeferred
+
+from airflow_hudi_provider.exceptions import HudiTaskRefusedError
+from airflow_hudi_provider.sensors.pending_service import HudiPendingServiceSensor
+from airflow_hudi_provider.triggers.pending_service import HudiPendingServiceTrigger
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Action
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.storage.stores.local import LocalStorage
+from support.airflow.clustered_tables import complete, schedule
+from support.small_tables import SmallTable
+
+NOBODY: Any = {}
+
+
+@pytest.fixture(params=[TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
+def table(tmp_path: Path, request: pytest.FixtureRequest) -> SmallTable:
+    made = SmallTable(LocalStorage(str(tmp_path / "trips")), request.param)
+    made.commit(FileGroupId("city=a", "a-0"))
+    return made
+
+
+def sensor(table: SmallTable, **arguments: Any) -> HudiPendingServiceSensor:
+    return HudiPendingServiceSensor(task_id="wait", base_path=table.storage.base_path, **arguments)
+
+
+def is_done(table: SmallTable, **arguments: Any) -> bool:
+    return sensor(table, **arguments).poke(NOBODY).is_done
+
+
+def test_it_waits_for_clusterings_until_they_complete(table: SmallTable) -> None:
+    assert is_done(table)
+    plan = schedule(table)
+    waiting = sensor(table).poke(NOBODY)
+    assert not waiting.is_done
+    assert [(each["service"], each["instant"]) for each in waiting.xcom_value["pending"]] == [
+        ("clustering", plan.requested_time)
+    ]
+    complete(table, plan)
+    assert is_done(table)
+
+
+def test_only_the_partitions_that_are_named_matter(table: SmallTable) -> None:
+    schedule(table)
+    pending = sensor(table).poke(NOBODY).xcom_value["pending"]
+    (path,) = pending[0]["partitions"]
+    assert not is_done(table, partitions=[path])
+    assert not is_done(table, partitions=f"elsewhere, {path}")
+    assert is_done(table, partitions="elsewhere")
+
+
+def test_other_services_are_waited_for_where_they_are_named(table: SmallTable) -> None:
+    table.begin(Action.ROLLBACK)
+    write = table.begin()
+    assert is_done(table)
+    assert not is_done(table, services="rollback")
+    assert is_done(table, services=["clean", "restore"])
+    assert write.requested_time  # a pending write is no service
+
+
+def test_what_is_no_service_and_a_table_that_does_not_exist(table: SmallTable, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="services has 'cleaning'"):
+        sensor(table, services="cleaning")
+    nowhere = {"task_id": "wait", "base_path": str(tmp_path / "none")}
+    assert HudiPendingServiceSensor(**nowhere).poke(NOBODY).is_done
+    with pytest.raises(HudiTaskRefusedError, match="TableNotFoundError"):
+        HudiPendingServiceSensor(if_missing="fail", **nowhere).poke(NOBODY)
+
+
+def test_it_defers_and_the_trigger_fires_when_the_plan_is_done(table: SmallTable) -> None:
+    plan = schedule(table)
+    with pytest.raises(TaskDeferred) as deferred:
+        sensor(table, deferrable=True, poke_interval=0.05).execute(NOBODY)
+    path, arguments = deferred.value.trigger.serialize()
+    assert path.endswith("HudiPendingServiceTrigger")
+    trigger = HudiPendingServiceTrigger(**arguments)
+
+    async def first_event() -> Any:
+        async with aclosing(trigger.run()) as events:
+            task = asyncio.ensure_future(anext(events))
+            await asyncio.sleep(0.2)
+            assert not task.done()
+            complete(table, plan)
+            return (await asyncio.wait_for(task, 10)).payload
+
+    assert asyncio.run(first_event()) == {"answer": {"pending": []}}

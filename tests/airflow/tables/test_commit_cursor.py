@@ -1,0 +1,90 @@
+"""Following a timeline by a cursor: every completed write is told once, whatever the order of things."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from airflow_hudi_provider.tables import commit_cursor
+from airflow_hudi_provider.tables.commit_cursor import CommitCursor
+from hudi_table_services.model.instant import Action, Instant, InstantState
+from hudi_table_services.model.timeline import Timeline
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("request"), st.integers(-3, 3)),
+        st.tuples(st.just("complete"), st.integers(0, 9)),
+        st.tuples(st.just("archive"), st.integers(1, 4)),
+        st.tuples(st.just("look"), st.integers(1, 3)),
+    ),
+    max_size=60,
+)
+
+
+class Table:
+    """Writes that are requested by clocks that differ, complete in any order, and are archived oldest first."""
+
+    def __init__(self) -> None:
+        self.active: dict[str, Instant] = {}
+        self.archived: list[Instant] = []
+        self.clock = 1000
+
+    def request(self, skew: int) -> None:
+        self.clock += 5
+        time = f"{20260101000000000 + self.clock + skew}"
+        self.active[time] = Instant(requested_time=time, action=Action.COMMIT, state=InstantState.INFLIGHT)
+
+    def complete(self, number: int) -> None:
+        pending = sorted(time for time, i in self.active.items() if not i.is_completed)
+        if pending:
+            time = pending[number % len(pending)]
+            self.active[time] = replace(self.active[time], state=InstantState.COMPLETED)
+
+    def archive(self, count: int) -> None:
+        for time in sorted(self.active)[:count]:
+            if not self.active[time].is_completed:
+                return  # archival stops at what is pending
+            self.archived.append(self.active.pop(time))
+
+    @property
+    def timeline(self) -> Timeline:
+        return Timeline.of(self.active.values())
+
+    @property
+    def completed(self) -> list[str]:
+        return sorted(i.requested_time for i in (*self.archived, *self.active.values()) if i.is_completed)
+
+
+@pytest.mark.parametrize("remembered", [3, 100])
+@given(steps=STEPS)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_completed_write_is_told_once(
+    steps: list[tuple[str, int]], remembered: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commit_cursor, "OPEN_INSTANTS", remembered)
+    table, cursor, told = Table(), CommitCursor.at_head(Timeline()), []
+    for action, value in [*steps, ("look", 1)]:
+        if action == "look":
+            timeline = table.timeline
+            archived = table.archived if cursor.needs_archive(timeline) else ()
+            new = cursor.new_writes(timeline, archived)
+            is_due = len(new) >= value
+            told += [i.requested_time for i in new] if is_due else []
+            cursor = cursor.past(timeline, new if is_due else (), () if is_due else new)
+            cursor = CommitCursor.from_json(cursor.to_json())
+        else:
+            getattr(table, action)(value)
+    assert sorted(told) == table.completed
+
+
+def test_at_the_head_nothing_is_new() -> None:
+    table = Table()
+    for number in range(5):
+        table.request(0)
+        table.complete(number)
+    table.request(0)
+    cursor = CommitCursor.at_head(table.timeline)
+    assert cursor.new_writes(table.timeline) == ()
+    table.complete(0)
+    assert [i.requested_time for i in cursor.new_writes(table.timeline)] == [max(table.active)]

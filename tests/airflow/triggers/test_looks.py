@@ -1,0 +1,209 @@
+"""Hundreds of waiting triggers in one process: few looks at a time, nobody is left out, all fire."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import aclosing, contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.triggers.base import BaseTrigger
+
+from airflow_hudi_provider.instant_query import InstantQuery
+from airflow_hudi_provider.triggers import looks
+from airflow_hudi_provider.triggers.commit_count import HudiCommitCountTrigger
+from airflow_hudi_provider.triggers.instant import HudiInstantTrigger, query_to_json
+from airflow_hudi_provider.triggers.pending_service import HudiPendingServiceTrigger
+from airflow_hudi_provider.triggers.turn import HudiTurnTrigger
+from airflow_hudi_provider.triggers.watcher import HudiTableWatcherTrigger
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.locks.turns import WriterQueue
+from hudi_table_services.storage.stores.local import LocalStorage
+from support.airflow.clustered_tables import complete, schedule
+from support.small_tables import SmallTable
+
+GROUP = FileGroupId("city=a", "a-0")
+TABLES = 300
+AT_ONCE = 3
+
+
+class Looking:
+    """Counts who is looking: now, at most, and how often at each table."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.now = self.most = 0
+        self.times: dict[str, list[float]] = {}
+
+    @contextmanager
+    def one(self, table: str) -> Iterator[None]:
+        with self.lock:
+            self.now += 1
+            self.most = max(self.most, self.now)
+            self.times.setdefault(table, []).append(time.monotonic())
+        try:
+            time.sleep(0.002)  # a store that takes its time, so that looks meet
+            yield
+        finally:
+            with self.lock:
+                self.now -= 1
+
+
+LOOKING = Looking()
+
+
+def counted(kind: type[Any], method: str = "_look") -> type[Any]:
+    """The same trigger; whoever looks at a real table is counted."""
+
+    def look(self: Any, *args: Any) -> Any:
+        with LOOKING.one(self.base_path):
+            return getattr(super(made, self), method)(*args)
+
+    made = type(kind.__name__, (kind,), {method: look})
+    return made
+
+
+@pytest.fixture(autouse=True)
+def few_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("AIRFLOW__HUDI__TRIGGERER_LOOKS", str(AT_ONCE))
+    looks._threads.cache_clear()
+    LOOKING.__init__()  # type: ignore[misc]
+    yield
+    looks._threads().shutdown()
+    looks._threads.cache_clear()
+
+
+def common(table: SmallTable) -> dict[str, Any]:
+    return {
+        "base_path": table.storage.base_path,
+        "hudi_conn_id": None,
+        "storage_conn_id": None,
+        "fails_if_missing": False,
+        "poke_interval": 0.3,
+    }
+
+
+Waiting = tuple[BaseTrigger, Callable[[], object]]
+"""A trigger that waits, and what happens for it to fire."""
+
+
+def wait_for_instant(table: SmallTable) -> Waiting:
+    query = query_to_json(InstantQuery(after="20260101000000000"))
+    return counted(HudiInstantTrigger)(query=query, **common(table)), lambda: table.commit(GROUP)
+
+
+def wait_for_two_commits(table: SmallTable) -> Waiting:
+    table.commit(GROUP)
+    return counted(HudiCommitCountTrigger)(every_n_commits=2, **common(table)), lambda: table.commit(GROUP)
+
+
+def wait_for_a_service(table: SmallTable) -> Waiting:
+    table.commit(GROUP)
+    plan = schedule(table)
+    trigger = counted(HudiPendingServiceTrigger)(services=["clustering"], **common(table))
+    return trigger, lambda: complete(table, plan)
+
+
+def wait_for_a_turn(table: SmallTable) -> Waiting:
+    queue = WriterQueue(table.storage, SystemClock())
+    assert queue.begin("somebody")
+    return counted(HudiTurnTrigger)(owner="me", **common(table)), lambda: queue.leave("somebody")
+
+
+def wait_for_an_event(table: SmallTable) -> Waiting:
+    given = {k: v for k, v in common(table).items() if k != "fails_if_missing"}
+    return counted(HudiTableWatcherTrigger, "_look_now")(**given), lambda: table.commit(GROUP)
+
+
+KINDS = (wait_for_instant, wait_for_two_commits, wait_for_a_service, wait_for_a_turn, wait_for_an_event)
+
+
+async def first_event(trigger: BaseTrigger) -> Any:
+    async with aclosing(trigger.run()) as events:  # type: ignore[type-var]
+        return (await anext(events)).payload
+
+
+def look_threads() -> int:
+    return sum(thread.name.startswith(looks.THREAD_NAME) for thread in threading.enumerate())
+
+
+def test_hundreds_wait_few_look_and_all_fire(tmp_path: Path) -> None:
+    tables = [SmallTable(LocalStorage(str(tmp_path / f"t{number}"))) for number in range(TABLES)]
+    waiting = [KINDS[number % len(KINDS)](table) for number, table in enumerate(tables)]
+    before = threading.active_count()
+
+    async def run() -> tuple[tuple[int, int], list[Any]]:
+        tasks = [asyncio.create_task(first_event(trigger)) for trigger, _ in waiting]
+        deadline = time.monotonic() + 60
+        while min((len(LOOKING.times.get(t.storage.base_path, ())) for t in tables), default=0) < 2:
+            assert time.monotonic() < deadline
+            assert not any(task.done() for task in tasks)
+            await asyncio.sleep(0.05)
+        threads = look_threads(), threading.active_count() - before
+        for _, happens in waiting:
+            happens()
+        return threads, await asyncio.wait_for(asyncio.gather(*tasks), 60)
+
+    (looking, new), events = asyncio.run(run())
+    assert len(events) == TABLES
+    assert [event for event in events if "error" in event] == []
+    assert LOOKING.most == AT_ONCE
+    assert looking <= AT_ONCE
+    assert new < 2 * AT_ONCE, "besides those that look, Airflow may have begun one or two"
+
+
+def test_nobody_looks_twice_before_all_have_looked_once(tmp_path: Path) -> None:
+    """First come, first served: who looks often does not push others back."""
+    tables = [SmallTable(LocalStorage(str(tmp_path / f"t{number}"))) for number in range(60)]
+
+    async def run() -> None:
+        triggers = [wait_for_instant(table)[0] for table in tables]
+        for trigger in triggers:
+            trigger.poke_interval = 0.001  # type: ignore[attr-defined]
+        tasks = [asyncio.create_task(first_event(trigger)) for trigger in triggers]
+        await asyncio.sleep(1.5)
+        for task in tasks:
+            task.cancel()
+
+    asyncio.run(run())
+    counts = [len(LOOKING.times[table.storage.base_path]) for table in tables]
+    assert min(counts) >= 2
+    assert max(counts) - min(counts) <= 2
+
+
+def test_who_is_cancelled_in_the_queue_never_looks(tmp_path: Path) -> None:
+    called: list[int] = []
+
+    async def run() -> None:
+        busy = [asyncio.create_task(looks.take_a_look(time.sleep, 0.3)) for _ in range(AT_ONCE)]
+        queued = asyncio.create_task(looks.take_a_look(called.append, 1))
+        await asyncio.sleep(0.1)
+        queued.cancel()
+        await asyncio.gather(*busy)
+        await looks.take_a_look(called.append, 2)
+
+    asyncio.run(run())
+    assert called == [2]
+
+
+def test_those_that_start_together_drift_apart() -> None:
+    pauses = sorted(looks.spread(60) for _ in range(300))
+    assert pauses[0] >= 54
+    assert pauses[-1] <= 66
+    gaps = [later - earlier for earlier, later in pairwise(pauses)]
+    assert max(gaps) < 0.2, "nowhere a crowd, and nowhere a hole"
+
+
+@pytest.mark.parametrize("text", ["0", "-2", "many", ""])
+def test_a_setting_that_is_no_number_does_not_stop_the_triggerer(
+    monkeypatch: pytest.MonkeyPatch, text: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("AIRFLOW__HUDI__TRIGGERER_LOOKS", text)
+    assert looks.looks_at_once() == looks.LOOKS_AT_ONCE
+    assert "triggerer_looks" in caplog.text
+    monkeypatch.delenv("AIRFLOW__HUDI__TRIGGERER_LOOKS")
+    assert looks.looks_at_once() == 8

@@ -1,0 +1,339 @@
+"""Writes before, during and after the execution of a plan: neither the rows nor the clustering get lost."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from hudi_table_services.contract.result import Outcome
+from hudi_table_services.errors import (
+    ExecutionFailedError,
+    HudiTableServiceError,
+    InstantHeldError,
+    InstantVanishedError,
+    PendingPlanError,
+    UnsupportedTableError,
+)
+from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.locks.heartbeat import Heartbeat
+from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.storage.stores.storage import StoredObject
+from judges.table_files import files_below
+from support.fixed_clock import FixedClock
+from support.spark.planned_tables import BATCHES, STRATEGY, HeldUp, in_small_files
+from support.spark.writing import Row, TableUnderTest
+
+
+@pytest.fixture(scope="module", params=["6", "9"])
+def small_files(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> TableUnderTest:
+    return in_small_files(spark, tmp_path_factory.mktemp("clustering") / "t", request.param)
+
+
+@pytest.fixture
+def table(small_files: TableUnderTest, tmp_path: Path) -> TableUnderTest:
+    return small_files.copied_to(tmp_path / "t")
+
+
+def updated(table: TableUnderTest, *changes: Row) -> list[Row]:
+    """What the table must hold after an upsert of these rows."""
+    return sorted({**{row[0]: row for row in table.rows()}, **{row[0]: row for row in changes}}.values())
+
+
+def files_by_partition(table: TableUnderTest) -> dict[str, int]:
+    return {path: len(files) for path, files in table.live_files().items()}
+
+
+def hidden_plan(table: TableUnderTest) -> dict[Path, bytes]:
+    """Take the pending plan off the timeline for a moment, as if a writer had not seen it."""
+    found = {
+        path: path.read_bytes()
+        for path in files_below(table.base_path / ".hoodie")
+        if path.name.endswith((".requested", ".inflight")) and is_clustering(path)
+    }
+    for path in found:
+        path.unlink()
+    return found
+
+
+def is_clustering(path: Path) -> bool:
+    time = path.name.split(".")[0]
+    completed = any(p.name.split(".")[0].split("_")[0] == time for p in path.parent.glob("*commit"))
+    return not completed and "commit.requested" not in path.name.replace("replacecommit", "")
+
+
+def put_back(files: dict[Path, bytes]) -> None:
+    for path, content in files.items():
+        path.write_bytes(content)
+
+
+def test_a_plan_gives_the_file_groups_up_that_a_write_changes(table: TableUnderTest) -> None:
+    plan = table.schedule().instant_time or ""
+    change = ("a1", 2, "a", 2.0)
+    expected = updated(table, change)
+    assert table.write([change]).rows.updated == 1
+    assert table.rows() == expected
+    executed = table.execute(plan)
+    assert executed.outcome is Outcome.COMPLETED
+    assert executed.instant_time != plan, "another plan took its place"
+    assert table.rows() == expected
+    assert files_by_partition(table) == {"a": BATCHES, "b": 1}
+    assert table.leftovers() == set()
+
+
+def test_a_plan_all_of_whose_groups_are_changed_goes_and_says_to_whom(table: TableUnderTest) -> None:
+    plan = table.schedule().instant_time or ""
+    written = table.write([("a1", 2, "a", 2.0), ("b1", 2, "b", 2.0)])
+    executed = table.execute(plan)
+    assert executed.outcome is Outcome.NOTHING_TO_DO
+    assert executed.reason == f"clustering {plan} gave way to the write {written.instant_time}"
+
+
+@pytest.mark.parametrize(
+    ("operation", "rows", "options"),
+    [
+        ("insert_overwrite", [("new", 9, "a", 9.0)], {}),
+        ("insert_overwrite_table", [("new", 9, "a", 9.0)], {}),
+        ("delete", [("a1", 9, "a", 9.0)], {}),
+    ],
+)
+def test_so_it_does_for_every_operation_that_replaces(
+    table: TableUnderTest, operation: str, rows: list[Row], options: dict[str, str]
+) -> None:
+    table.schedule()
+    result = table.write(rows, operation, options=options)
+    assert result.outcome is Outcome.COMPLETED
+    after = table.rows()
+    table.execute()
+    assert table.rows() == after
+    assert table.leftovers() == set()
+
+
+def test_inserts_leave_a_plan_alone(table: TableUnderTest) -> None:
+    plan = table.schedule().instant_time or ""
+    table.write([("new", 1, "a", 1.0)], "insert")
+    expected = table.rows()
+    assert table.execute(plan).instant_time == plan
+    assert table.rows() == expected
+    assert files_by_partition(table) == {"a": 2, "b": 1}
+
+
+def test_a_write_waits_for_a_plan_under_execution_and_lands_in_its_files(table: TableUnderTest) -> None:
+    table.schedule()
+    change = ("a1", 2, "a", 2.0)
+    expected = updated(table, change)
+    with ThreadPoolExecutor(1) as pool:
+        with HeldUp(table) as execution:
+            write = pool.submit(table.write, [change])
+            with pytest.raises(TimeoutError):
+                write.result(3)
+        assert execution.result.result().outcome is Outcome.COMPLETED
+        assert write.result(60).rows.updated == 1
+    assert table.rows() == expected
+    assert files_by_partition(table) == {"a": 1, "b": 1}
+    assert table.leftovers() == set()
+
+
+def test_a_write_does_not_wait_for_ever(table: TableUnderTest) -> None:
+    table.schedule()
+    with HeldUp(table), pytest.raises(PendingPlanError, match="did not end within 1 s"):
+        table.write([("a1", 2, "a", 2.0)], options={"hoodie.airflow.clustering.wait.seconds": "1"})
+    assert files_by_partition(table) == {"a": 1, "b": 1}
+
+
+def test_reject_fails_the_write_and_changes_nothing(table: TableUnderTest) -> None:
+    plan = table.schedule().instant_time
+    files = table.files()
+    hudis = "org.apache.hudi.client.clustering.update.strategy.SparkRejectUpdateStrategy"
+    with pytest.raises(
+        PendingPlanError,
+        match=f"pending clustering {plan}, [0-9] min old, .*SparkRejectUpdateStrategy rejects it",
+    ):
+        table.write([("a1", 2, "a", 2.0)], options={STRATEGY: hudis})
+    with pytest.raises(PendingPlanError, match="SparkAllowUpdateStrategy rejects it"):
+        table.write([("a1", 2, "a", 2.0)], options={STRATEGY: "SparkAllowUpdateStrategy"})
+    assert table.files() == files
+
+
+def test_allow_rolls_the_plan_back_even_under_execution(table: TableUnderTest) -> None:
+    table.schedule()
+    change = ("a1", 2, "a", 2.0)
+    expected = updated(table, change)
+    options = {
+        STRATEGY: "SparkAllowUpdateStrategy",
+        "hoodie.clustering.rollback.pending.replacecommit.on.conflict": "true",
+    }
+    with HeldUp(table) as execution:
+        table.write([change], options=options)
+    assert isinstance(execution.result.exception(), InstantVanishedError)
+    assert table.rows() == expected
+    assert files_by_partition(table) == {"a": BATCHES, "b": BATCHES}
+    assert table.leftovers() == set()
+
+
+def test_groups_that_a_writer_changed_behind_our_back_are_given_up(table: TableUnderTest) -> None:
+    table.schedule()
+    change = ("a1", 2, "a", 2.0)
+    expected = updated(table, change)
+    with HeldUp(table) as execution:
+        plan = hidden_plan(table)
+        table.write([change], options={"hoodie.cleaner.policy.failed.writes": "NEVER"})
+        put_back(plan)
+    result = execution.result.result()
+    assert result.clustering is not None
+    assert [p.groups_given_up for p in result.clustering.plans] == [1]
+    assert table.rows() == expected
+    assert files_by_partition(table) == {"a": BATCHES, "b": 1}
+    assert table.leftovers() == set()
+
+
+def test_a_plan_that_lost_all_its_groups_at_the_commit_is_dropped(table: TableUnderTest) -> None:
+    plan = table.schedule().instant_time or ""
+    changes = [("a1", 2, "a", 2.0), ("b1", 2, "b", 2.0)]
+    expected = updated(table, *changes)
+    with HeldUp(table) as execution:
+        hidden = hidden_plan(table)
+        table.write(changes, options={"hoodie.cleaner.policy.failed.writes": "NEVER"})
+        put_back(hidden)
+    result = execution.result.result()
+    assert result.outcome is Outcome.NOTHING_TO_DO
+    assert f"clustering {plan} was cancelled: other writers changed all" in result.reason
+    assert not table.timeline_store().load().pending
+    assert table.rows() == expected
+    assert files_by_partition(table) == {"a": BATCHES, "b": BATCHES}
+    assert table.leftovers() == set()
+
+
+def test_a_plan_that_is_dropped_does_not_keep_others_from_being_executed(table: TableUnderTest) -> None:
+    scheduled = table.schedule(options={"hoodie.airflow.clustering.groups.per.plan": "1"}).clustering
+    assert scheduled is not None
+    change = ("a1", 2, "a", 2.0)
+    expected = updated(table, change)
+    hidden = hidden_plan(table)
+    table.write([change])
+    put_back(hidden)
+    done = table.execute()
+    assert done.outcome is Outcome.COMPLETED
+    assert done.clustering is not None
+    assert [plan.instant_time for plan in done.clustering.plans] == list(scheduled.instants)
+    assert sorted(plan.state for plan in done.clustering.plans) == ["cancelled", "completed"]
+    assert "was cancelled" in done.reason
+    assert table.rows() == expected
+    assert files_by_partition(table) == {"a": BATCHES, "b": 1}
+    assert table.leftovers() == set()
+
+
+def test_two_executions_of_one_plan_do_it_once(table: TableUnderTest) -> None:
+    plan = table.schedule().instant_time or ""
+    expected = table.rows()
+    with HeldUp(table) as first, ThreadPoolExecutor(1) as pool:
+        with pytest.raises(InstantHeldError, match="its heartbeat is alive"):
+            table.execute(plan)
+        second = pool.submit(table.execute, plan, when_held="wait")
+        with pytest.raises(TimeoutError):
+            second.result(3)
+        first.may_commit.set()
+        assert second.result(60).reused
+    assert not first.result.result().reused
+    assert table.rows() == expected
+    assert table.leftovers() == set()
+
+
+def later() -> FixedClock:
+    """When the lock and the heartbeat of a dead job have expired."""
+    return FixedClock(SystemClock().now() + timedelta(minutes=10), step=timedelta(milliseconds=1))
+
+
+def test_a_plan_is_taken_over_from_an_execution_that_died(table: TableUnderTest) -> None:
+    plan = table.schedule().instant_time or ""
+    expected = table.rows()
+    with HeldUp(table) as dead:
+        storage = LocalStorage(str(table.base_path))
+        Heartbeat(storage, plan, owner="another attempt")._storage.write(
+            f".hoodie/.heartbeat/{plan}", b"another"
+        )
+        taken = table.execute(plan, clock=later())
+        assert taken.outcome is Outcome.COMPLETED
+    assert dead.result.exception() is None, "it finds the commit of the other one"
+    assert dead.result.result().reused
+    assert table.rows() == expected
+    assert table.leftovers() == set()
+
+
+def test_what_a_failed_execution_wrote_is_removed_and_the_plan_waits_again(
+    table: TableUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = table.schedule().instant_time or ""
+    expected = table.rows()
+    doomed = next(iter(table.live_files()["b"]))
+    content = doomed.read_bytes()
+    doomed.write_bytes(content[:-8] + b"no footer")
+    with pytest.raises(HudiTableServiceError) as failure:
+        table.execute(plan)
+    assert isinstance(failure.value, ExecutionFailedError)
+    assert table.leftovers() == set()
+    doomed.write_bytes(content)
+    assert table.execute(plan).instant_time == plan
+    assert table.rows() == expected
+
+
+def test_a_plan_leaves_file_groups_alone_that_a_running_write_changes(
+    spark: SparkSession, table: TableUnderTest
+) -> None:
+    from support.spark import held_up
+
+    with held_up.HeldUp(table, [("a1", 2, "a", 2.0)], "writer") as writer:
+        scheduled = table.schedule()
+        assert scheduled.clustering is not None
+        skipped = [text for text in scheduled.clustering.skipped if "of the write" in text]
+        assert skipped
+    assert writer.result.result().rows.updated == 1
+    expected = table.rows()
+    table.execute()
+    assert table.rows() == expected
+
+
+def test_a_metadata_table_listed_while_files_are_swept_stops_the_commit(table: TableUnderTest) -> None:
+    plan = table.schedule().instant_time or ""
+    expected, properties = table.rows(), table.base_path / ".hoodie" / "hoodie.properties"
+    unlisted = properties.read_text()
+
+    class Listing(LocalStorage):
+        def list_files(self, folder: str = "") -> Iterator[StoredObject]:
+            if folder == f".hoodie/.temp/{plan}":
+                # What a Hudi writer with defaults, but without the lock, does at any time.
+                properties.write_text(f"{unlisted}hoodie.table.metadata.partitions=files\n")
+            return super().list_files(folder)
+
+        def __reduce__(self) -> tuple[object, ...]:
+            return (LocalStorage, (self.root,))
+
+    with pytest.raises(UnsupportedTableError, match=r"hoodie\.metadata\.enable"):
+        table.execute(plan, storage=Listing(str(table.base_path)))
+    properties.write_text(unlisted)
+    assert table.rows() == expected
+    assert files_by_partition(table) == {"a": BATCHES, "b": BATCHES}
+    assert table.leftovers() == set()
+
+
+def test_an_execution_without_a_heartbeat_is_left_alone_until_it_is_old(table: TableUnderTest) -> None:
+    plan = table.schedule().instant_time or ""
+    store = table.timeline_store()
+    (pending,) = store.load().pending
+    store.start(pending)  # as real Hudi does
+    with pytest.raises(InstantHeldError, match="has no heartbeat, as executions by Hudi have none"):
+        table.execute(plan)
+    taken = table.execute(plan, options={"hoodie.clustering.expiration.threshold.mins": "0"})
+    assert taken.instant_time == plan
+
+
+def test_a_retry_of_the_same_request_takes_its_plan_back_at_once(table: TableUnderTest) -> None:
+    plan = table.schedule().instant_time or ""
+    with HeldUp(table, request_id="same") as dead:
+        assert table.execute(plan, request_id="same").instant_time == plan
+    assert dead.result.result().reused
+    assert table.leftovers() == set()

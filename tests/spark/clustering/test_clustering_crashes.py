@@ -1,0 +1,135 @@
+"""Clustering jobs stopped at every single change: readers see equal rows, and the next run finishes."""
+
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.errors import StorageError
+from hudi_table_services.storage.stores.local import LocalStorage
+from support.fail_points import tried
+from support.faulty_storage import Crash, FaultyStorage
+from support.spark.leftovers import later, settled_leftovers
+from support.spark.writing import Row, TableUnderTest
+
+Act = Callable[[TableUnderTest, FaultyStorage], JobResult]
+FAILURES = {
+    "killed before": (False, Crash),
+    "killed after": (True, Crash),
+    "failed before": (False, partial(StorageError, "Cannot do this now.")),
+    "failed after": (True, partial(StorageError, "Cannot do this now.")),
+}
+
+
+@pytest.fixture(scope="module")
+def small_files(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], TableUnderTest]:
+    """Two partitions of two files each, by table version."""
+
+    @cache
+    def made(version: str) -> TableUnderTest:
+        options = {"hoodie__write__table__version": version, "hoodie__parquet__small__file__limit": "0"}
+        table = TableUnderTest(spark, tmp_path_factory.mktemp("clustering") / "t", **options)
+        for number in range(2):
+            table.write([(f"{p}{number}", 1, p, 1.0) for p in "ab"], "insert")
+        return table
+
+    return made
+
+
+def stopped_runs(
+    job: str, start: TableUnderTest, folder: Path, act: Act, failure: str, step: int = 1
+) -> Iterator[TableUnderTest]:
+    """The table as each failed run left it: one run per change of storage that the job makes, or each `step`-th."""
+    after, error = FAILURES[failure]
+    for fail_at in range(1, 1000, step):
+        table = start.copied_to(folder / str(fail_at))
+        storage = FaultyStorage(LocalStorage(str(table.base_path)), fail_at, after, error)
+        try:
+            act(table, storage)
+        except (Crash, StorageError):
+            yield table
+        else:
+            if storage.changes < fail_at:
+                return
+            yield table  # the job could do without this change
+        tried(job)
+    raise AssertionError("the job makes more changes than anybody would expect")
+
+
+def check_ends_well(table: TableUnderTest, rows: list[Row], *files: int) -> None:
+    """Equal rows now, and after the execution of all that is pending; nothing is left behind."""
+    assert table.rows() == rows
+    table.execute(clock=later())
+    assert table.rows() == rows
+    assert sum(map(len, table.live_files().values())) in files
+    assert settled_leftovers(table) == set()
+
+
+@pytest.mark.parametrize(("version", "failure"), [("6", "killed after"), ("9", "failed after")])
+def test_execution(
+    small_files: Callable[[str], TableUnderTest], tmp_path: Path, version: str, failure: str
+) -> None:
+    planned = small_files(version).copied_to(tmp_path / "planned")
+    plan = planned.schedule().instant_time or ""
+    rows, runs = planned.rows(), 0
+    for table in stopped_runs(
+        "execute clustering", planned, tmp_path, lambda t, s: t.execute(plan, storage=s), failure
+    ):
+        runs += 1
+        assert table.rows() == rows
+        assert table.execute(plan, clock=later()).outcome is Outcome.COMPLETED
+        check_ends_well(table, rows, 2)
+    assert runs >= 8
+
+
+def test_scheduling(small_files: Callable[[str], TableUnderTest], tmp_path: Path) -> None:
+    start = small_files("9")
+    rows = start.rows()
+    for table in stopped_runs(
+        "schedule clustering",
+        start,
+        tmp_path,
+        lambda t, s: t.schedule(request_id="same", storage=s),
+        "failed after",
+    ):
+        again = table.schedule(request_id="same", clock=later())
+        assert again.clustering is not None
+        assert len(again.clustering.instants) == 1
+        check_ends_well(table, rows, 2)
+
+
+def test_cancelling(small_files: Callable[[str], TableUnderTest], tmp_path: Path) -> None:
+    planned = small_files("6").copied_to(tmp_path / "planned")
+    plan = planned.schedule().instant_time or ""
+    rows = planned.rows()
+    for table in stopped_runs(
+        "cancel clustering", planned, tmp_path, lambda t, s: t.cancel(plan, storage=s), "killed before"
+    ):
+        table.cancel(plan, clock=later())
+        check_ends_well(table, rows, 4)
+
+
+def test_a_write_that_a_plan_gives_way_to(
+    small_files: Callable[[str], TableUnderTest], tmp_path: Path
+) -> None:
+    planned = small_files("9").copied_to(tmp_path / "planned")
+    planned.schedule()
+    change = ("a1", 2, "a", 2.0)
+    rows = planned.rows()
+    expected = sorted({**{r[0]: r for r in rows}, "a1": change}.values())
+    for table in stopped_runs(
+        "upsert",
+        planned,
+        tmp_path,
+        lambda t, s: t.write([change], request_id="same", storage=s),
+        "killed before",
+        step=3,
+    ):
+        assert table.rows() in (rows, expected)
+        table.write([change], request_id="same", clock=later())
+        check_ends_well(table, expected, 3, 4)

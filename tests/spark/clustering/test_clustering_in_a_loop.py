@@ -1,0 +1,90 @@
+"""Writers and clusterings on one table at the same time, again and again: the rows are those of a dictionary."""
+
+import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from hudi_table_services.errors import CommitConflictError, InvalidRequestError
+from support.spark.writing import Row, TableUnderTest
+
+SECONDS = float(os.environ.get("CLUSTERING_LOOP_SECONDS", "12"))
+OPTIMISTIC = {
+    "hoodie__write__concurrency__mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
+    "hoodie__write__lock__provider": "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider",
+}
+KEYS = 60
+
+
+class Writer:
+    """Updates and adds keys of its own, so that what the table must hold is known whatever happens beside it."""
+
+    def __init__(self, table: TableUnderTest, name: str, until: float) -> None:
+        self._table, self._name, self._until = table, name, until
+        self.rows: dict[str, Row] = {}
+        self.writes = 0
+
+    def run(self) -> None:
+        while time.monotonic() < self._until:
+            self.writes += 1
+            keys = {(self.writes * 7 + i) % KEYS for i in range(9)}
+            batch: list[Row] = [
+                (f"{self._name}{k}", self.writes, "ab"[k % 2], float(self.writes)) for k in keys
+            ]
+            self._write(batch, f"{self._name}-{self.writes}")
+            self.rows.update({row[0]: row for row in batch})
+
+    def _write(self, batch: list[Row], request_id: str) -> None:
+        """As often as it takes: the other writer is in the same files."""
+        while True:
+            with suppress(CommitConflictError):
+                self._table.write(batch, request_id=request_id)
+                return
+
+
+@pytest.mark.parametrize("version", ["6", "9"])
+def test_rows_of_writers_beside_clusterings(spark: SparkSession, tmp_path: Path, version: str) -> None:
+    options = {
+        "hoodie__write__table__version": version,
+        "hoodie__parquet__small__file__limit": "0",
+        **OPTIMISTIC,
+    }
+    table = TableUnderTest(spark, tmp_path / "t", **options)
+    table.write([("first", 0, "a", 0.0)])
+    until = time.monotonic() + SECONDS / 2
+    writers = [Writer(table, name, until) for name in ("x", "y")]
+    clusterings: list[str] = []
+    stop = threading.Event()
+
+    def cluster() -> None:
+        while not stop.is_set():
+            try:
+                scheduled = table.schedule(sort_columns=("v",) if len(clusterings) % 2 else ())
+                done = table.execute()
+            except (CommitConflictError, InvalidRequestError):
+                table.cancel(older_than_minutes=0)  # everything it planned was changed first
+                continue
+            if scheduled.instant_time and done.instant_time:
+                clusterings.append(done.instant_time)
+
+    with ThreadPoolExecutor(3) as pool:
+        services = pool.submit(cluster)
+        try:
+            for future in [pool.submit(writer.run) for writer in writers]:
+                future.result()
+        finally:
+            stop.set()
+        services.result()
+    table.execute()
+    expected = {"first": ("first", 0, "a", 0.0)}
+    for writer in writers:
+        expected.update(writer.rows)
+    assert table.rows() == sorted(expected.values())
+    assert clusterings, "no clustering got through"
+    assert min(writer.writes for writer in writers) >= 2
+    assert table.leftovers() == set()

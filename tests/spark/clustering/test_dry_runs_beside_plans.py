@@ -1,0 +1,69 @@
+"""Dry runs of writes that meet a pending clustering: they tell what the write would do, and do nothing."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from hudi_table_services.contract.result import Outcome
+from hudi_table_services.errors import PendingPlanError
+from support.spark.planned_tables import STRATEGY, HeldUp, in_small_files
+from support.spark.writing import TableUnderTest
+
+HUDIS_ALLOW = {
+    STRATEGY: "SparkAllowUpdateStrategy",
+    "hoodie.clustering.rollback.pending.replacecommit.on.conflict": "true",
+}
+
+
+@pytest.fixture(scope="module", params=["6", "9"])
+def small_files(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> TableUnderTest:
+    return in_small_files(spark, tmp_path_factory.mktemp("dry-runs") / "t", request.param)
+
+
+@pytest.fixture
+def table(small_files: TableUnderTest, tmp_path: Path) -> TableUnderTest:
+    return small_files.copied_to(tmp_path / "t")
+
+
+@pytest.mark.parametrize(
+    ("operation", "options", "says"),
+    [
+        ("upsert", {}, "would give 1 of its 2 groups up to this write"),
+        ("insert_overwrite", {}, "would give 1 of its 2 groups up to this write"),
+        ("insert_overwrite_table", {}, "would give 2 of its 2 groups up to this write"),
+        (
+            "delete_partition",
+            {"hoodie.datasource.write.partitions.to.delete": "a"},
+            "would give 1 of its 2 groups up to this write",
+        ),
+        ("upsert", HUDIS_ALLOW, "would be rolled back"),
+    ],
+)
+def test_a_dry_run_says_which_plans_would_give_way_and_changes_none(
+    table: TableUnderTest, operation: str, options: dict[str, str], says: str
+) -> None:
+    plan = table.schedule().instant_time
+    files = table.files()
+    result = table.write([("a1", 2, "a", 2.0)], operation, options=options, dry_run=True)
+    assert result.outcome is Outcome.PLANNED
+    assert f"The pending clustering {plan} {says}." in result.warnings
+    assert [partition.partition_path for partition in result.partitions] == ["a"]
+    assert table.files() == files
+
+
+def test_a_dry_run_says_that_the_write_would_be_rejected(table: TableUnderTest) -> None:
+    plan = table.schedule().instant_time
+    with pytest.raises(PendingPlanError, match=f"pending clustering {plan}.*rejects it"):
+        table.write([("a1", 2, "a", 2.0)], options={STRATEGY: "SparkRejectUpdateStrategy"}, dry_run=True)
+
+
+def test_a_dry_run_does_not_wait_for_a_plan_under_execution(table: TableUnderTest) -> None:
+    plan = table.schedule().instant_time
+    with HeldUp(table):
+        (warning,) = table.write([("a1", 2, "a", 2.0)], dry_run=True).warnings
+    assert warning.startswith(
+        f"The pending clustering {plan} is being executed: this write would wait for it"
+    )

@@ -1,0 +1,135 @@
+"""The whole job stopped or failed at every single change it makes: readers see the old table or the new one.
+
+And the next run of the same request finishes, whatever the first one left.
+"""
+
+import errno
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from hudi_table_services.errors import (
+    ExecutionFailedError,
+    HudiTableServiceError,
+    StorageError,
+    StoragePermissionError,
+)
+from hudi_table_services.storage.stores.local import LocalStorage, translated
+from support.fail_points import tried
+from support.faulty_storage import Crash, FaultyStorage
+from support.spark.leftovers import later, settled_leftovers
+from support.spark.writing import Row, TableUnderTest
+
+OLD: list[Row] = [(f"k{i}", 1, "ab"[i % 2], 1.0) for i in range(8)]
+BATCH: list[Row] = [(f"k{i}", 2, "ab"[i % 2], 2.0) for i in range(4, 12)]
+NEW = sorted({row[0]: row for row in OLD + BATCH}.values())
+
+
+def rows(table: TableUnderTest) -> list[Row]:
+    is_table = (table.base_path / ".hoodie" / "hoodie.properties").exists()
+    return table.rows() if is_table else []
+
+
+def stopped_runs(
+    start: Callable[[Path], TableUnderTest],
+    folder: Path,
+    *,
+    after: bool = False,
+    error: Callable[[], BaseException] = Crash,
+) -> Iterator[TableUnderTest]:
+    """The table as each failed run left it: one run per change of storage that the job makes."""
+    for fail_at in range(1, 1000):
+        table = start(folder / str(fail_at))
+        storage = FaultyStorage(LocalStorage(str(table.base_path)), fail_at, after, error)
+        try:
+            table.write(BATCH, request_id="same", storage=storage)
+        except (Crash, StorageError):
+            yield table
+        else:
+            if storage.changes < fail_at:
+                return
+            yield table  # the job could do without this change
+    raise AssertionError("the job makes more changes than anybody would expect")
+
+
+def check_repaired(table: TableUnderTest, old: list[Row], new: list[Row]) -> None:
+    """Readers see old or new rows, and the same request ends with the new ones, no rows twice, and nothing else."""
+    found = rows(table)
+    assert found in (old, new)
+    result = table.write(BATCH, request_id="same", clock=later())
+    assert result.reused == (found == new)
+    assert table.rows() == new
+    assert settled_leftovers(table) == set()
+    tried("upsert" if old else "first write")
+
+
+@pytest.fixture(params=["6", "9"])
+def old_table(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -> TableUnderTest:
+    table = TableUnderTest(spark, tmp_path / "old", hoodie__write__table__version=request.param)
+    table.write(OLD)
+    return table
+
+
+def test_a_killed_upsert(old_table: TableUnderTest, tmp_path: Path) -> None:
+    seen = []
+    for table in stopped_runs(old_table.copied_to, tmp_path):
+        seen.append(table.rows() == NEW)
+        check_repaired(table, OLD, NEW)
+    assert len(seen) >= 10
+    assert seen == sorted(seen), "new rows went away again"
+    assert set(seen) == {False, True}
+
+
+def test_a_killed_first_write(spark: SparkSession, tmp_path: Path) -> None:
+    runs = 0
+    for table in stopped_runs(lambda place: TableUnderTest(spark, place), tmp_path):
+        runs += 1
+        check_repaired(table, [], sorted(BATCH))
+    assert runs >= 15
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["not done", "done but reported as failed"])
+def test_storage_that_fails_once(spark: SparkSession, tmp_path: Path, after: bool) -> None:
+    old = TableUnderTest(spark, tmp_path / "old", hoodie__write__table__version="9")
+    old.write(OLD)
+    fails = partial(StorageError, "Cannot do this now.")
+    for table in stopped_runs(old.copied_to, tmp_path, after=after, error=fails):
+        check_repaired(table, OLD, NEW)
+
+
+def failing_to_write_data(base_path: Path, number: int) -> LocalStorage:
+    """Storage on which data files begin and then fail with an error of the operating system."""
+
+    class Failing(LocalStorage):  # a local class, because workers cannot import this module
+        def open_writer(self, path: str):  # type: ignore[no-untyped-def]
+            if path.endswith(".parquet"):
+                (Path(self.root) / path).write_bytes(b"PAR1")
+                with translated("write", path):
+                    raise OSError(number, os.strerror(number))
+            return super().open_writer(path)
+
+    return Failing(str(base_path))
+
+
+@pytest.mark.parametrize(
+    ("number", "error", "says"),
+    [
+        (errno.ENOSPC, ExecutionFailedError, "No space left"),
+        (errno.EACCES, StoragePermissionError, "Permission denied"),
+    ],
+    ids=["no space left", "permission denied"],
+)
+def test_storage_that_takes_no_data(
+    old_table: TableUnderTest, number: int, error: type[HudiTableServiceError], says: str
+) -> None:
+    before = old_table.files()
+    with pytest.raises(error, match=says):
+        old_table.write(BATCH, request_id="same", storage=failing_to_write_data(old_table.base_path, number))
+    assert old_table.rows() == OLD
+    assert settled_leftovers(old_table) == set()
+    assert {name for name in old_table.files() - before if not name.startswith(".hoodie/")} == set()
+    check_repaired(old_table, OLD, NEW)

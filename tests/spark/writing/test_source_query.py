@@ -1,0 +1,64 @@
+"""The SQL of a request is one query: it can look at the source and change nothing."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from hudi_table_services.contract.writing import SourceSpec
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.execution.writing.source import read_source
+
+
+@pytest.fixture
+def source(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
+    path = tmp_path / "landing.csv"
+    path.write_text("k,v\nb,2\na,1\n")
+    spark.createDataFrame([("kept",)], "x string").createOrReplaceTempView("victim")
+    yield str(path)
+    spark.catalog.dropTempView("victim")
+
+
+def query(spark: SparkSession, source: str, sql: str) -> list[tuple[str, ...]]:
+    spec = SourceSpec(path=source, format="csv", options={"header": "true"}, sql=sql)
+    return [tuple(row) for row in read_source(spark, spec).collect()]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT k, v FROM source ORDER BY k",
+        "  SELECT k, v FROM source ORDER BY k ; ",
+        "-- newest first\nSELECT k, v FROM source ORDER BY k -- by key",
+        "WITH s AS (SELECT * FROM source) SELECT k, v FROM s ORDER BY k",
+        "(SELECT k, v FROM source WHERE k = 'a') UNION ALL (SELECT k, v FROM source WHERE k = 'b')",
+        "FROM source SELECT k, v ORDER BY k",
+    ],
+)
+def test_queries_are_taken_as_they_are(spark: SparkSession, source: str, sql: str) -> None:
+    assert query(spark, source, sql) == [("a", "1"), ("b", "2")]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DROP VIEW victim",
+        "CREATE OR REPLACE TEMP VIEW victim AS SELECT 1 AS x",
+        "INSERT OVERWRITE DIRECTORY '{folder}/out' USING csv SELECT * FROM source",
+        "SET spark.sql.shuffle.partitions=7",
+        "SELECT k, v FROM source; DROP VIEW victim",
+        "SELECT k, v FROM source) ; DROP VIEW victim ; (SELECT 1",
+        "SELECT k FROM source -- )\n); DROP VIEW victim",
+        "",
+    ],
+)
+def test_statements_are_refused_and_do_nothing(
+    spark: SparkSession, source: str, tmp_path: Path, sql: str
+) -> None:
+    before = spark.conf.get("spark.sql.shuffle.partitions")
+    with pytest.raises(InvalidRequestError, match="one query"):
+        query(spark, source, sql.format(folder=tmp_path))
+    assert [row.x for row in spark.table("victim").collect()] == ["kept"]
+    assert not (tmp_path / "out").exists()
+    assert spark.conf.get("spark.sql.shuffle.partitions") == before

@@ -1,0 +1,74 @@
+"""What a job tells while Spark works."""
+
+import logging
+import time
+
+import pytest
+from pyspark.sql import SparkSession
+
+from hudi_table_services.contract.progress import PROGRESS_FIELD, JobProgress, progress_path
+from hudi_table_services.execution import task_progress
+from hudi_table_services.execution.spark_tasks import run_tasks
+from hudi_table_services.execution.task_progress import Phase, TaskCounts
+
+
+def told(caplog: pytest.LogCaptureFixture) -> list[JobProgress]:
+    return [getattr(record, PROGRESS_FIELD) for record in caplog.records if hasattr(record, PROGRESS_FIELD)]
+
+
+def test_it_says_how_far_it_is(
+    spark: SparkSession, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.INFO)
+    monkeypatch.setattr(task_progress, "INTERVAL_S", 0.1)
+
+    def work(seconds: float) -> float:
+        time.sleep(seconds)
+        return seconds
+
+    tasks = [0.1, 0.1, 0.3, 0.3, 0.6, 0.6, 0.6, 0.6]
+    done = run_tasks(
+        spark, tasks, work, description="Write 8 file groups", measure=lambda _: (1_000, 1 << 20)
+    )
+    assert done == tasks
+    assert "Write 8 file groups" in [record.getMessage() for record in caplog.records]
+    progress = told(caplog)
+    counts = [each.done for each in progress]
+    assert counts == sorted(counts)
+    assert any(0 < count < 8 for count in counts)
+    assert {each.total for each in progress} == {8}
+    middle = next(each for each in progress if 0 < each.done < 8)
+    assert middle.rows == middle.done * 1_000
+    assert middle.written_bytes == middle.done << 20
+    assert middle.remaining_s is not None
+    assert middle.text.startswith(f"Write 8 file groups: {middle.done} of 8 done, {middle.rows:,} rows, ")
+    assert middle.text.endswith(" left")
+
+
+def test_what_is_left_goes_by_the_weights(spark: SparkSession) -> None:
+    counts = TaskCounts.of(spark)
+    assert counts is not None
+    phase = Phase("Write", [1, 1, 8], counts)
+    assert phase.at(10.0).remaining_s is None
+    counts.add(1, (5, 50))
+    counts.add(1, (5, 50))
+    assert phase.at(10.0) == JobProgress(
+        phase="Write", done=2, total=3, rows=10, written_bytes=100, elapsed_s=10.0, remaining_s=40.0
+    )
+    for _ in range(3):
+        counts.add(8, (0, 0))  # Spark repeated a task
+    assert (phase.at(50.0).done, phase.at(50.0).remaining_s) == (3, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(12.4, "12 s"), (60.0, "1 min 0 s"), (3_725.0, "1 h 2 min")],
+)
+def test_durations(seconds: float, words: str) -> None:
+    progress = JobProgress(phase="Write", done=1, total=2, remaining_s=seconds)
+    assert progress.text == f"Write: 1 of 2 done, about {words} left"
+
+
+def test_the_document_lies_beside_the_result() -> None:
+    assert progress_path("s3://lake/results/flights.json") == "s3://lake/results/flights.progress.json"
+    assert progress_path("/results/flights") == "/results/flights.progress.json"

@@ -1,0 +1,183 @@
+"""Two jobs on one table at once: rows of both, or a conflict by name and nothing lost."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from pyspark.sql import SparkSession
+
+from hudi_table_services.contract.cleaning import CleanRequest
+from hudi_table_services.errors import CommitConflictError, ExecutionFailedError, FileGroupConflictError
+from hudi_table_services.jobs.cleaning.clean import clean
+from hudi_table_services.storage.stores.local import LocalStorage
+from judges.table_files import files_below
+from support.spark.held_up import NO_RETRY, OPTIMISTIC, HeldUp
+from support.spark.writing import Row, TableUnderTest
+
+Step = Callable[[], object]
+OLD: list[Row] = [("a", 1, "x", 1.0), ("b", 1, "y", 1.0)]
+
+
+@pytest.fixture(params=["6", "9"])
+def table(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -> TableUnderTest:
+    table = TableUnderTest(spark, tmp_path / "t", hoodie__write__table__version=request.param)
+    table.write(OLD)
+    return table
+
+
+def test_writers_of_different_file_groups_both_commit(table: TableUnderTest) -> None:
+    with HeldUp(table, [("a", 2, "x", 2.0)], "first") as first:
+        table.write([("b", 2, "y", 2.0)], options=OPTIMISTIC, request_id="second")
+    assert first.result.result().rows.updated == 1
+    assert table.rows() == [("a", 2, "x", 2.0), ("b", 2, "y", 2.0)]
+    assert table.leftovers() == set()
+
+
+def test_of_writers_of_one_file_group_the_later_one_tries_again(
+    table: TableUnderTest, caplog: pytest.LogCaptureFixture
+) -> None:
+    with HeldUp(table, [("a", 2, "x", 2.0), ("new", 2, "x", 2.0)], "first") as first:
+        table.write([("a", 3, "x", 3.0)], options=OPTIMISTIC, request_id="second")
+    rows = first.result.result().rows
+    assert (rows.inserted, rows.older_than_stored) == (1, 1)
+    assert "Trying again" in caplog.text
+    assert table.rows() == [("a", 3, "x", 3.0), ("b", 1, "y", 1.0), ("new", 2, "x", 2.0)]
+    assert table.leftovers() == set()
+
+
+def test_of_writers_of_one_file_group_the_later_one_is_told(table: TableUnderTest) -> None:
+    with HeldUp(table, [("a", 2, "x", 2.0), ("new", 2, "x", 2.0)], "first", NO_RETRY) as first:
+        table.write([("a", 3, "x", 3.0)], options=OPTIMISTIC, request_id="second")
+    with pytest.raises(FileGroupConflictError, match="x"):
+        first.result.result()
+    assert table.rows() == [("a", 3, "x", 3.0), ("b", 1, "y", 1.0)]
+    assert table.leftovers() == set()
+    again = table.write([("a", 2, "x", 2.0), ("new", 2, "x", 2.0)], options=OPTIMISTIC, request_id="first")
+    assert (again.rows.inserted, again.rows.older_than_stored) == (1, 1)
+    assert table.rows() == [("a", 3, "x", 3.0), ("b", 1, "y", 1.0), ("new", 2, "x", 2.0)]
+
+
+def test_a_living_writer_is_not_rolled_back(table: TableUnderTest) -> None:
+    with HeldUp(table, [("a", 2, "x", 2.0)], "first") as first:
+        pending = {name for name in table.files() if "inflight" in name}
+        table.write([("b", 2, "y", 2.0)], options=OPTIMISTIC, request_id="second")
+        assert pending <= table.files()
+    assert first.result.exception() is None
+
+
+def test_of_two_writers_that_create_a_table_the_later_one_writes_into_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = TableUnderTest(spark, tmp_path / "new")
+
+    class Overtaken(LocalStorage):
+        has_lost = False
+
+        def create(self, path: str, data: bytes) -> None:
+            if path == ".hoodie/hoodie.properties" and not Overtaken.has_lost:
+                Overtaken.has_lost = True
+                table.write([("a", 2, "x", 2.0)], options=OPTIMISTIC, request_id="other")
+            super().create(path, data)
+
+        def __reduce__(self) -> tuple[object, ...]:
+            return (LocalStorage, (self.root,))
+
+    rows: list[Row] = [("a", 1, "x", 1.0), ("b", 1, "y", 1.0)]
+    storage = Overtaken(str(table.base_path))
+    result = table.write(rows, options=OPTIMISTIC, request_id="late", storage=storage)
+    assert (result.rows.inserted, result.rows.older_than_stored) == (1, 1)
+    assert table.rows() == [("a", 2, "x", 2.0), ("b", 1, "y", 1.0)]
+    assert table.leftovers() == set()
+
+
+def overtaken(base_path: Path, before_merging: Step, after_the_try: Step = lambda: None) -> LocalStorage:
+    """A storage whose writer others come before.
+
+    Args:
+        before_merging: it has found its rows, and is about to read the file that it merges them with.
+        after_the_try: its first try is over, and all of it undone.
+    """
+
+    class Overtaken(LocalStorage):
+        steps: ClassVar[list[Step]] = [after_the_try, before_merging]
+
+        def create(self, path: str, data: bytes) -> None:
+            super().create(path, data)
+            if path.endswith("inflight") and len(Overtaken.steps) == 2:
+                Overtaken.steps.pop()()
+
+        def read(self, path: str) -> bytes:
+            # The next look at the table, once heartbeat and lock of the first try are gone.
+            is_over = len(Overtaken.steps) == 1 and not files_below(base_path / ".hoodie/.heartbeat")
+            if is_over and path.endswith("hoodie.properties") and not self.exists(".hoodie/lock"):
+                Overtaken.steps.pop()()
+            return super().read(path)
+
+        def __reduce__(self) -> tuple[object, ...]:
+            return (LocalStorage, (self.root,))
+
+    return Overtaken(str(base_path))
+
+
+def keep_one_version(table: TableUnderTest) -> None:
+    clean(
+        CleanRequest(
+            base_path=str(table.base_path),
+            policy="KEEP_LATEST_FILE_VERSIONS",
+            file_versions_retained=1,
+            options={"hoodie.airflow.clean.floor.hours": "0"},
+        )
+    )
+
+
+def test_files_that_a_clean_removed_under_a_writer_are_a_conflict(
+    table: TableUnderTest, caplog: pytest.LogCaptureFixture
+) -> None:
+    def meanwhile() -> None:
+        table.write([("a", 2, "x", 2.0)], request_id="other")
+        keep_one_version(table)
+
+    storage = overtaken(table.base_path, meanwhile)
+    table.write([("a", 3, "x", 3.0)], request_id="slow", storage=storage)
+    assert "and it was removed while this write was reading it" in caplog.text
+    assert table.rows() == [("a", 3, "x", 3.0), ("b", 1, "y", 1.0)]
+    assert table.leftovers() == set()
+
+
+@pytest.mark.parametrize("versions", [1, 2])
+def test_a_file_that_was_lost_under_a_writer_is_no_conflict(table: TableUnderTest, versions: int) -> None:
+    """Also where an older file of the group is still there."""
+    for number in range(1, versions):
+        table.write([("a", 1 + number, "x", 1.0)])
+    (lost,) = table.live_files()["x"]
+
+    def meanwhile() -> None:
+        table.write([("b", 2, "y", 2.0)], request_id="other")
+        lost.unlink()
+
+    with pytest.raises(ExecutionFailedError, match=lost.name):
+        table.write([("a", 9, "x", 9.0)], storage=overtaken(table.base_path, meanwhile))
+
+
+def test_whose_staged_rows_another_attempt_cleared_is_told_that_it_committed(table: TableUnderTest) -> None:
+    storage = overtaken(table.base_path, lambda: table.write([("a", 2, "x", 2.0)], request_id="slow"))
+    with pytest.raises(CommitConflictError, match="Another attempt of request slow completed"):
+        table.write([("a", 5, "x", 5.0)], request_id="slow", storage=storage)
+    assert table.rows() == [("a", 2, "x", 2.0), ("b", 1, "y", 1.0)]
+    assert table.leftovers() == set()
+
+
+def test_a_try_that_is_planned_anew_finds_what_another_attempt_of_the_request_wrote(
+    table: TableUnderTest, caplog: pytest.LogCaptureFixture
+) -> None:
+    elsewhere = {"hoodie.airflow.staging.path": ".hoodie/.aux/elsewhere"}
+    storage = overtaken(
+        table.base_path,
+        lambda: table.write([("a", 2, "x", 2.0)], request_id="other"),
+        lambda: table.write([("a", 4, "x", 4.0)], request_id="slow", options=elsewhere),
+    )
+    with pytest.raises(CommitConflictError, match="Another attempt of request slow completed"):
+        table.write([("a", 5, "x", 5.0)], request_id="slow", storage=storage)
+    assert "Trying again" in caplog.text
+    assert table.rows() == [("a", 4, "x", 4.0), ("b", 1, "y", 1.0)]

@@ -1,0 +1,169 @@
+"""Two jobs that add rows at once share no file group; still no key of an upsert is there twice."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from hudi_table_services.errors import FileGroupConflictError
+from support.spark.held_up import NO_RETRY, HeldUp
+from support.spark.writing import Row, TableUnderTest
+
+OLD: list[Row] = [("a", 1, "x", 1.0), ("b", 1, "y", 1.0)]
+RETRIED = "Trying again"
+
+
+@pytest.fixture(params=["6", "9"])
+def table(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -> TableUnderTest:
+    # Without padding of small files: otherwise both would add to the file that is there.
+    options = {
+        "hoodie__write__table__version": request.param,
+        "hoodie__parquet__small__file__limit": "0",
+    }
+    table = TableUnderTest(spark, tmp_path / "t", **options)
+    table.write(OLD)
+    return table
+
+
+@pytest.mark.parametrize("partition", ["x", "new"])
+def test_of_two_that_add_a_key_the_later_one_updates_it(
+    table: TableUnderTest, partition: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with HeldUp(table, [("k", 2, partition, 2.0), ("own", 2, partition, 2.0)], "first") as first:
+        table.write([("k", 1, partition, 1.0)])
+    rows = first.result.result().rows
+    assert (rows.updated, rows.inserted) == (1, 1)
+    assert RETRIED in caplog.text
+    expected = [*OLD, ("k", 2, partition, 2.0), ("own", 2, partition, 2.0)]
+    assert table.rows() == sorted(expected)
+    assert table.leftovers() == set()
+
+
+def test_of_two_that_add_a_key_the_later_one_is_told(table: TableUnderTest) -> None:
+    with HeldUp(table, [("k", 2, "x", 2.0)], "first", NO_RETRY) as first:
+        other = table.write([("k", 1, "x", 1.0), ("l", 1, "x", 1.0)])
+    with pytest.raises(FileGroupConflictError, match=rf"commit {other.instant_time} or later, added 1 rows"):
+        first.result.result()
+    assert table.rows() == [OLD[0], OLD[1], ("k", 1, "x", 1.0), ("l", 1, "x", 1.0)]
+    assert table.leftovers() == set()
+
+
+def test_two_that_add_different_keys_both_commit_at_once(
+    table: TableUnderTest, caplog: pytest.LogCaptureFixture
+) -> None:
+    with HeldUp(table, [("k", 2, "x", 2.0)], "first", NO_RETRY) as first:
+        table.write([("l", 1, "x", 1.0), ("k", 1, "y", 1.0)])  # a key counts within its partition
+    first.result.result()
+    assert RETRIED not in caplog.text
+    assert table.rows() == [*OLD, ("k", 1, "y", 1.0), ("k", 2, "x", 2.0), ("l", 1, "x", 1.0)]
+
+
+@pytest.mark.parametrize("index", ["GLOBAL_SIMPLE", "GLOBAL_BLOOM"])
+def test_under_a_global_index_a_key_counts_in_the_whole_table(table: TableUnderTest, index: str) -> None:
+    options = {"hoodie.index.type": index}
+    with HeldUp(table, [("k", 2, "x", 2.0)], "first", options) as first:
+        table.write([("k", 1, "y", 1.0)], options=options)
+    assert first.result.exception() is None
+    assert table.rows() == [*OLD, ("k", 2, "x", 2.0)]
+
+
+def test_an_upsert_finds_the_row_of_an_insert(table: TableUnderTest) -> None:
+    with HeldUp(table, [("k", 2, "x", 2.0)], "first") as first:
+        table.write([("k", 1, "x", 1.0)], "insert")
+    assert first.result.result().rows.updated == 1
+    assert table.rows() == [*OLD, ("k", 2, "x", 2.0)]
+
+
+def test_an_insert_adds_its_rows_beside_any_others(table: TableUnderTest) -> None:
+    with HeldUp(table, [("k", 2, "x", 2.0)], "first", NO_RETRY, operation="insert") as first:
+        table.write([("k", 1, "x", 1.0)])
+    assert first.result.exception() is None
+    assert table.rows() == [*OLD, ("k", 1, "x", 1.0), ("k", 2, "x", 2.0)]
+
+
+def test_an_insert_that_drops_known_keys_drops_that_of_the_other(table: TableUnderTest) -> None:
+    options = {"hoodie.datasource.insert.dup.policy": "drop"}
+    with HeldUp(table, [("k", 2, "x", 2.0), ("l", 2, "x", 2.0)], "first", options, "insert") as first:
+        table.write([("k", 1, "x", 1.0)])
+    assert first.result.exception() is None
+    assert table.rows() == [*OLD, ("k", 1, "x", 1.0), ("l", 2, "x", 2.0)]
+
+
+@pytest.mark.parametrize("operation", ["insert_overwrite", "insert_overwrite_table"])
+def test_of_two_that_overwrite_an_empty_partition_the_later_one_stays(
+    table: TableUnderTest, operation: str
+) -> None:
+    with HeldUp(table, [("k", 2, "new", 2.0)], "first", operation=operation) as first:
+        table.write([("l", 1, "new", 1.0)], "insert_overwrite")
+    assert first.result.exception() is None
+    kept = OLD if operation == "insert_overwrite" else []
+    assert table.rows() == [*kept, ("k", 2, "new", 2.0)]
+
+
+def test_an_overwrite_replaces_the_row_of_an_upsert_with_a_key_of_its_own(table: TableUnderTest) -> None:
+    with HeldUp(table, [("k", 2, "new", 2.0)], "first", operation="insert_overwrite") as first:
+        table.write([("k", 1, "new", 1.0)])
+    assert first.result.exception() is None
+    assert table.rows() == [*OLD, ("k", 2, "new", 2.0)]
+
+
+def test_rows_of_an_upsert_beside_an_overwrite_stay_where_no_key_is_the_same(table: TableUnderTest) -> None:
+    with HeldUp(table, [("k", 2, "new", 2.0)], "first", NO_RETRY, operation="insert_overwrite") as first:
+        table.write([("l", 1, "new", 1.0)])
+    assert first.result.exception() is None
+    assert table.rows() == [*OLD, ("k", 2, "new", 2.0), ("l", 1, "new", 1.0)]
+
+
+@pytest.mark.parametrize("operation", ["insert_overwrite", "insert_overwrite_table"])
+def test_overwrites_of_different_empty_partitions(table: TableUnderTest, operation: str) -> None:
+    """Two partitions get along; the whole table takes everything with it, and so begins anew."""
+    with HeldUp(table, [("k", 2, "new", 2.0)], "first", operation=operation) as first:
+        table.write([("l", 1, "other", 1.0)], "insert_overwrite")
+    assert first.result.exception() is None
+    kept = [*OLD, ("l", 1, "other", 1.0)] if operation == "insert_overwrite" else []
+    assert table.rows() == sorted([*kept, ("k", 2, "new", 2.0)])
+
+
+def test_an_overwrite_asks_no_other_partition_about_its_keys(table: TableUnderTest) -> None:
+    options = {"hoodie.index.type": "GLOBAL_SIMPLE", **NO_RETRY}
+    with HeldUp(table, [("b", 2, "new", 2.0)], "first", options, "insert_overwrite") as first:
+        table.write([("l", 1, "y", 1.0)])  # where b has been for long
+    assert first.result.exception() is None
+    assert table.rows() == [*OLD, ("b", 2, "new", 2.0), ("l", 1, "y", 1.0)]
+
+
+def test_a_row_that_was_put_into_an_old_file_is_found(table: TableUnderTest) -> None:
+    pads = {"hoodie.parquet.small.file.limit": "104857600"}
+    with HeldUp(table, [("k", 2, "x", 2.0)], "first") as first:
+        table.write([("k", 1, "x", 1.0)], options=pads)
+        assert len(table.live_files()["x"]) == 1
+    assert first.result.result().rows.updated == 1
+    assert table.rows() == [*OLD, ("k", 2, "x", 2.0)]
+
+
+def test_a_row_that_a_clustering_moved_since_is_found(table: TableUnderTest) -> None:
+    with HeldUp(table, [("k", 2, "x", 2.0)], "first") as first:
+        table.write([("k", 1, "x", 1.0)])
+        table.schedule()
+        assert table.execute().instant_time
+        assert len(table.live_files()["x"]) == 1
+    assert first.result.result().rows.updated == 1
+    assert table.rows() == [*OLD, ("k", 2, "x", 2.0)]
+
+
+def test_a_key_that_an_insert_drops_is_not_looked_for_again(table: TableUnderTest) -> None:
+    options = {"hoodie.datasource.insert.dup.policy": "drop", **NO_RETRY}
+    with HeldUp(table, [("a", 2, "x", 2.0), ("k", 2, "x", 2.0)], "first", options, "insert") as first:
+        table.write([("a", 3, "x", 3.0), ("l", 3, "x", 3.0)])
+    assert first.result.exception() is None
+    assert table.rows() == [("a", 3, "x", 3.0), OLD[1], ("k", 2, "x", 2.0), ("l", 3, "x", 3.0)]
+
+
+def test_a_table_without_partitions(spark: SparkSession, tmp_path: Path) -> None:
+    table = TableUnderTest(spark, tmp_path / "flat", hoodie__parquet__small__file__limit="0")
+    table.is_partitioned = False
+    table.write(OLD)
+    with HeldUp(table, [("k", 2, "x", 2.0), ("own", 2, "x", 2.0)], "first") as first:
+        table.write([("k", 1, "x", 1.0)])
+    assert first.result.result().rows.updated == 1
+    assert table.rows() == [*OLD, ("k", 2, "x", 2.0), ("own", 2, "x", 2.0)]

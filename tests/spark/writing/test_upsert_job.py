@@ -1,0 +1,246 @@
+"""The write job on a real Spark session; hudi-rs says what the table holds."""
+
+import random
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from hudi_table_services.contract.result import Outcome
+from hudi_table_services.contract.writing import UpsertRequest
+from hudi_table_services.errors import (
+    InvalidDataError,
+    InvalidRequestError,
+    TimelineInvariantError,
+    UnsupportedTableError,
+)
+from hudi_table_services.jobs.writing.upsert import upsert
+from support.spark.writing import Row, TableUnderTest
+
+VERSIONS = ["6", "8", "9"]
+
+
+def some_rows(numbers: range, ts: int = 1, factor: float = 1.0) -> list[Row]:
+    return [(f"k{i}", ts, "ab"[i % 2], i * factor) for i in numbers]
+
+
+@pytest.fixture(params=VERSIONS)
+def table(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -> TableUnderTest:
+    return TableUnderTest(spark, tmp_path / "t", hoodie__write__table__version=request.param)
+
+
+@pytest.fixture
+def v6(spark: SparkSession, tmp_path: Path) -> TableUnderTest:
+    return TableUnderTest(spark, tmp_path / "t")
+
+
+def test_upserts_deletes_and_a_repeated_request_give_the_rows_of_a_dictionary(table: TableUnderTest) -> None:
+    table.write(some_rows(range(40)))
+    result = table.write(some_rows(range(20, 60), ts=2, factor=2.0))
+    assert (result.rows.inserted, result.rows.updated) == (20, 20)
+    table.write(some_rows(range(4), ts=3), "delete", request_id="delete-once")
+    again = table.write(some_rows(range(4), ts=3), "delete", request_id="delete-once")
+    assert again.reused
+    assert table.rows() == sorted(some_rows(range(4, 20)) + some_rows(range(20, 60), ts=2, factor=2.0))
+
+
+def test_the_larger_ordering_value_wins_and_a_tie_goes_to_the_later_commit(table: TableUnderTest) -> None:
+    table.write([("a", 5, "x", 1.0), ("b", 5, "x", 1.0), ("c", 5, "x", 1.0)])
+    result = table.write([("a", 4, "x", 2.0), ("b", 5, "x", 2.0), ("c", 6, "x", 2.0)])
+    assert result.rows.older_than_stored == 1
+    assert table.rows() == [("a", 5, "x", 1.0), ("b", 5, "x", 2.0), ("c", 6, "x", 2.0)]
+
+
+def test_of_rows_with_one_key_in_a_batch_the_largest_ordering_value_survives(v6: TableUnderTest) -> None:
+    result = v6.write([("a", 1, "x", 1.0), ("a", 3, "x", 3.0), ("a", 2, "x", 2.0), ("a", 1, "y", 9.0)])
+    assert result.rows.superseded == 2
+    assert v6.rows() == [("a", 1, "y", 9.0), ("a", 3, "x", 3.0)]
+
+
+def test_inserts_pad_small_files_and_keep_duplicates(v6: TableUnderTest) -> None:
+    v6.write(some_rows(range(10)), "insert")
+    result = v6.write(some_rows(range(10)), "insert")
+    assert sum(len(p.padded) for p in result.partitions) == 2
+    assert v6.rows() == sorted(some_rows(range(10)) * 2)
+
+
+def test_bulk_insert_opens_new_file_groups_only(v6: TableUnderTest) -> None:
+    v6.write(some_rows(range(10)), "bulk_insert")
+    result = v6.write(some_rows(range(10, 20)), "bulk_insert")
+    assert all(p.opened and not p.padded for p in result.partitions)
+    assert v6.rows() == sorted(some_rows(range(20)))
+
+
+def test_insert_drops_or_refuses_existing_keys_by_policy(v6: TableUnderTest) -> None:
+    policy = "hoodie.datasource.insert.dup.policy"
+    v6.write(some_rows(range(4)), "insert")
+    dropped = v6.write(some_rows(range(2, 6), ts=2), "insert", options={policy: "drop"})
+    assert dropped.rows.dropped_existing == 2
+    expected = sorted(some_rows(range(4)) + some_rows(range(4, 6), ts=2))
+    assert v6.rows() == expected
+    with pytest.raises(InvalidDataError, match="policy=fail"):
+        v6.write(some_rows(range(5, 7)), "insert", options={policy: "fail"})
+    assert v6.rows() == expected
+
+
+def test_overwrite_replaces_touched_partitions_or_the_table(table: TableUnderTest) -> None:
+    table.write(some_rows(range(6)))
+    table.write([("n", 1, "a", 7.0)], "insert_overwrite")
+    kept = [row for row in some_rows(range(6)) if row[2] == "b"]
+    assert table.rows() == sorted([*kept, ("n", 1, "a", 7.0)])
+    table.write([("m", 1, "c", 8.0)], "insert_overwrite_table")
+    assert table.rows() == [("m", 1, "c", 8.0)]
+
+
+def test_delete_partition_takes_patterns(table: TableUnderTest) -> None:
+    table.write([("a", 1, "x1", 1.0), ("b", 1, "x2", 1.0), ("c", 1, "y", 1.0)])
+    option = {"hoodie.datasource.write.partitions.to.delete": "x*"}
+    result = table.write([], "delete_partition", options=option)
+    assert (result.outcome, result.replaced_file_groups) == (Outcome.COMPLETED, 2)
+    assert table.rows() == [("c", 1, "y", 1.0)]
+
+
+def test_delete_partition_needs_no_rows(spark: SparkSession, table: TableUnderTest) -> None:
+    table.write([("a", 1, "x", 1.0), ("b", 1, "y", 1.0)])
+    request = UpsertRequest(
+        base_path=str(table.base_path),
+        operation="delete_partition",
+        options={"hoodie.datasource.write.partitions.to.delete": "x"},
+    )
+    assert upsert(spark, request).replaced_file_groups == 1
+    assert table.rows() == [("b", 1, "y", 1.0)]
+
+
+def test_an_overwrite_of_the_table_by_no_rows_empties_it(table: TableUnderTest) -> None:
+    table.write(some_rows(range(6)))
+    assert table.write([], "insert_overwrite").outcome is Outcome.NOTHING_TO_DO
+    assert len(table.rows()) == 6
+    result = table.write([], "insert_overwrite_table")
+    assert (result.outcome, result.replaced_file_groups) == (Outcome.COMPLETED, 2)
+    assert table.rows() == []
+    table.write(some_rows(range(2)))
+    assert table.rows() == some_rows(range(2))
+
+
+def test_a_global_index_adds_no_second_row_where_a_key_lies_in_two_partitions(v6: TableUnderTest) -> None:
+    v6.write([("a", 1, "x", 1.0), ("a", 1, "y", 1.0)])
+    result = v6.write([("a", 2, "y", 2.0)], options={"hoodie.index.type": "GLOBAL_SIMPLE"})
+    assert v6.rows() == [("a", 2, "y", 2.0)]
+    assert (result.rows.updated, result.rows.deleted, result.rows.inserted) == (1, 1, 0)
+
+
+def test_deletes_do_not_count_as_growth(v6: TableUnderTest) -> None:
+    v6.write(some_rows(range(200)))
+    planned = v6.write(some_rows(range(100), ts=2), "delete", dry_run=True)
+    for change in (c for p in planned.partitions for c in p.rewritten):
+        assert change.expected_size_bytes <= change.size_before_bytes
+
+
+@pytest.mark.parametrize("index", ["GLOBAL_SIMPLE", "GLOBAL_BLOOM"])
+@pytest.mark.parametrize("moves", ["true", "false"])
+def test_a_global_index_moves_a_row_or_updates_it_in_place(
+    v6: TableUnderTest, index: str, moves: str
+) -> None:
+    key = f"hoodie.{index.split('_')[1].lower()}.index.update.partition.path"
+    options = {"hoodie.index.type": index, key: moves}
+    v6.write([("a", 1, "x", 1.0), ("b", 1, "x", 1.0)], options=options)
+    v6.write([("a", 2, "y", 2.0), ("b", 0, "y", 2.0)], options=options)
+    places = {r["k"]: r["_hoodie_partition_path"] for r in v6.records()}
+    assert places == {"a": "y" if moves == "true" else "x", "b": "x"}
+
+
+def test_the_bloom_index_finds_the_same_rows(v6: TableUnderTest) -> None:
+    options = {"hoodie.index.type": "BLOOM", "hoodie.parquet.small.file.limit": "0"}
+    for start in (0, 20, 40):
+        v6.write(some_rows(range(start, start + 20)), options=options)
+    result = v6.write(some_rows(range(10, 50), ts=2), options=options)
+    assert (result.rows.updated, result.rows.inserted) == (40, 0)
+
+
+def test_quotas_are_exact_where_a_batch_fills_several_files(v6: TableUnderTest) -> None:
+    rows = [(f"key-{i:06d}", 1, "x", random.Random(i).random()) for i in range(3000)]
+    options = {"hoodie.parquet.max.file.size": "30000", "hoodie.parquet.small.file.limit": "25000"}
+    result = v6.write(rows, options=options)
+    (partition,) = result.partitions
+    assert len(partition.opened) > 1
+    assert sum(change.insert_count for change in partition.opened) == 3000
+    assert v6.rows() == sorted(rows)
+
+
+def test_untouched_rows_keep_commit_time_and_sequence_number(v6: TableUnderTest) -> None:
+    v6.write([("a", 1, "x", 1.0), ("b", 1, "x", 1.0)])
+    before = {r["k"]: r for r in v6.records()}
+    v6.write([("a", 2, "x", 2.0)])
+    after = {r["k"]: r for r in v6.records()}
+    for name in ("_hoodie_commit_time", "_hoodie_commit_seqno"):
+        assert after["b"][name] == before["b"][name]
+        assert after["a"][name] != before["a"][name]
+    assert after["b"]["_hoodie_file_name"] == after["a"]["_hoodie_file_name"]
+
+
+def test_a_dry_run_and_an_empty_source_write_nothing(v6: TableUnderTest) -> None:
+    planned = v6.write(some_rows(range(10)), dry_run=True)
+    assert (planned.rows.inserted, planned.rows.updated) == (10, 0)
+    assert planned.outcome is Outcome.PLANNED
+    assert sum(change.insert_count for p in planned.partitions for change in p.opened) == 10
+    assert v6.files() == set()
+    v6.write(some_rows(range(10)))
+    before = v6.files()
+    planned = v6.write(some_rows(range(5, 15), ts=2), dry_run=True)
+    assert (planned.rows.inserted, planned.rows.updated, planned.rows.deleted) == (5, 5, 0)
+    planned = v6.write(some_rows(range(3)), "delete", dry_run=True)
+    assert (planned.rows.inserted, planned.rows.updated, planned.rows.deleted) == (0, 0, 3)
+    assert v6.write([]).outcome is Outcome.NOTHING_TO_DO
+    assert v6.write([("none", 1, "a", 0.0)], "delete").outcome is Outcome.NOTHING_TO_DO
+    assert v6.files() == before
+
+
+def test_nothing_is_left_behind_by_a_commit(v6: TableUnderTest) -> None:
+    v6.write(some_rows(range(10)))
+    leftovers = [
+        f for f in v6.files() if ".temp/" in f or "staging/" in f or ".heartbeat/" in f or f.endswith("lock")
+    ]
+    assert leftovers == []
+
+
+@pytest.mark.parametrize("key", [None, ""])
+def test_a_null_or_empty_key_is_refused_and_leaves_no_table(v6: TableUnderTest, key: str | None) -> None:
+    with pytest.raises(InvalidDataError, match="key"):
+        v6.write([("a", 1, "x", 1.0), (key, 1, "x", 1.0)])  # type: ignore[list-item]
+    assert v6.files() == set()
+
+
+def test_bad_tables_are_refused_by_name_before_anything_is_written(v6: TableUnderTest) -> None:
+    v6.base_path.mkdir()
+    (v6.base_path / "notes.txt").write_text("mine")
+    with pytest.raises(InvalidRequestError, match=r"notes\.txt"):
+        v6.write(some_rows(range(2)))
+    assert v6.files() == {"notes.txt"}
+
+
+def test_a_zero_byte_completed_instant_is_an_error(v6: TableUnderTest) -> None:
+    v6.write(some_rows(range(2)))
+    (instant,) = (v6.base_path / ".hoodie").glob("*.commit")
+    instant.write_bytes(b"")
+    with pytest.raises(TimelineInvariantError, match=instant.name):
+        v6.write(some_rows(range(2)))
+
+
+def test_an_active_metadata_table_is_refused_unless_switched_off(v6: TableUnderTest) -> None:
+    v6.write(some_rows(range(4)))
+    properties = v6.base_path / ".hoodie" / "hoodie.properties"
+    properties.write_text(properties.read_text() + "hoodie.table.metadata.partitions=files\n")
+    with pytest.raises(UnsupportedTableError, match=r"hoodie\.metadata\.enable=false"):
+        v6.write(some_rows(range(4), ts=2))
+    v6.write(some_rows(range(4), ts=2), options={"hoodie.metadata.enable": "false"})
+    assert "hoodie.table.metadata.partitions=files" not in properties.read_text()
+    assert v6.rows() == some_rows(range(4), ts=2)
+
+
+@pytest.mark.parametrize("name", ["with space", "50%", "a%20b", "übung"])
+def test_base_paths_may_hold_spaces_percent_signs_and_unicode(
+    spark: SparkSession, tmp_path: Path, name: str
+) -> None:
+    table = TableUnderTest(spark, tmp_path / name)
+    table.write(some_rows(range(4)))
+    assert len(table.rows()) == 4

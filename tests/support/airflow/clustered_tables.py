@@ -1,0 +1,79 @@
+"""Clusterings on the timelines of small tables, as a scheduler and an executor would leave them; no rows are moved."""
+
+from collections.abc import Sequence
+from datetime import datetime, timezone
+
+from hudi_table_services.contract.clustering import CancelClusteringRequest
+from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
+from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
+from hudi_table_services.jobs.clustering.cancel import cancel_clustering
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_service_plans import ClusteringGroup, ClusteringPlan, ClusteringSlice
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
+from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
+from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.clustering_history import GAVE_WAY_KEY, PREDECESSOR_KEY
+from support.fixed_clock import FixedClock
+from support.small_tables import SmallTable
+
+
+def open_table(base_path: str) -> SmallTable:
+    """A table that exists, for the next steps of a writer; its clock is the present."""
+    table = SmallTable.__new__(SmallTable)
+    table.storage = LocalStorage(base_path)
+    table.version = read_table_config(table.storage).table_version
+    table.clock = FixedClock(datetime.now(timezone.utc))
+    return table
+
+
+def schedule(
+    table: SmallTable, *, partition: str = "city=a", request_id: str = "", instead_of: str = ""
+) -> Instant:
+    """Request a clustering of one file group, perhaps in the place of one that gave way to a write."""
+    piece = ClusteringSlice(
+        file_id="a-0", partition_path=partition, data_file_path=f"file:///t/{partition}/a-0"
+    )
+    plan = ClusteringPlan(groups=(ClusteringGroup(slices=(piece,)),))
+    action = Action.REPLACE_COMMIT if table.version is TableVersion.V6 else Action.CLUSTERING
+    named = {REQUEST_ID_KEY: request_id, PREDECESSOR_KEY: instead_of}
+    extra = {key: value for key, value in named.items() if value}
+    return table.timeline_store.request(action, encode_requested_replace(plan, extra))
+
+
+def cancel(table: SmallTable, *instants: Instant) -> None:
+    """Take plans off the timeline."""
+    request = CancelClusteringRequest(base_path="/t", instants=tuple(i.requested_time for i in instants))
+    cancel_clustering(request, storage=table.storage, clock=table.clock)
+
+
+def give_way(table: SmallTable, plan: Instant, *, request_id: str = "", wholly: bool = False) -> Instant:
+    """A write that the plan gives some of its groups up to, or all; returns the plan in its place, or the write."""
+    cancel(table, plan)
+    if not wholly:
+        successor = schedule(table, request_id=request_id, instead_of=plan.requested_time)
+    write = table.commit(FileGroupId("city=a", "a-0"), extra={GAVE_WAY_KEY: plan.requested_time})
+    return write if wholly else successor
+
+
+def complete(table: SmallTable, *instants: Instant, request_id: str = "") -> None:
+    """Complete clusterings, as an execution with this request id."""
+    metadata = CommitMetadata(
+        operation_type=WriteOperation.CLUSTER,
+        partition_to_write_stats={},
+        partition_to_replace_file_ids={"city=a": ("a-0",)},
+        extra_metadata={REQUEST_ID_KEY: request_id} if request_id else {},
+    )
+    for instant in instants:
+        store = table.timeline_store
+        store.complete(store.start(instant), encode_commit_metadata(metadata, table.version))
+
+
+def complete_pending(base_path: str, times: Sequence[str] = (), request_id: str = "") -> list[str]:
+    """Complete those that are pending, or those of these times; returns their requested times."""
+    table = open_table(base_path)
+    pending = [i for i in table.timeline_store.load().pending if not times or i.requested_time in times]
+    complete(table, *pending, request_id=request_id)
+    return [instant.requested_time for instant in pending]

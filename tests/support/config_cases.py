@@ -1,0 +1,56 @@
+"""Settings in which a rule of the check finds something, and settings beside them that pass: how a case is told."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hudi_table_services.contract.config_check import ConfigFinding, RuntimeFacts
+from hudi_table_services.planning.config_check.check import check_config
+from hudi_table_services.planning.config_check.settings import TableFacts
+
+STRATEGY = "hoodie.clustering.plan.strategy."
+WRITE = "hoodie.datasource.write."
+OCC = {"hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL"}
+HUDI = {"engine": "hudi"}
+V6 = {"hoodie.table.name": "trips", "hoodie.table.version": "6", "hoodie.table.type": "COPY_ON_WRITE"}
+V9 = {**V6, "hoodie.table.version": "9"}
+METADATA = {**V6, "hoodie.table.metadata.partitions": "files"}
+DAYS = ("2024/01/01", "2024/01/02")
+
+
+@dataclass(frozen=True)
+class Case:
+    """Options, facts and table; what is found by the rule, if anything."""
+
+    options: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict)
+    table: TableFacts | None = None
+    severity: str = ""
+    says: str = ""
+    names: tuple[str, ...] = ()
+
+    def findings(self, rule: str) -> list[ConfigFinding]:
+        report = check_config(self.options, RuntimeFacts.of(self.facts), self.table)
+        return [each for each in report.findings if each.rule == rule]
+
+
+def found(severity: str, says: str, *names: str, **settings: Any) -> Case:
+    return Case(severity=severity, says=says, names=names, **settings)
+
+
+def lock(provider: str, **more: str) -> dict[str, str]:
+    return {"hoodie.write.lock.provider": provider, **more}
+
+
+def table(properties: Mapping[str, str] = V6, **known: Any) -> TableFacts:
+    return TableFacts(properties=properties, **known)
+
+
+COMPLEX = {
+    f"{WRITE}recordkey.field": "id",
+    f"{WRITE}keygenerator.class": "org.apache.hudi.keygen.ComplexKeyGenerator",
+}
+PLAN = {"20240101000000000": frozenset({"2024/01/01"})}
+
+Cases = dict[str, tuple[list[Case], list[Case]]]
+"""Rule → cases in which it finds something, and cases in which it finds nothing."""

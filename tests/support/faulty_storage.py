@@ -1,0 +1,133 @@
+"""A storage that dies at its n-th change, for tests that stop a job at every place."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, TypeVar
+
+from hudi_table_services.errors import StorageError
+from hudi_table_services.storage.stores.storage import FolderListing, Storage, StoredObject, delete_one_by_one
+
+T = TypeVar("T")
+
+
+class Crash(BaseException):
+    """The process is gone: no handler of errors runs, and nothing reaches the storage any more."""
+
+
+@dataclass
+class FaultyStorage:
+    """Counts changes and fails at one of them. Pickled, it is the storage it wraps: Spark's workers do not fail.
+
+    Attributes:
+        fail_at: number of the change that fails, from 1; 0 = none.
+        after: fail once the change is done, instead of before.
+        error: what is raised. After a `Crash` every operation crashes; after another error storage works again.
+    """
+
+    inner: Storage
+    fail_at: int = 0
+    after: bool = False
+    error: Callable[[], BaseException] = Crash
+    changes: int = 0
+    has_crashed: bool = field(default=False)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (copy, (self.inner,))
+
+    @property
+    def uri(self) -> str:
+        return self.inner.uri
+
+    @property
+    def base_path(self) -> str:
+        return self.inner.base_path
+
+    def read(self, path: str) -> bytes:
+        return self._look(self.inner.read, path)
+
+    def size(self, path: str) -> int:
+        return self._look(self.inner.size, path)
+
+    def modified_ms(self, path: str) -> int:
+        return self._look(self.inner.modified_ms, path)
+
+    def exists(self, path: str) -> bool:
+        return self._look(self.inner.exists, path)
+
+    def list_files(self, folder: str = "") -> Iterator[StoredObject]:
+        return self._look(self.inner.list_files, folder)
+
+    def list_folder(self, folder: str = "") -> FolderListing:
+        return self._look(self.inner.list_folder, folder)
+
+    def open_reader(self, path: str) -> BinaryIO:
+        return self._look(self.inner.open_reader, path)
+
+    def create(self, path: str, data: bytes) -> None:
+        self._change(self.inner.create, path, data)
+
+    def write(self, path: str, data: bytes) -> None:
+        self._change(self.inner.write, path, data)
+
+    def delete(self, path: str) -> bool:
+        return self._change(self.inner.delete, path)
+
+    def delete_files(self, paths: Sequence[str]) -> Mapping[str, StorageError]:
+        return delete_one_by_one(self, paths)  # each is a change of its own
+
+    def delete_folder(self, folder: str) -> None:
+        self._change(self.inner.delete_folder, folder)
+
+    def delete_empty_folders(self, folder: str) -> None:
+        self._change(self.inner.delete_empty_folders, folder)
+
+    def make_folder(self, folder: str) -> None:
+        self._change(self.inner.make_folder, folder)
+
+    def open_writer(self, path: str) -> BinaryIO:
+        return self._change(self.inner.open_writer, path)
+
+    def _look(self, operation: Callable[..., T], *arguments: Any) -> T:
+        if self.has_crashed:
+            raise Crash
+        return operation(*arguments)
+
+    def _change(self, operation: Callable[..., T], *arguments: Any) -> T:
+        if self.has_crashed:
+            raise Crash
+        self.changes += 1
+        if self.changes != self.fail_at:
+            return operation(*arguments)
+        if self.after:
+            operation(*arguments)
+        failure = self.error()
+        self.has_crashed = isinstance(failure, Crash)
+        raise failure
+
+
+def crashes_everywhere(
+    act: Callable[[FaultyStorage], Any], start: Callable[[], Storage]
+) -> Iterator[Storage]:
+    """Run an action once per place where it can crash, each on a fresh storage; yields what each run left.
+
+    That is before each of its changes, and after the last one: a process that dies after a change has left what one
+    leaves that dies before the next.
+    """
+    fail_at = 1
+    while True:
+        storage = start()
+        faulty = FaultyStorage(storage, fail_at)
+        try:
+            act(faulty)
+        except Crash:
+            yield storage
+            fail_at += 1
+        else:
+            assert faulty.changes == fail_at - 1, "the action changes less on some runs"
+            break
+    storage = start()
+    with suppress(Crash):
+        act(FaultyStorage(storage, fail_at - 1, after=True))
+    yield storage

@@ -1,0 +1,268 @@
+"""The jobs that need no Spark, each with a table on which it has something to do, and what there is to see of it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+
+from hudi_table_services.contract.archival import ArchiveRequest
+from hudi_table_services.contract.cleaning import CleanRequest
+from hudi_table_services.contract.clustering import CancelClusteringRequest, ScheduleClusteringRequest
+from hudi_table_services.contract.config_check import CheckConfigRequest
+from hudi_table_services.contract.health import HealthRequest
+from hudi_table_services.contract.recovery import (
+    CreateSavepointRequest,
+    DeleteSavepointRequest,
+    RepairOrphansRequest,
+    RestoreRequest,
+    RollbackRequest,
+)
+from hudi_table_services.hudi_format.markers import MarkerKind
+from hudi_table_services.hudi_format.table_service_plans import decode_savepoint_metadata
+from hudi_table_services.jobs.archival.archive import archive
+from hudi_table_services.jobs.check_config import check_table_config
+from hudi_table_services.jobs.cleaning.clean import clean
+from hudi_table_services.jobs.clustering.cancel import cancel_clustering
+from hudi_table_services.jobs.clustering.schedule import schedule_clustering
+from hudi_table_services.jobs.health.table_health import table_health
+from hudi_table_services.jobs.recovery.repair_orphans import repair_orphan_files
+from hudi_table_services.jobs.recovery.restore import restore
+from hudi_table_services.jobs.recovery.rollback import rollback
+from hudi_table_services.jobs.recovery.savepoint import create_savepoint, delete_savepoint
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.storage.clock import Clock
+from hudi_table_services.storage.locks.heartbeat import heartbeat_path
+from hudi_table_services.storage.markers import MarkerStore
+from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.archived_timeline import ArchivedTimeline
+from support.archived_tables import FEW
+from support.fixed_clock import FixedClock
+from support.small_tables import SmallTable, base_file_name
+from support.undone_tables import clustered, planned, state, updated
+
+A, B, C = FileGroupId("a", "f1"), FileGroupId("b", "f2"), FileGroupId("c", "f4")
+SCHEMA = '{"type":"record","name":"r","fields":[{"name":"k","type":"string"}]}'
+IMPATIENT = {"hoodie.write.lock.num_retries": "0", "hoodie.write.lock.client.num_retries": "0"}
+Act = Callable[[Storage, Clock], object]
+
+
+def later(days: int) -> FixedClock:
+    return FixedClock(datetime.now(timezone.utc) + timedelta(days=days), timedelta(milliseconds=1))
+
+
+def to_schedule(table: SmallTable) -> Act:
+    for number in range(3):
+        table.commit(FileGroupId("a", f"a{number}-0"), FileGroupId("b", f"b{number}-0"), schema=SCHEMA)
+    request = ScheduleClusteringRequest(base_path="/t", request_id="same")
+    return lambda storage, clock: schedule_clustering(request, storage=storage, clock=clock)
+
+
+def to_cancel(table: SmallTable) -> Act:
+    """A clustering that died after its first file."""
+    table.commit(A, B)
+    pending = table.timeline_store.start(planned(table))
+    path = table.add_file("a", base_file_name("new", pending.requested_time))
+    MarkerStore(table.storage, pending.requested_time).mark(path, MarkerKind.CREATE)
+    request = CancelClusteringRequest(
+        base_path="/t",
+        instants=(pending.requested_time,),
+        options={"hoodie.clustering.expiration.threshold.mins": "0"},
+    )
+    return lambda storage, clock: cancel_clustering(request, storage=storage, clock=clock)
+
+
+def to_clean(table: SmallTable) -> Act:
+    """With an emptied partition, a savepoint, a plan, and a dead write that is rolled back first."""
+    saved = table.commit(A, B)
+    for _ in range(2):
+        updated(table, A, B)
+    save = CreateSavepointRequest(base_path="/t", instant=saved.requested_time)
+    create_savepoint(save, storage=table.storage, clock=table.clock)
+    table.commit(FileGroupId("c", "f5"))
+    table.commit(A, replaces={"c": ("f5",)})
+    updated(table, A)
+    with_a_dead_write(table)
+    request = CleanRequest(base_path="/t", commits_retained=1)
+    return lambda storage, clock: clean(request, storage=storage, clock=clock)
+
+
+def with_a_dead_write(table: SmallTable) -> Instant:
+    dead = table.begin()
+    for folder in ("a", "new"):
+        path = table.add_file(folder, base_file_name("dead", dead.requested_time))
+        MarkerStore(table.storage, dead.requested_time).mark(path, MarkerKind.CREATE)
+    table.storage.write(heartbeat_path(dead.requested_time), b"")
+    return dead
+
+
+def to_undo_a_dead_write(table: SmallTable) -> Act:
+    table.commit(A, B)
+    with_a_dead_write(table)
+    request = RollbackRequest(base_path="/t", all_failed=True)
+    return lambda storage, clock: rollback(request, storage=storage, clock=clock)
+
+
+def to_undo_a_commit(table: SmallTable) -> Act:
+    table.commit(A, B)
+    newest = updated(table, A, B)
+    request = RollbackRequest(base_path="/t", instants=(newest.requested_time,))
+    return lambda storage, clock: rollback(request, storage=storage, clock=clock)
+
+
+def to_undo_a_clustering(table: SmallTable) -> Act:
+    table.commit(A, B)
+    newest = clustered(table)
+    request = RollbackRequest(base_path="/t", instants=(newest.requested_time,))
+    return lambda storage, clock: rollback(request, storage=storage, clock=clock)
+
+
+def to_restore(table: SmallTable) -> Act:
+    saved = table.commit(A, B)
+    save = CreateSavepointRequest(base_path="/t", instant=saved.requested_time)
+    create_savepoint(save, storage=table.storage, clock=table.clock)
+    updated(table, A, B)
+    clustered(table)
+    table.commit(C, replaces={"b": ("f2",)})
+    planned(table)
+    with_a_dead_write(table)
+    request = RestoreRequest(base_path="/t", savepoint=saved.requested_time, request_id="same")
+    return lambda storage, clock: restore(request, storage=storage, clock=clock)
+
+
+def to_save(table: SmallTable) -> Act:
+    saved = table.commit(A, B)
+    updated(table, A)
+    request = CreateSavepointRequest(base_path="/t", instant=saved.requested_time)
+    return lambda storage, clock: create_savepoint(request, storage=storage, clock=clock)
+
+
+def to_delete_a_savepoint(table: SmallTable) -> Act:
+    to_save(table)(table.storage, table.clock)
+    (saved,) = (i for i in table.timeline_store.load() if i.action is Action.SAVEPOINT)
+    request = DeleteSavepointRequest(base_path="/t", instants=(saved.requested_time,))
+    return lambda storage, clock: delete_savepoint(request, storage=storage, clock=clock)
+
+
+def to_archive(table: SmallTable) -> Act:
+    """With an archive that the run goes on with."""
+    request = ArchiveRequest(base_path="/t", options=FEW, min_commits=2, max_commits=3)
+    for _ in range(4):
+        table.commit(FileGroupId("a", "f1"))
+    archive(request, storage=table.storage, clock=table.clock)
+    for _ in range(2):
+        table.commit(FileGroupId("a", "f1"))
+    return lambda storage, clock: archive(request, storage=storage, clock=clock)
+
+
+def to_repair(table: SmallTable) -> Act:
+    """An orphan of each kind."""
+    table.commit(A, B)
+    newest = updated(table, A)
+    dead = table.begin()
+    table.timeline_store.remove(dead)
+    table.add_file("a", base_file_name("f1", newest.requested_time, token="9-9-9"))
+    table.add_file("c", base_file_name("x", dead.requested_time))
+    table.storage.write(heartbeat_path(dead.requested_time), b"")
+    request = RepairOrphansRequest(base_path="/t", execute=True)
+    return lambda storage, clock: repair_orphan_files(request, storage=storage, clock=clock)
+
+
+def to_look_at(table: SmallTable) -> Act:
+    to_clean(table)
+    planned(table)
+    request = HealthRequest(base_path="/t")
+    return lambda storage, clock: table_health(request, storage=storage, clock=clock)
+
+
+def to_check_settings(table: SmallTable) -> Act:
+    to_clean(table)
+    planned(table)
+    options = {"hoodie.clean.partition.filter.regex": "a.*"}  # makes it list the partitions
+    request = CheckConfigRequest(base_path="/t", options=options)
+    return lambda storage, clock: check_table_config(request, storage=storage)
+
+
+def to_read(table: SmallTable) -> Act:
+    to_clean(table)
+    return lambda storage, clock: load_snapshot(storage)
+
+
+JOBS: dict[str, Callable[[SmallTable], Act]] = {
+    "schedule clustering": to_schedule,
+    "cancel clustering": to_cancel,
+    "clean": to_clean,
+    "rollback of a dead write": to_undo_a_dead_write,
+    "rollback of a commit": to_undo_a_commit,
+    "rollback of a clustering": to_undo_a_clustering,
+    "restore": to_restore,
+    "create savepoint": to_save,
+    "delete savepoint": to_delete_a_savepoint,
+    "archive": to_archive,
+    "repair orphans": to_repair,
+    "health": to_look_at,
+    "check config": to_check_settings,
+    "snapshot": to_read,
+}
+ONLY_LOOKS = ("health", "check config", "snapshot")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What there is to see of a table, without the times of services."""
+
+    writes: frozenset[tuple[str, str]]
+    live: frozenset[str]
+    pending: tuple[str, ...]
+    kept: frozenset[str]
+
+
+def look(table: SmallTable) -> Seen:
+    writes, live, present = state(table)
+    assert live <= present, "readers are sent to files that are gone"
+    archived = [each.instant for each in ArchivedTimeline(table.storage, table.config).writes()]
+    timeline = table.timeline_store.load()
+    kept = frozenset(
+        f"{path}/{name}"
+        for i in timeline.completed
+        if i.action is Action.SAVEPOINT
+        for path, each in decode_savepoint_metadata(table.timeline_store.read(i)).partitions.items()
+        for name in each.file_names
+    )
+    assert kept <= present, "a savepoint keeps files that are gone"
+    return Seen(
+        frozenset(i.identity for i in (*writes, *archived)),  # type: ignore[misc]
+        frozenset(live),
+        tuple(sorted(i.action.value for i in timeline.pending)),
+        kept,
+    )
+
+
+def traces(table: SmallTable) -> set[str]:
+    """Data files, and whatever a job leaves beside the timeline."""
+    places = (
+        ".hoodie/.temp/",
+        ".hoodie/.heartbeat/",
+        ".hoodie/.aux/",
+        ".hoodie/lock",
+        "a/",
+        "b/",
+        "c/",
+        "new/",
+    )
+    return {f.path for f in table.storage.list_files() if f.path.startswith(places)}
+
+
+def swept(table: SmallTable) -> set[str]:
+    """What is left after a clean and a repair."""
+    clean(CleanRequest(base_path="/t", commits_retained=1), storage=table.storage, clock=later(6))
+    request = RepairOrphansRequest(base_path="/t", execute=True)
+    repair_orphan_files(request, storage=table.storage, clock=later(9))
+    return traces(table)
+
+
+def between(job: str, seen: Seen, old: Seen, new: Seen) -> bool:
+    """Whether readers see the old or the new state; a restore goes through that of each commit it undoes."""
+    if job == "restore":
+        return new.writes <= seen.writes <= old.writes
+    return (seen.writes, seen.live) in ((old.writes, old.live), (new.writes, new.live))

@@ -1,0 +1,94 @@
+"""Tables without rows whose newest writes are undone, and what is seen of them."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta, timezone
+from uuid import uuid4
+
+from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
+from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_service_plans import ClusteringGroup, ClusteringPlan, ClusteringSlice
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.write_stat import NEW_FILE_GROUP, CommitMetadata, WriteOperation, WriteStat
+from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.storage.stores.memory import MemoryStorage
+from hudi_table_services.storage.stores.storage import Storage
+from support.fixed_clock import FixedClock
+from support.small_tables import SmallTable, base_file_name
+
+
+def a_table(
+    version: TableVersion = TableVersion.V9, start: datetime | None = None, storage: Storage | None = None
+) -> SmallTable:
+    """Its commits lie a minute apart.
+
+    Args:
+        start: tables of the same start get the same instant times; None: two hours ago.
+        storage: an empty one; None: one in memory.
+    """
+    clock = FixedClock(start or datetime.now(timezone.utc) - timedelta(hours=2), step=timedelta(minutes=1))
+    return SmallTable(storage or MemoryStorage(uuid4().hex), version, clock)
+
+
+def updated(table: SmallTable, *groups: FileGroupId, rows: int = 3) -> Instant:
+    """A commit that merges with the newest version of each file group."""
+    before = {s.file_group_id: s.base_instant_time for s in load_snapshot(table.storage).all_slices}
+    return finished(table, table.begin(), *groups, rows=rows, before=before)
+
+
+def finished(
+    table: SmallTable,
+    pending: Instant,
+    *groups: FileGroupId,
+    rows: int = 3,
+    before: Mapping[FileGroupId, str] | None = None,
+) -> Instant:
+    """A pending commit, completed with a file for each of the groups, which were last written at these times."""
+    time = pending.requested_time
+    stats = {
+        group.partition_path: (
+            WriteStat(
+                file_id=group.file_id,
+                partition_path=group.partition_path,
+                path=table.add_file(group.partition_path, base_file_name(group.file_id, time)),
+                prev_commit=(before or {}).get(group, NEW_FILE_GROUP),
+                num_update_writes=rows,
+                file_size_bytes=4,
+            ),
+        )
+        for group in groups
+    }
+    metadata = CommitMetadata(operation_type=WriteOperation.UPSERT, partition_to_write_stats=stats)
+    return table.timeline_store.complete(pending, encode_commit_metadata(metadata, table.version))
+
+
+def planned(table: SmallTable, path: str | None = None) -> Instant:
+    """A clustering plan for file group f1 of partition a, whose base file is at the path."""
+    is_new = table.version.layout.has_completion_time_in_names
+    piece = ClusteringSlice(file_id="f1", partition_path="a", data_file_path=path)
+    plan = encode_requested_replace(ClusteringPlan(groups=(ClusteringGroup(slices=(piece,)),)))
+    return table.timeline_store.request(Action.CLUSTERING if is_new else Action.REPLACE_COMMIT, plan)
+
+
+def clustered(table: SmallTable) -> Instant:
+    """A completed clustering of f1 in partition a into f3."""
+    pending = table.timeline_store.start(planned(table))
+    path = table.add_file("a", base_file_name("f3", pending.requested_time))
+    metadata = CommitMetadata(
+        operation_type=WriteOperation.CLUSTER,
+        partition_to_write_stats={"a": (WriteStat(file_id="f3", partition_path="a", path=path),)},
+        partition_to_replace_file_ids={"a": ("f1",)},
+    )
+    return table.timeline_store.complete(pending, encode_commit_metadata(metadata, table.version))
+
+
+def state(table: SmallTable) -> tuple[tuple[Instant, ...], set[str], set[str]]:
+    """Completed writes, files that readers see, files that are there."""
+    snapshot = load_snapshot(table.storage)
+    files = {f.path for f in table.storage.list_files() if f.name.endswith(".parquet")}
+    return (
+        snapshot.timeline.completed_writes,
+        {s.base_file_path or "" for s in snapshot.all_slices},
+        files,
+    )

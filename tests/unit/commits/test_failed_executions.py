@@ -1,0 +1,136 @@
+"""Executions of several plans of which some fail: one error tells of all, and is retried if that may help."""
+
+from dataclasses import dataclass
+from uuid import uuid4
+
+import pytest
+
+from hudi_table_services.contract.clustering import (
+    ExecuteClusteringRequest,
+    ScheduleClusteringRequest,
+)
+from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.errors import FileGroupConflictError, HudiTableServiceError, InvalidRequestError
+from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
+from hudi_table_services.jobs.clustering.execute import execute_clustering
+from hudi_table_services.jobs.clustering.schedule import schedule_clustering
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Action
+from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
+from hudi_table_services.storage.stores.memory import MemoryStorage
+from support.small_tables import SmallTable
+
+K_AND_X = (
+    '{"type":"record","name":"r","fields":[{"name":"k","type":"string"},{"name":"x","type":["null","long"]}]}'
+)
+K_ONLY = '{"type":"record","name":"r","fields":[{"name":"k","type":"string"}]}'
+
+
+def groups(partition: str) -> list[FileGroupId]:
+    return [FileGroupId(partition, f"{partition}{number}-0") for number in range(2)]
+
+
+@dataclass
+class Plans:
+    """A table with a plan for each of its partitions; the first one sorts by a column that is not there any more."""
+
+    table: SmallTable
+    unsortable: str
+    blocked: str
+    outdated: str
+    completed: str
+
+    @classmethod
+    def make(cls) -> "Plans":
+        table = SmallTable(MemoryStorage(uuid4().hex))
+        table.commit(*groups("a"), *groups("b"), *groups("c"), *groups("d"), schema=K_AND_X)
+        made = cls(
+            table,
+            _schedule(table, "a", sort_columns=("x",)),
+            _schedule(table, "b"),
+            _schedule(table, "c"),
+            _schedule(table, "d"),
+        )
+        table.commit(*groups("c"), schema=K_ONLY)
+        metadata = CommitMetadata(
+            operation_type=WriteOperation.CLUSTER,
+            partition_to_write_stats={},
+            partition_to_replace_file_ids={"d": tuple(group.file_id for group in groups("d"))},
+        )
+        store = table.timeline_store
+        (pending,) = store.load().find(made.completed)
+        store.complete(store.start(pending), encode_commit_metadata(metadata, table.version))
+        return made
+
+    def block(self) -> None:
+        """A write at work on the files of one plan, which may leave them as they are."""
+        store, group = self.table.timeline_store, groups("b")[0]
+        stat = WriteStat(file_id=group.file_id, partition_path=group.partition_path, path="")
+        profile = CommitMetadata(
+            operation_type=WriteOperation.UPSERT, partition_to_write_stats={"b": (stat,)}
+        )
+        store.start(store.request(Action.COMMIT, b""), encode_commit_metadata(profile, self.table.version))
+
+
+def _schedule(table: SmallTable, partition: str, sort_columns: tuple[str, ...] = ()) -> str:
+    request = ScheduleClusteringRequest(
+        base_path="/t",
+        partitions=(partition,),
+        sort_columns=sort_columns,
+        options={"hoodie.airflow.clustering.max.pending.plans": "0"},
+    )
+    return schedule_clustering(request, storage=table.storage, clock=table.clock).instant_time or ""
+
+
+def failure(table: SmallTable, *instants: str) -> tuple[HudiTableServiceError, JobResult]:
+    """The error of an execution without Spark, which these do not come to need, and the document that tells it."""
+    request = ExecuteClusteringRequest(base_path="/t", instants=instants)
+    with pytest.raises(HudiTableServiceError) as failed:
+        execute_clustering(None, request, storage=table.storage, clock=table.clock)  # type: ignore[arg-type]
+    return failed.value, JobResult.from_json(JobResult.failed(request, failed.value).to_json())
+
+
+def states(result: JobResult) -> dict[str, str]:
+    assert result.clustering is not None
+    return {plan.instant_time: plan.state for plan in result.clustering.plans}
+
+
+def test_a_failure_that_may_pass_decides_and_the_document_tells_of_every_plan() -> None:
+    plans = Plans.make()
+    plans.block()
+    error, told = failure(plans.table, plans.unsortable, plans.blocked, plans.outdated, plans.completed)
+    assert isinstance(error, FileGroupConflictError)
+    assert error.hint == "Nothing was committed; run the job again when they have ended."
+    assert (
+        f"Clustering {plans.unsortable} failed: Clustering {plans.unsortable} sorts by 'x'" in error.message
+    )
+    assert f"Clustering {plans.blocked} failed: Other writers changed or are" in error.message
+    assert f"Completed all the same: {plans.completed}." in error.message
+    assert f"Cancelled, since other writers changed all of their groups: {plans.outdated}." in error.message
+    assert told.outcome is Outcome.FAILED
+    assert told.error is not None
+    assert (told.error.kind, told.error.retryable) == ("FileGroupConflictError", True)
+    assert states(told) == {
+        plans.unsortable: "failed",
+        plans.blocked: "failed",
+        plans.outdated: "cancelled",
+        plans.completed: "reused",
+    }
+    assert told.clustering is not None
+    assert "sorts by 'x'" in told.clustering.plans[0].error
+
+
+def test_where_no_failure_can_pass_the_first_decides() -> None:
+    plans = Plans.make()
+    error, told = failure(plans.table, plans.completed, plans.unsortable)
+    assert isinstance(error, InvalidRequestError)
+    assert error.message.startswith(f"Clustering {plans.unsortable} failed: ")
+    assert error.message.endswith(f"Completed all the same: {plans.completed}.")
+    assert states(told) == {plans.unsortable: "failed", plans.completed: "reused"}
+
+
+def test_a_plan_alone_fails_in_its_own_words() -> None:
+    plans = Plans.make()
+    error, told = failure(plans.table, plans.unsortable)
+    assert error.message == f"Clustering {plans.unsortable} sorts by 'x', no column of the table."
+    assert states(told) == {plans.unsortable: "failed"}

@@ -1,0 +1,136 @@
+"""What writes that are over left behind, and what of it may go."""
+
+from uuid import uuid4
+
+import pytest
+
+from hudi_table_services.commits.commit_attempt import CommitAttempt
+from hudi_table_services.commits.pending_writes import remove_traces_of_finished_writes
+from hudi_table_services.commits.undo import rollback_instant
+from hudi_table_services.errors import CommitConflictError, InstantVanishedError
+from hudi_table_services.hudi_format.markers import MarkerKind
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Action
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
+from hudi_table_services.storage.locks.heartbeat import has_heartbeat, heartbeat_path
+from hudi_table_services.storage.locks.lock import FileSystemLock
+from hudi_table_services.storage.markers import MarkerStore
+from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
+from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.storage.stores.memory import MemoryStorage
+from hudi_table_services.tables.table import TableAccess
+from support.fixed_clock import FixedClock
+from support.small_tables import SmallTable, base_file_name
+
+EMPTY = CommitMetadata(operation_type=WriteOperation.UPSERT, partition_to_write_stats={})
+
+
+@pytest.fixture(params=[TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
+def table(request: pytest.FixtureRequest) -> SmallTable:
+    return SmallTable(MemoryStorage(uuid4().hex), request.param)
+
+
+def access(table: SmallTable) -> TableAccess:
+    return TableAccess(storage=table.storage, clock=FixedClock(), config=table.config)
+
+
+def marked_file(table: SmallTable, instant_time: str, file_id: str = "late-0") -> str:
+    """A marker and its file, as a task writes them that nobody waits for."""
+    name = base_file_name(file_id, instant_time, token="7-7-7")
+    MarkerStore(table.storage, instant_time).mark(f"city=a/{name}", MarkerKind.CREATE)
+    return table.add_file("city=a", name)
+
+
+def test_of_a_completed_write_the_files_that_do_not_count_go(table: SmallTable) -> None:
+    instant = table.commit(FileGroupId("city=a", "a-0"))
+    late = marked_file(table, instant.requested_time, "a-0")
+    remove_traces_of_finished_writes(access(table))
+    assert not table.storage.exists(late)
+    (kept,) = load_snapshot(table.storage).all_slices
+    assert kept.base_file_path is not None
+    assert table.storage.exists(kept.base_file_path)
+    assert list(table.storage.list_files(".hoodie/.temp")) == []
+
+
+def test_of_a_write_that_was_rolled_back_every_late_file_goes(table: SmallTable) -> None:
+    pending = table.begin()
+    rollback_instant(access(table), pending)
+    late = marked_file(table, pending.requested_time)
+    remove_traces_of_finished_writes(access(table))
+    assert not table.storage.exists(late)
+    assert list(table.storage.list_files(".hoodie/.temp")) == []
+
+
+def test_of_a_write_that_the_timeline_does_not_know_nothing_goes(table: SmallTable) -> None:
+    """It may be an archived one, whose files are the table."""
+    late = marked_file(table, "20200101000000000")
+    table.commit(FileGroupId("city=a", "a-0"))
+    remove_traces_of_finished_writes(access(table))
+    assert table.storage.exists(late)
+
+
+def test_a_pending_write_keeps_all(table: SmallTable) -> None:
+    pending = table.begin()
+    file = marked_file(table, pending.requested_time)
+    remove_traces_of_finished_writes(access(table))
+    assert table.storage.exists(file)
+    assert list(table.storage.list_files(".hoodie/.temp")) != []
+
+
+def test_dead_heartbeats_of_no_write_go(table: SmallTable) -> None:
+    table.storage.write(heartbeat_path("20200101000000000"), b"")
+    long_after = TableAccess(
+        storage=table.storage, clock=FixedClock(FixedClock().moment.replace(year=2100)), config=table.config
+    )
+    remove_traces_of_finished_writes(long_after)
+    assert not has_heartbeat(table.storage, "20200101000000000")
+
+
+def attempt_of(table: SmallTable, request_id: str = "me") -> CommitAttempt:
+    lock = FileSystemLock(table.storage)
+    return CommitAttempt(access(table), load_snapshot(table.storage), Action.COMMIT, lock, request_id)
+
+
+def test_files_written_after_another_writer_rolled_us_back_are_removed(table: SmallTable) -> None:
+    def write() -> None:
+        with attempt_of(table) as attempt:
+            attempt.start(EMPTY)
+            (pending,) = table.timeline_store.load().pending
+            rollback_instant(access(table), pending)
+            table.storage.write(heartbeat_path(attempt.instant_time), b"me")
+            files.append(marked_file(table, attempt.instant_time))
+            attempt.complete(EMPTY)
+
+    files: list[str] = []
+    with pytest.raises(InstantVanishedError):
+        write()
+    assert not table.storage.exists(files[0])
+    assert list(table.storage.list_files(".hoodie/.temp")) == []
+    assert list(table.storage.list_files(".hoodie/.heartbeat")) == []
+
+
+def test_a_request_that_another_attempt_completed_meanwhile_is_not_written_again(table: SmallTable) -> None:
+    def write() -> None:
+        with attempt_of(table, "same") as attempt:
+            attempt.start(EMPTY)
+            table.commit(FileGroupId("city=b", "b-0"), extra={REQUEST_ID_KEY: "same"})
+            attempt.complete(EMPTY)
+
+    with pytest.raises(CommitConflictError, match="Another attempt of request same completed"):
+        write()
+    assert [i.action for i in table.timeline_store.load().completed_writes] == [Action.COMMIT]
+
+
+def test_a_schema_that_changed_meanwhile_is_a_conflict(table: SmallTable) -> None:
+    wide = '{"type":"record","name":"r","fields":[{"name":"c","type":["null","long"],"default":null}]}'
+    table.commit(FileGroupId("city=a", "a-0"))
+
+    def write() -> None:
+        with attempt_of(table) as attempt:
+            attempt.start(EMPTY)
+            table.commit(FileGroupId("city=b", "b-0"), schema=wide)
+            attempt.complete(EMPTY)
+
+    with pytest.raises(CommitConflictError, match="added c to it"):
+        write()

@@ -1,0 +1,68 @@
+"""The folder of staged rows: what goes at the end of a job, what at the begin of the next, and what never."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from hudi_table_services.commits.staging_area import StagingArea
+from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.storage.stores.storage import Storage
+from support.fixed_clock import FixedClock
+
+PARENT = ".hoodie/.aux/staging"
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Storage:
+    return LocalStorage(str(tmp_path / "table"))
+
+
+def area(storage: Storage, owner: str = "", *, days: float = 0, is_first_write: bool = False) -> StagingArea:
+    clock = FixedClock(SystemClock().now() + timedelta(days=days))
+    return StagingArea(storage, PARENT, clock, owner=owner, is_first_write=is_first_write)
+
+
+def abandon(storage: Storage, owner: str) -> str:
+    """A job that is killed: its folder is entered and never left."""
+    path = f"{area(storage, owner).__enter__().folder}/rows.arrow"
+    storage.create(path, b"1")
+    return path
+
+
+def test_a_refused_first_write_leaves_nothing(storage: Storage, tmp_path: Path) -> None:
+    with area(storage, "me", is_first_write=True) as staging:
+        storage.create(f"{staging.folder}/rows.arrow", b"1")
+    assert list((tmp_path / "table").rglob("*")) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["hoodie.properties", "hoodie.properties.backup", "20260101000000000.commit"]
+)
+def test_files_of_a_table_that_came_meanwhile_stay(storage: Storage, name: str) -> None:
+    with area(storage, is_first_write=True) as staging:
+        storage.create(f"{staging.folder}/rows.arrow", b"1")
+        storage.create(f".hoodie/{name}", b"1")
+    assert [stored.path for stored in storage.list_files()] == [f".hoodie/{name}"]
+
+
+def test_the_retry_of_a_killed_request_clears_its_rows_at_once(storage: Storage) -> None:
+    abandon(storage, "killed")
+    others = abandon(storage, "somebody else")
+    with area(storage, "killed"):
+        assert [stored.path for stored in storage.list_files()] == [others]
+
+
+def test_rows_of_others_go_after_a_day(storage: Storage) -> None:
+    path = abandon(storage, "somebody else")
+    with area(storage, "me", days=0.9):
+        assert storage.exists(path)
+    with area(storage, "me", days=1.1):
+        assert not storage.exists(path)
+
+
+def test_a_dry_run_takes_nothing_from_the_run_it_tries(storage: Storage) -> None:
+    path = abandon(storage, "me")
+    with area(storage):
+        assert storage.exists(path)

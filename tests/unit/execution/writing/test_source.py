@@ -1,0 +1,48 @@
+"""What a source that cannot be read means for a retry."""
+
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException
+
+from hudi_table_services.contract.writing import SourceSpec
+from hudi_table_services.errors import ExecutionFailedError, HudiTableServiceError, InvalidRequestError
+from hudi_table_services.execution.writing.source import read_source
+
+
+class FailingSpark:
+    """Fails as soon as it is asked to read."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    @property
+    def read(self) -> Any:
+        raise self.error
+
+
+def test_what_java_says_is_told_and_not_which_call_it_was() -> None:
+    error = RuntimeError(
+        "An error occurred while calling o29.load.\n: org.x.SparkException: [SOME] a.csv is odd\n at"
+    )
+    with pytest.raises(
+        ExecutionFailedError, match=r"was not read: org.x.SparkException: \[SOME\] a.csv is odd\."
+    ):
+        read_source(FailingSpark(error), SourceSpec(path="/landing"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (AnalysisException("Path does not exist: /x"), InvalidRequestError),
+        (RuntimeError("[CANNOT_READ_FILE_FOOTER] Could not read footer for file /x"), InvalidRequestError),
+        (RuntimeError("503 Slow Down"), ExecutionFailedError),
+        (ConnectionRefusedError("the gateway is gone"), ExecutionFailedError),
+    ],
+)
+def test_mistakes_are_final_and_failures_may_pass(
+    error: Exception, expected: type[HudiTableServiceError]
+) -> None:
+    with pytest.raises(expected, match="/landing"):
+        read_source(FailingSpark(error), SourceSpec(path="/landing"))  # type: ignore[arg-type]
+    assert expected.retryable is (expected is ExecutionFailedError)

@@ -1,0 +1,240 @@
+"""Scheduling and cancelling need no Spark: what is refused, what is said, and that nothing is written then."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+
+from hudi_table_services.contract.clustering import (
+    CancelClusteringRequest,
+    ScheduleClusteringRequest,
+)
+from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.errors import (
+    HudiTableServiceError,
+    InstantHeldError,
+    InvalidRequestError,
+    TableNotFoundError,
+    UnsupportedTableError,
+)
+from hudi_table_services.hudi_format.table_service_plans import (
+    decode_requested_replace,
+    encode_compaction_plan,
+)
+from hudi_table_services.jobs.clustering.cancel import cancel_clustering
+from hudi_table_services.jobs.clustering.schedule import schedule_clustering
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Action
+from hudi_table_services.model.table_service_plans import CompactionOperation, CompactionPlan
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.storage.locks.heartbeat import heartbeat_path
+from hudi_table_services.storage.stores.memory import MemoryStorage
+from hudi_table_services.tables.clustering_lookup import ClusteringLookup
+from support.fixed_clock import FixedClock
+from support.small_tables import SmallTable
+
+SCHEMA = (
+    '{"type":"record","name":"r","fields":[{"name":"k","type":"string"},{"name":"tags","type":'
+    '{"type":"array","items":"string"}},{"name":"place","type":{"type":"record","name":"p","fields":'
+    '[{"name":"x","type":"long"}]}}]}'
+)
+STRATEGY = "hoodie.clustering.plan.strategy."
+
+
+def a_table(version: TableVersion = TableVersion.V6, files: int = 3) -> SmallTable:
+    table = SmallTable(MemoryStorage(uuid4().hex), version)
+    for number in range(files):
+        table.commit(FileGroupId("a", f"a{number}-0"), FileGroupId("b", f"b{number}-0"), schema=SCHEMA)
+    return table
+
+
+def schedule(table: SmallTable, options: Mapping[str, str] | None = None, **fields: object) -> JobResult:
+    request = ScheduleClusteringRequest(base_path="/t", options=options or {}, **fields)  # type: ignore[arg-type]
+    return schedule_clustering(request, storage=table.storage, clock=table.clock)
+
+
+def cancel(table: SmallTable, *instants: str, **fields: object) -> JobResult:
+    request = CancelClusteringRequest(base_path="/t", instants=instants, **fields)  # type: ignore[arg-type]
+    return cancel_clustering(request, storage=table.storage, clock=table.clock)
+
+
+def content(table: SmallTable) -> dict[str, int]:
+    return {stored.path: stored.size_bytes for stored in table.storage.list_files()}
+
+
+@pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V8, TableVersion.V9])
+def test_the_plan_is_hudis_own_and_names_the_files_absolutely(version: TableVersion) -> None:
+    table = a_table(version)
+    scheduled = schedule(table, sort_columns=("k",), layout="linear", request_id="mine")
+    (pending,) = table.timeline_store.load().pending
+    assert pending.action is (Action.REPLACE_COMMIT if version is TableVersion.V6 else Action.CLUSTERING)
+    assert pending.requested_time == scheduled.instant_time
+    requested = decode_requested_replace(table.timeline_store.read_requested(pending))
+    plan = requested.clustering_plan
+    assert plan is not None
+    assert [len(group.slices) for group in plan.groups] == [3, 3]
+    assert plan.strategy.parameters[f"{STRATEGY}sort.columns"] == "k"
+    assert all(":/" in (s.data_file_path or "") for group in plan.groups for s in group.slices)
+    assert requested.extra_metadata["airflow.request_id"] == "mine"
+
+
+@pytest.mark.parametrize(
+    ("options", "fields", "named"),
+    [
+        ({}, {"sort_columns": ("nope",)}, ["'nope'", "k, tags, place"]),
+        ({}, {"sort_columns": ("tags",)}, ["'tags'", "no order"]),
+        ({}, {"sort_columns": ("place",)}, ["'place'", "no order"]),
+        ({}, {"sort_columns": ("k", "k")}, ["sort.columns", "twice"]),
+        ({f"{STRATEGY}sort.columns": "k"}, {"sort_columns": ("tags",)}, ["'tags'", "says 'k'"]),
+        ({f"{STRATEGY}target.file.max.bytes": "100"}, {}, ["target.file.max.bytes", "small.file.limit"]),
+        ({f"{STRATEGY}small.file.limit": "0"}, {}, ["small.file.limit=0", "at least 1"]),
+        ({f"{STRATEGY}max.bytes.per.group": "-5"}, {}, ["max.bytes.per.group=-5"]),
+        ({f"{STRATEGY}max.num.groups": "0"}, {}, ["max.num.groups=0"]),
+        ({f"{STRATEGY}partition.regex.pattern": "("}, {}, ["partition.regex.pattern", "("]),
+        (
+            {"hoodie.clustering.inline": "true", "hoodie.clustering.schedule.inline": "true"},
+            {},
+            ["hoodie.clustering.inline=true", "hoodie.clustering.schedule.inline=true"],
+        ),
+        ({f"{STRATEGY}class": "org.example.Mine"}, {}, ["plan.strategy.class"]),
+        ({f"{STRATEGY}class": "SparkSingleFileSortPlanStrategy"}, {}, ["sort.columns"]),
+        ({f"{STRATEGY}class": "CommitBasedClusteringPlanStrategy"}, {}, ["earliest.commit.to.cluster"]),
+        ({f"{STRATEGY}small.file.limti": "1"}, {}, ["small.file.limti", "Did you mean"]),
+        ({"hoodie.layout.optimize.strategy": "SPIRAL"}, {}, ["hoodie.layout.optimize.strategy=SPIRAL"]),
+        ({"hoodie.clustering.async.max.commits": "7"}, {"every_n_commits": 4}, ["'4'", "'7'"]),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name_and_nothing_is_written(
+    options: dict[str, str], fields: dict[str, object], named: list[str]
+) -> None:
+    table = a_table()
+    before = content(table)
+    with pytest.raises(InvalidRequestError) as refused:
+        schedule(table, options, **fields)
+    assert all(word in str(refused.value) for word in named), str(refused.value)
+    assert content(table) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "fields", "reason"),
+    [
+        ({f"{STRATEGY}partition.regex.pattern": "2024.*"}, {}, "0 of 2 partitions match"),
+        ({}, {"partitions": ("c",)}, "c"),
+        ({}, {"every_n_commits": 4}, "3 of 4 commits on the timeline"),
+        ({"hoodie.clustering.inline": "true"}, {}, "3 of 4 commits"),
+        ({f"{STRATEGY}small.file.limit": "4"}, {}, "at or above the small-file limit of 4 bytes"),
+    ],
+)
+def test_nothing_to_do_has_its_reason(
+    options: dict[str, str], fields: dict[str, object], reason: str
+) -> None:
+    table = a_table()
+    before = content(table)
+    result = schedule(table, options, **fields)
+    assert result.outcome is Outcome.NOTHING_TO_DO
+    assert reason in result.reason
+    assert content(table) == before
+
+
+def test_an_option_of_writes_gives_a_warning() -> None:
+    result = schedule(a_table(), {"hoodie.index.type": "BLOOM"})
+    assert result.warnings == ("hoodie.index.type has no effect here: it is for writes.",)
+
+
+def test_a_place_without_a_table_is_an_error() -> None:
+    request = ScheduleClusteringRequest(base_path="/t")
+    with pytest.raises(TableNotFoundError):
+        schedule_clustering(request, storage=MemoryStorage(uuid4().hex))
+
+
+def test_a_table_of_another_name_is_refused() -> None:
+    with pytest.raises(InvalidRequestError, match="'trips'.*'other'"):
+        schedule(a_table(), table_name="other")
+
+
+def test_file_groups_under_a_pending_compaction_are_left_out() -> None:
+    table = a_table()
+    operation = CompactionOperation(base_instant_time="1", file_id="a0-0", partition_path="a")
+    table.timeline_store.request(
+        Action.COMPACTION, encode_compaction_plan(CompactionPlan(operations=(operation,)))
+    )
+    result = schedule(table)
+    assert result.clustering is not None
+    assert [group.input_files for group in result.clustering.plans[0].groups] == [3, 2]
+    assert any("under the pending plan" in text for text in result.clustering.skipped)
+
+
+def test_a_merge_on_read_table_is_refused_by_name() -> None:
+    table = a_table()
+    properties = table.storage.read(".hoodie/hoodie.properties")
+    table.storage.write(".hoodie/hoodie.properties", properties.replace(b"COPY_ON_WRITE", b"MERGE_ON_READ"))
+    with pytest.raises(UnsupportedTableError, match="merge-on-read"):
+        schedule(table)
+
+
+def find(table: SmallTable, requested_time: str) -> None:
+    ClusteringLookup.load(table.timeline_store).find(requested_time)
+
+
+def test_what_is_no_pending_clustering_is_said_to_be_what_it_is() -> None:
+    table = a_table()
+    commit = table.timeline_store.load().completed[0].requested_time
+    with pytest.raises(InvalidRequestError, match=f"{commit} is a commit, not a clustering"):
+        find(table, commit)
+    with pytest.raises(InvalidRequestError, match="no instant 20200101000000000"):
+        find(table, "20200101000000000")
+    with pytest.raises(InvalidRequestError, match="'yesterday' is not an instant time"):
+        CancelClusteringRequest(base_path="/t", instants=("yesterday",))
+
+
+def test_a_partition_that_is_not_there_is_warned_of() -> None:
+    result = schedule(a_table(), partitions=("a", "z"), preview=True)
+    assert result.outcome is Outcome.PLANNED
+    assert result.warnings == ("The table has no partition 'z'.",)
+
+
+def test_cancelling_takes_the_plan_and_says_so_on_the_timeline() -> None:
+    table = a_table(TableVersion.V9)
+    plan = schedule(table).instant_time or ""
+    assert cancel(table, plan).outcome is Outcome.COMPLETED
+    assert [i.action for i in table.timeline_store.load()][-1] is Action.ROLLBACK
+    again = cancel(table, plan)
+    assert (again.outcome, again.reused) == (Outcome.COMPLETED, True)
+    with pytest.raises(InvalidRequestError, match="was cancelled: rollback"):
+        find(table, plan)
+
+
+def test_a_plan_under_execution_is_not_cancelled() -> None:
+    table = a_table()
+    plan = schedule(table).instant_time or ""
+    table.storage.write(heartbeat_path(plan), b"somebody")
+    assert cancel(table, older_than_minutes=0).outcome is Outcome.NOTHING_TO_DO
+    with pytest.raises(InstantHeldError, match="is being executed"):
+        cancel(table, plan)
+
+
+def test_only_plans_of_some_age_are_cancelled() -> None:
+    table = a_table()
+    schedule(table)
+    assert cancel(table, older_than_minutes=30).outcome is Outcome.NOTHING_TO_DO
+    table.clock = FixedClock(table.clock.now() + timedelta(minutes=31))
+    assert cancel(table, older_than_minutes=30, preview=True).outcome is Outcome.PLANNED
+    assert cancel(table, older_than_minutes=30).outcome is Outcome.COMPLETED
+
+
+def test_expired_plans_make_way_for_a_new_one_where_that_is_asked_for() -> None:
+    table = a_table()
+    first = schedule(table).instant_time
+    table.clock = FixedClock(table.clock.now() + timedelta(minutes=61))
+    assert schedule(table).outcome is Outcome.NOTHING_TO_DO
+    renewed = schedule(table, {"hoodie.clustering.enable.expirations": "true"})
+    assert renewed.outcome is Outcome.COMPLETED
+    assert renewed.instant_time != first
+
+
+def test_every_failure_while_scheduling_leaves_the_table_readable() -> None:
+    table = a_table()
+    with pytest.raises(HudiTableServiceError):
+        schedule(table, {"hoodie.metadata.enable": "true"})
+    assert table.timeline_store.load().pending == ()

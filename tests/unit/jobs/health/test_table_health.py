@@ -1,0 +1,390 @@
+"""The health job on tables without rows: what it measures, what it says of pending instants, what fails."""
+
+import json
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from hudi_table_services.contract.cleaning import CleanRequest
+from hudi_table_services.contract.health import MEASURES, HealthReport, HealthRequest, PendingInstant
+from hudi_table_services.contract.health_text import health_lines
+from hudi_table_services.contract.result import FileStats, JobResult, Outcome
+from hudi_table_services.errors import InvalidRequestError, UnhealthyTableError
+from hudi_table_services.hudi_format.table_service_plans import encode_clean_plan, encode_requested_replace
+from hudi_table_services.jobs.cleaning.clean import clean
+from hudi_table_services.jobs.health.table_health import table_health
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Action
+from hudi_table_services.model.table_service_plans import (
+    CleanPlan,
+    ClusteringGroup,
+    ClusteringPlan,
+    ClusteringSlice,
+)
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.services.health import TABLE_HEALTH
+from hudi_table_services.storage.locks.heartbeat import heartbeat_path
+from hudi_table_services.storage.stores.memory import MemoryStorage
+from hudi_table_services.storage.stores.storage import FolderListing, Storage
+from support.archived_tables import History
+from support.faulty_storage import FaultyStorage
+from support.fixed_clock import FixedClock
+from support.small_tables import SmallTable, base_file_name
+
+VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
+A, A2, B = FileGroupId("a", "f1"), FileGroupId("a", "f2"), FileGroupId("b", "f3")
+
+
+class Looked:
+    """A table of some commits, begun two hours ago, and looks at it."""
+
+    def __init__(self, version: TableVersion) -> None:
+        self.storage = MemoryStorage(uuid4().hex)
+        clock = FixedClock(datetime.now(timezone.utc) - timedelta(hours=2), step=timedelta(minutes=1))
+        self.table = SmallTable(self.storage, version, clock)
+
+    def result(self, later: timedelta = timedelta(), **fields: Any) -> JobResult:
+        clock = FixedClock(datetime.now(timezone.utc) + later)
+        request = HealthRequest(base_path=self.storage.uri, **fields)
+        before = [(f.path, f.size_bytes) for f in self.storage.list_files()]
+        try:
+            return table_health(request, storage=self.storage, clock=clock)
+        finally:
+            assert [(f.path, f.size_bytes) for f in self.storage.list_files()] == before
+
+    def report(self, later: timedelta = timedelta(), **fields: Any) -> HealthReport:
+        report = self.result(later, **fields).health
+        assert report is not None
+        return report
+
+    def pending(self, later: timedelta = timedelta()) -> PendingInstant:
+        found = self.report(later).pending
+        assert len(found) == 1
+        return found[0]
+
+    def plan_clustering(self, *groups: FileGroupId) -> None:
+        slices = tuple(
+            ClusteringSlice(partition_path=g.partition_path, file_id=g.file_id, data_file_path="x")
+            for g in groups
+        )
+        plan = ClusteringPlan(groups=(ClusteringGroup(slices=slices),))
+        action = Action.CLUSTERING if self.table.version >= TableVersion.V8 else Action.REPLACE_COMMIT
+        self.table.timeline_store.request(action, encode_requested_replace(plan))
+
+
+@VERSIONS
+def test_a_table_that_is_well(version: TableVersion) -> None:
+    looked = Looked(version)
+    for _ in range(3):
+        newest = looked.table.commit(A, B)
+    result = looked.result()
+    report = result.health
+    assert report is not None
+    assert (result.outcome, report.status, report.findings, report.pending) == (
+        Outcome.COMPLETED,
+        "healthy",
+        (),
+        (),
+    )
+    assert (report.last_commit, report.last_clean, report.partition_count) == (newest.requested_time, "", 2)
+    assert report.measures.keys() == MEASURES.keys()
+    assert report.measures["active_commits"] == report.measures["commits_since_clustering"] == 3
+    assert (report.measures["outdated_files"], report.measures["outdated_bytes"]) == (4, 16)
+    assert 1.8 < report.measures["hours_since_commit"] < 2.1
+    # One small file in each partition is as good as it gets.
+    assert (report.measures["small_files"], report.measures["small_file_ratio"]) == (0, 0)
+    assert JobResult.from_json(result.to_json()) == result
+
+
+@VERSIONS
+def test_what_the_next_clean_and_archival_have_to_do(version: TableVersion) -> None:
+    looked = Looked(version)
+    for _ in range(33):
+        looked.table.commit(A)
+    report = looked.report()
+    assert report.measures["commits_to_clean"] == 33 - 10
+    assert report.measures["commits_to_archive"] == 33 - 20
+    assert report.retention == "10 of 33 commits are kept"
+    cleaned = CleanRequest(base_path=looked.storage.uri)
+    clean(cleaned, storage=looked.storage, clock=FixedClock(datetime.now(timezone.utc) + timedelta(days=1)))
+    after = looked.report(later=timedelta(days=1))
+    assert (after.measures["commits_to_clean"], after.measures["commits_since_clean"]) == (0, 0)
+    # A file version from before stays, with which the earliest retained commit is read.
+    assert (report.measures["outdated_files"], after.measures["outdated_files"]) == (32, 10)
+
+
+@VERSIONS
+def test_small_files_that_clustering_would_merge(version: TableVersion) -> None:
+    looked = Looked(version)
+    looked.table.commit(A, A2, B)
+    report = looked.report()
+    assert (report.measures["small_files"], report.measures["small_file_ratio"]) == (
+        2,
+        pytest.approx(2 / 3, abs=1e-3),
+    )
+    assert [(p.partition_path, p.small_file_count) for p in report.partitions] == [("a", 2)]
+    assert (report.status, [f.measure for f in report.findings]) == ("warning", ["small_file_ratio"])
+    assert looked.report(small_file_limit_bytes=4).status == "healthy"
+
+
+@VERSIONS
+def test_a_dead_write_and_what_it_left(version: TableVersion) -> None:
+    looked = Looked(version)
+    looked.table.commit(A)
+    dead = looked.table.begin()
+    looked.table.add_file("a", base_file_name("f9", dead.requested_time))
+    young = looked.pending(later=timedelta(hours=-1.5))
+    assert (young.is_dead, young.heartbeat) == (False, "none")
+    pending = looked.pending()
+    assert (pending.is_dead, pending.action, pending.state) == (True, "commit", "inflight")
+    assert "its writer died" in pending.meaning
+    assert "rolled back first" in pending.next_step
+    assert any("cleaning and archival" in each for each in pending.blocks)
+    # Its files are its own until it is rolled back; then they would be leftovers.
+    assert looked.report().measures["leftover_files"] == 0
+    looked.storage.write(heartbeat_path(dead.requested_time), b"somebody")
+    assert (looked.pending().heartbeat, looked.pending().is_dead) == ("alive", False)
+    assert looked.pending(later=timedelta(minutes=10)).heartbeat == "expired"
+    looked.table.timeline_store.remove(dead)
+    looked.table.commit(A)
+    report = looked.report()
+    assert report.measures["leftover_files"] == 1
+    assert report.leftover_examples == (f"a/{base_file_name('f9', dead.requested_time)}",)
+
+
+@VERSIONS
+def test_copies_of_data_files_in_other_folders_are_leftovers(version: TableVersion) -> None:
+    looked = Looked(version)
+    name = base_file_name("f1", looked.table.commit(A, B).requested_time)
+    copy = looked.table.add_file("b", name)
+    looked.storage.write(f"no/partition/{name}", b"PAR1")
+    report = looked.report()
+    assert report.leftover_examples == (copy, f"no/partition/{name}")
+    assert (report.measures["leftover_files"], report.measures["leftover_bytes"]) == (2, 8)
+    assert (report.status, report.findings[0].measure) == ("warning", "leftover_files")
+    # Of a file that was moved the only copy is no leftover.
+    looked.storage.delete(f"a/{name}")
+    looked.storage.delete(f"no/partition/{name}")
+    assert "leftover_files" not in {each.measure for each in failing_or_not(looked).findings}
+
+
+def failing_or_not(looked: Looked) -> HealthReport:
+    try:
+        return looked.report()
+    except UnhealthyTableError as error:
+        if error.health is None:
+            raise
+        return error.health
+
+
+@VERSIONS
+@pytest.mark.parametrize(
+    ("left", "fault"),
+    [(None, "gone"), (b"", "empty"), (b"PAR", "3 bytes in place of 4")],
+    ids=["gone", "emptied", "cut"],
+)
+def test_a_lost_file_fails_always(version: TableVersion, left: bytes | None, fault: str) -> None:
+    looked = Looked(version)
+    looked.table.commit(A, B)
+    path = f"a/{base_file_name('f1', looked.table.commit(A).requested_time)}"
+    looked.storage.delete(path)
+    if left is not None:
+        looked.storage.write(path, left)
+    with pytest.raises(UnhealthyTableError, match="missing_files is 1, above 0") as caught:
+        looked.result()
+    assert "Run no clustering" in (caught.value.hint or "")
+    report = caught.value.health
+    assert report is not None
+    assert (report.status, report.missing_examples) == ("failing", (f"{path}: {fault}",))
+    assert f"  missing: {path}: {fault}" in health_lines(report, FileStats())
+    failed = JobResult.failed(HealthRequest(base_path="/t"), caught.value)
+    assert JobResult.from_json(failed.to_json()) == failed
+    assert looked.report(fail_above={"missing_files": "1"}).status == "healthy"
+
+
+@VERSIONS
+def test_what_went_rightly_is_not_missing(version: TableVersion) -> None:
+    looked = Looked(version)
+    first = looked.table.commit(A, A2, B).requested_time
+    looked.table.commit(A)
+    looked.table.commit(B, replaces={"a": ("f2",)})
+    for group in (A, A2):
+        looked.storage.delete(f"{group.partition_path}/{base_file_name(group.file_id, first)}")
+    assert looked.report().measures["missing_files"] == 0
+    looked.table.begin(Action.RESTORE)
+    looked.storage.delete(f"b/{base_file_name('f3', first)}")
+    assert "missing_files" not in looked.report().measures
+
+
+@VERSIONS
+def test_a_write_left_behind_by_archival_can_have_been_replaced_by_an_archived_one(
+    version: TableVersion,
+) -> None:
+    history = History(version)
+    folder = history.table.config.table_version.layout.timeline_folder
+    path = f"a/{base_file_name('f2', history.commits(1, A2)[0].requested_time)}"
+    kept = {f.path: history.storage.read(f.path) for f in history.storage.list_folder(folder).files}
+    history.commits(1, A, replaces={"a": ("f2",)})
+    history.commits(8, A)
+    history.clean(retained=1)
+    history.archive()
+    for each, content in kept.items():
+        history.storage.write(each, content)
+    assert not history.storage.exists(path)
+    assert len(history.archived()) > 1
+    looked = Looked(version)
+    looked.storage = history.storage
+    assert looked.report(later=timedelta(days=2)).measures["missing_files"] == 0
+    newest = f"a/{base_file_name('f1', history.active()[-1])}"
+    history.storage.delete(newest)
+    with pytest.raises(UnhealthyTableError) as caught:
+        looked.report(later=timedelta(days=2))
+    assert caught.value.health is not None
+    assert caught.value.health.missing_examples == (f"{newest}: gone",)
+
+
+@VERSIONS
+def test_foreign_files_in_partitions(version: TableVersion) -> None:
+    looked = Looked(version)
+    looked.table.commit(A, B)
+    for path in ("b/my_copy.parquet", "a/x.csv", "a/_SUCCESS", "a/.x.parquet.crc", "no/partition/y.parquet"):
+        looked.storage.write(path, b"PAR1")
+    result = looked.result()
+    report = result.health
+    assert report is not None
+    assert report.foreign_examples == ("a/x.csv", "b/my_copy.parquet")
+    assert [(f.level, f.measure, f.value) for f in report.findings] == [("warn", "foreign_files", 2)]
+    assert "  foreign: b/my_copy.parquet" in health_lines(report, FileStats())
+    assert JobResult.from_json(result.to_json()) == result
+
+
+class Meanwhile(FaultyStorage):
+    """While files are listed for the second time, a writer and a clean do their work."""
+
+    def __init__(self, inner: Storage, work: Callable[[], None]) -> None:
+        super().__init__(inner)
+        self._work, self._looks = work, 0
+
+    def list_folder(self, folder: str = "") -> FolderListing:
+        if folder == "a":
+            self._looks += 1
+            if self._looks == 2:
+                self._work()
+        return super().list_folder(folder)
+
+
+@VERSIONS
+def test_what_goes_while_health_looks_is_not_missing(version: TableVersion) -> None:
+    looked = Looked(version)
+    old = looked.table.commit(A).requested_time
+
+    def write_and_clean() -> None:
+        looked.table.commit(A)
+        looked.storage.delete(f"a/{base_file_name('f1', old)}")
+
+    request = HealthRequest(base_path=looked.storage.uri)
+    clock = FixedClock(datetime.now(timezone.utc))
+    result = table_health(request, storage=Meanwhile(looked.storage, write_and_clean), clock=clock)
+    assert not looked.storage.exists(f"a/{base_file_name('f1', old)}")
+    assert result.health is not None
+    assert result.health.measures["missing_files"] == 0
+
+
+@VERSIONS
+def test_a_forgotten_clustering_plan(version: TableVersion) -> None:
+    looked = Looked(version)
+    looked.table.commit(A, A2)
+    looked.plan_clustering(A, A2)
+    pending = looked.pending(later=timedelta(hours=-1.8))
+    assert (pending.operation, pending.file_groups, pending.is_dead) == ("CLUSTER", 2, False)
+    assert "planned and not begun" in pending.meaning
+    pending = looked.pending(later=timedelta(days=2))
+    assert "forgotten" in pending.meaning
+    assert "2 file groups" in pending.blocks[0]
+    report = looked.report(later=timedelta(days=2))
+    assert "oldest_pending_hours" in {each.measure for each in report.findings}
+
+
+@VERSIONS
+def test_cleans_rollbacks_restores_and_savepoints_that_died(version: TableVersion) -> None:
+    looked = Looked(version)
+    commit = looked.table.commit(A)
+    looked.table.timeline_store.begin_savepoint(commit.requested_time)
+    looked.table.timeline_store.request(
+        Action.CLEAN, encode_clean_plan(CleanPlan(policy="KEEP_LATEST_COMMITS"))
+    )
+    looked.table.begin(Action.ROLLBACK)
+    looked.table.begin(Action.RESTORE)
+    found = {each.action: each for each in looked.report().pending}
+    assert found.keys() == {"savepoint", "clean", "rollback", "restore"}
+    assert all(each.is_dead for each in found.values())
+    assert found["restore"].blocks == ("every write and table service",)
+    assert looked.report().measures["dead_instants"] == 4
+
+
+@VERSIONS
+def test_an_instant_of_zero_bytes_fails_always(version: TableVersion) -> None:
+    looked = Looked(version)
+    commit = looked.table.commit(A)
+    looked.storage.write(looked.table.timeline_store.path_of(commit), b"")
+    with pytest.raises(UnhealthyTableError, match="cannot be trusted.*zero bytes") as caught:
+        looked.result()
+    report = caught.value.health
+    assert report is not None
+    assert (report.status, report.measures) == ("failing", {"damaged": 1.0})
+    failed = JobResult.failed(HealthRequest(base_path="/t"), caught.value)
+    assert failed.health == report
+    assert JobResult.from_json(failed.to_json()) == failed
+
+
+def test_limits_that_fail_and_limits_that_warn() -> None:
+    looked = Looked(TableVersion.V9)
+    looked.table.commit(A, A2)
+    with pytest.raises(UnhealthyTableError, match=r"small_file_ratio is 1, above 0.9"):
+        looked.result(fail_above={"small_file_ratio": "0.9"})
+    result = looked.result(warn_above={"small_file_ratio": "1", "active_commits": "0"})
+    assert result.warnings == (
+        "active_commits is 1, above 0. Archive the timeline: readers list and load all of it.",
+    )
+
+
+def test_a_table_of_another_name_is_refused() -> None:
+    with pytest.raises(InvalidRequestError, match="is called 'trips', the request says 'flights'"):
+        Looked(TableVersion.V9).result(table_name="flights")
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"warn_above": {"small_file_ration": "1"}}, "Did you mean small_file_ratio"),
+        ({"fail_above": {"small_files": "many"}}, "small_files=many is not a number"),
+        ({"fail_above": {"small_files": "nan"}}, "small_files=nan is not a number"),
+        ({"small_file_limit_bytes": -1}, "below 0"),
+    ],
+)
+def test_what_cannot_be_asked(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidRequestError, match=message):
+        HealthRequest(base_path="/t", **fields)
+
+
+def test_flags_become_the_request() -> None:
+    command = TABLE_HEALTH.parse(
+        [
+            "--base-path=/t",
+            "--warn-above=small_files=3",
+            "--fail-above",
+            "dead_instants=0",
+            "--fail-above=damaged=0",
+        ]
+    )
+    request = command.request
+    assert isinstance(request, HealthRequest)
+    assert (request.warn_above, request.fail_above) == (
+        {"small_files": "3"},
+        {"dead_instants": "0", "damaged": "0"},
+    )
+    assert TABLE_HEALTH.read(request.to_json()).to_json() == request.to_json()
+    assert json.loads(request.to_json())["warn_above"] == {"small_files": "3"}

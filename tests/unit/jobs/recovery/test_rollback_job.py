@@ -1,0 +1,277 @@
+"""The rollback job on tables without rows: what may be undone, what is refused by name, and stopping it anywhere."""
+
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from hudi_table_services.commits.undo import finish_pending_rollbacks
+from hudi_table_services.contract.recovery import CreateSavepointRequest, RollbackRequest
+from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.errors import InstantHeldError, InvalidRequestError, UnsupportedTableError
+from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
+from hudi_table_services.hudi_format.table_service_plans import (
+    decode_rollback_metadata,
+    encode_clean_plan,
+    encode_rollback_plan,
+)
+from hudi_table_services.jobs.recovery.rollback import rollback
+from hudi_table_services.jobs.recovery.savepoint import create_savepoint
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_service_plans import (
+    CleanPlan,
+)
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
+from hudi_table_services.planning.recovery.rollback import plan_rollback
+from hudi_table_services.storage.locks.heartbeat import heartbeat_path
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.table_store import read_table_config, update_properties
+from hudi_table_services.tables.table import TableAccess
+from support.faulty_storage import crashes_everywhere
+from support.fixed_clock import FixedClock
+from support.small_tables import SmallTable, base_file_name
+from support.undone_tables import a_table, clustered, planned, state, updated
+
+VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
+A, B, NEW = FileGroupId("a", "f1"), FileGroupId("b", "f2"), FileGroupId("a", "f3")
+
+
+def undo(
+    table: SmallTable, *instants: Instant, storage: Storage | None = None, alive: bool = False, **fields: Any
+) -> JobResult:
+    request = RollbackRequest(
+        base_path="/t", instants=tuple(i.requested_time for i in instants), all_failed=not instants, **fields
+    )
+    now = datetime.now(timezone.utc) + timedelta(days=0 if alive else 1)
+    return rollback(
+        request, storage=storage or table.storage, clock=FixedClock(now, timedelta(milliseconds=1))
+    )
+
+
+def report(result: JobResult) -> Any:
+    assert result.recovery is not None
+    return result.recovery
+
+
+@VERSIONS
+def test_the_newest_commit_is_undone(version: TableVersion) -> None:
+    table = a_table(version)
+    table.commit(A, B)
+    before = state(table)
+    newest = updated(table, A, B)
+    speculative = table.add_file("a", base_file_name("f1", newest.requested_time, token="9-9-9"))
+    preview = undo(table, newest, preview=True)
+    assert preview.outcome is Outcome.PLANNED
+    (told,) = report(preview).undone
+    assert (told.file_count, told.size_bytes, told.row_count, told.operation) == (3, 12, 6, "upsert")
+    assert speculative in told.file_names
+    assert newest in state(table)[0]
+    result = undo(table, newest)
+    assert (result.outcome, result.action) == (Outcome.COMPLETED, "rollback")
+    assert state(table) == before
+    done = [i for i in table.timeline_store.load() if i.action is Action.ROLLBACK]
+    metadata = decode_rollback_metadata(table.timeline_store.read(done[0]))
+    assert metadata.commits_rolled_back == (newest.requested_time,)
+    assert metadata.total_files_deleted == 3
+    again = undo(table, newest)
+    assert (again.outcome, again.reused) == (Outcome.COMPLETED, True), "its first try may have died"
+    assert again.reason == f"{newest.requested_time} was undone by {done[0].requested_time}"
+    assert undo(table, newest, preview=True).outcome is Outcome.NOTHING_TO_DO
+
+
+@VERSIONS
+def test_several_are_undone_newest_first(version: TableVersion) -> None:
+    table = a_table(version)
+    table.commit(A)
+    before = state(table)
+    second, third = updated(table, A), updated(table, A)
+    assert [u.instant_time for u in report(undo(table, second, third)).undone] == [
+        third.requested_time,
+        second.requested_time,
+    ]
+    assert state(table) == before
+
+
+@VERSIONS
+@pytest.mark.parametrize("kind", ["clustering", "overwrite"])
+def test_after_a_replace_commit_the_replaced_files_are_seen_again(version: TableVersion, kind: str) -> None:
+    table = a_table(version)
+    table.commit(A)
+    before = state(table)
+    newest = clustered(table) if kind == "clustering" else table.commit(NEW, replaces={"a": ("f1",)})
+    assert state(table)[1] == {f"a/{base_file_name('f3', newest.requested_time)}"}
+    undo(table, newest)
+    assert state(table) == before
+    assert table.timeline_store.load().pending == ()
+
+
+@VERSIONS
+def test_what_cleaning_has_taken_cannot_come_back(version: TableVersion) -> None:
+    table = a_table(version)
+    first = table.commit(A)
+    newest = updated(table, A)
+    table.storage.delete(f"a/{base_file_name('f1', first.requested_time)}")
+    with pytest.raises(InvalidRequestError, match="cleaning has taken the versions before it of 1 file"):
+        undo(table, newest)
+    replacing = table.commit(NEW, replaces={"a": ("f1",)})
+    table.storage.delete(f"a/{base_file_name('f1', newest.requested_time)}")
+    with pytest.raises(InvalidRequestError, match="a/f1"):
+        undo(table, replacing)
+    assert replacing in state(table)[0]
+
+
+@VERSIONS
+def test_what_others_build_on_is_refused_by_name(version: TableVersion) -> None:
+    table = a_table(version)
+    first = table.commit(A)
+    second = updated(table, A)
+    third = table.commit(B)
+    with pytest.raises(InvalidRequestError, match=f"{third.requested_time} .completed. came later"):
+        undo(table, second)
+    with pytest.raises(InvalidRequestError, match="has no instant 20200101000000000"):
+        rollback(RollbackRequest(base_path="/t", instants=("20200101000000000",)), storage=table.storage)
+    create_savepoint(CreateSavepointRequest(base_path="/t"), storage=table.storage)
+    with pytest.raises(InvalidRequestError, match=f"Savepoint {third.requested_time} keeps commit"):
+        undo(table, third)
+    with pytest.raises(InvalidRequestError, match=f"Savepoint {third.requested_time} keeps commit"):
+        undo(table, third, second, first)
+    assert state(table)[0] == (first, second, third)
+
+
+@VERSIONS
+def test_pending_plans_hold_what_they_need(version: TableVersion) -> None:
+    table = a_table(version)
+    table.commit(A)
+    newest = updated(table, A)
+    plan = planned(table, f"/t/a/{base_file_name('f1', newest.requested_time)}")
+    with pytest.raises(InvalidRequestError, match=f"{plan.requested_time} .requested. came later"):
+        undo(table, newest)
+    with pytest.raises(InvalidRequestError, match="is the plan of a table service") as refused:
+        undo(table, plan)
+    assert f"cancel_clustering.py --instant {plan.requested_time}" in refused.value.hint
+    table.timeline_store.remove(plan)
+    clean = table.begin(Action.CLEAN, encode_clean_plan(CleanPlan(policy="KEEP_LATEST_COMMITS")))
+    with pytest.raises(InvalidRequestError, match=f"Clean {clean.requested_time} is pending"):
+        undo(table, newest)
+    with pytest.raises(InvalidRequestError, match="is a clean; only writes"):
+        undo(table, clean)
+    assert newest in state(table)[0]
+
+
+@VERSIONS
+def test_failed_writes_go_and_living_ones_stay(version: TableVersion) -> None:
+    table = a_table(version)
+    table.commit(A)
+    before = state(table)
+    dead, living = table.begin(), table.begin()
+    for pending in (dead, living):
+        table.add_file("b", base_file_name("x", pending.requested_time))
+    table.storage.write(heartbeat_path(living.requested_time), b"")
+    result = undo(table, alive=True)
+    assert [u.instant_time for u in report(result).undone] == [dead.requested_time]
+    assert f"{living.requested_time} is alive: its heartbeat is 0 s old" in report(result).left_alone[0]
+    with pytest.raises(InstantHeldError, match="is alive"):
+        undo(table, living, alive=True)
+    with pytest.raises(InvalidRequestError, match="came later"):
+        undo(table, before[0][0], alive=True)
+    undo(table, living)
+    assert state(table) == before
+    assert undo(table).outcome is Outcome.NOTHING_TO_DO
+
+
+def test_a_living_writer_that_began_earlier_holds_the_newest_commit() -> None:
+    table = a_table()
+    table.commit(A)
+    living = table.begin()
+    newest = updated(table, A)
+    table.storage.write(heartbeat_path(living.requested_time), b"")
+    with pytest.raises(InstantHeldError, match=living.requested_time):
+        undo(table, newest, alive=True)
+    undo(table, newest)  # by now it has expired
+    assert newest not in state(table)[0]
+
+
+@VERSIONS
+def test_log_blocks_are_refused(version: TableVersion) -> None:
+    table = a_table(version)
+    first = table.commit(A)
+    pending = table.begin(Action.DELTA_COMMIT)
+    log = table.add_file("a", f".f1_{first.requested_time}.log.1_0-1-0")
+    stat = WriteStat(file_id="f1", partition_path="a", path=log, prev_commit=first.requested_time)
+    metadata = CommitMetadata(operation_type=WriteOperation.UPSERT, partition_to_write_stats={"a": (stat,)})
+    delta = table.timeline_store.complete(pending, encode_commit_metadata(metadata, version))
+    with pytest.raises(UnsupportedTableError, match="appended to a/.f1_"):
+        undo(table, delta)
+    assert table.storage.exists(log)
+    assert delta in state(table)[0]
+
+
+@VERSIONS
+def test_a_metadata_table_is_switched_off_before_a_commit_goes(version: TableVersion) -> None:
+    table = a_table(version)
+    table.commit(A)
+    newest = updated(table, A)
+    update_properties(table.storage, {"hoodie.table.metadata.partitions": "files"}, table.clock)
+    assert undo(table, newest, preview=True).outcome is Outcome.PLANNED
+    with pytest.raises(UnsupportedTableError, match="metadata table"):
+        undo(table, newest)
+    undo(table, newest, options={"hoodie.metadata.enable": "false"})
+    assert read_table_config(table.storage).metadata_partitions == ()
+
+
+@VERSIONS
+@pytest.mark.parametrize("kind", ["commit", "clustering"])
+def test_a_rollback_that_was_never_begun_is_dropped_once_others_have_committed(
+    version: TableVersion, kind: str
+) -> None:
+    """Hudi would carry it out, and take files away that the others have merged with."""
+    table = a_table(version)
+    table.commit(A)
+    second = clustered(table) if kind == "clustering" else updated(table, A)
+    file_id = "f3" if kind == "clustering" else "f1"
+    path = f"a/{base_file_name(file_id, second.requested_time)}"
+    plan = plan_rollback(second, [path], table.storage.base_path, by_listing=True)
+    table.timeline_store.request(Action.ROLLBACK, encode_rollback_plan(plan))
+    third = updated(table, FileGroupId("a", file_id))
+    access = TableAccess(storage=table.storage, clock=table.clock, config=table.config)
+    assert finish_pending_rollbacks(access, access.load_timeline()) == ()
+    assert table.timeline_store.load().pending == ()
+    assert {second, third} <= set(state(table)[0])
+    assert table.storage.exists(path)
+
+
+@VERSIONS
+@pytest.mark.parametrize("kind", ["commit", "clustering", "failed"])
+def test_it_can_be_stopped_anywhere(version: TableVersion, kind: str) -> None:
+    tables: list[tuple[SmallTable, Instant, Any, Any]] = []
+
+    def start() -> Storage:
+        table = a_table(version)
+        table.commit(A, B)
+        before = state(table)
+        if kind == "commit":
+            newest = updated(table, A, B)
+        elif kind == "clustering":
+            newest = clustered(table)
+        else:
+            newest = table.begin()
+            for group in (A, B):
+                table.add_file(group.partition_path, base_file_name("x", newest.requested_time))
+        tables.append((table, newest, before, state(table)))
+        return table.storage
+
+    runs = 0
+    for _ in crashes_everywhere(lambda s: undo(tables[-1][0], tables[-1][1], storage=s), start):
+        runs += 1
+        table, newest, before, after = tables[-1]
+        _, visible, files = state(table)
+        assert visible in (before[1], after[1]), "readers see the old or the new state"
+        assert visible <= files, "what readers see is there"
+        assert undo(table, newest).outcome is Outcome.COMPLETED
+        assert state(table) == before
+        assert table.timeline_store.load().pending == ()
+        rollbacks = [i for i in table.timeline_store.load() if i.action is Action.ROLLBACK]
+        assert len(rollbacks) == 1
+    assert runs >= 9

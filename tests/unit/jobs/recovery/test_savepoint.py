@@ -1,0 +1,200 @@
+"""Savepoints on tables without rows: what they keep, that they can be begun again, and that cleaning knows them."""
+
+from datetime import datetime, timedelta, timezone
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from hudi_table_services.contract.cleaning import CleanRequest
+from hudi_table_services.contract.recovery import (
+    CreateSavepointRequest,
+    DeleteSavepointRequest,
+    RollbackRequest,
+)
+from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.hudi_format.table_service_plans import decode_savepoint_metadata
+from hudi_table_services.jobs.cleaning.clean import clean
+from hudi_table_services.jobs.recovery.rollback import rollback
+from hudi_table_services.jobs.recovery.savepoint import create_savepoint, delete_savepoint
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.storage.stores.memory import MemoryStorage
+from hudi_table_services.storage.stores.storage import Storage
+from support.faulty_storage import crashes_everywhere
+from support.fixed_clock import FixedClock
+from support.small_tables import SmallTable, base_file_name
+
+VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
+A, B = FileGroupId("a", "f1"), FileGroupId("b", "f2")
+
+
+def a_table(version: TableVersion = TableVersion.V9) -> SmallTable:
+    start = datetime.now(timezone.utc) - timedelta(hours=2)
+    return SmallTable(MemoryStorage(uuid4().hex), version, FixedClock(start, step=timedelta(minutes=1)))
+
+
+def save(table: SmallTable, storage: Storage | None = None, **fields: Any) -> JobResult:
+    request = CreateSavepointRequest(base_path="/t", **fields)
+    return create_savepoint(request, storage=storage or table.storage, clock=later())
+
+
+def delete(table: SmallTable, *instants: str, storage: Storage | None = None) -> JobResult:
+    request = DeleteSavepointRequest(base_path="/t", instants=instants)
+    return delete_savepoint(request, storage=storage or table.storage, clock=later())
+
+
+def clean_all(table: SmallTable) -> None:
+    clean(CleanRequest(base_path="/t", commits_retained=1), storage=table.storage, clock=later())
+
+
+def later() -> FixedClock:
+    return FixedClock(datetime.now(timezone.utc) + timedelta(days=1), step=timedelta(milliseconds=1))
+
+
+def savepoints(table: SmallTable) -> list[Instant]:
+    return [i for i in table.timeline_store.load() if i.action is Action.SAVEPOINT]
+
+
+def kept(table: SmallTable) -> dict[str, tuple[str, ...]]:
+    (savepoint,) = savepoints(table)
+    partitions = decode_savepoint_metadata(table.timeline_store.read(savepoint)).partitions
+    return {path: each.file_names for path, each in partitions.items()}
+
+
+def file(group: FileGroupId, instant: Instant) -> str:
+    return base_file_name(group.file_id, instant.requested_time)
+
+
+@VERSIONS
+def test_the_versions_that_were_the_latest_then_are_kept(version: TableVersion) -> None:
+    table = a_table(version)
+    first = table.commit(A, B)
+    second = table.commit(A)
+    table.commit(A, B)
+    table.commit(FileGroupId("a", "new"), replaces={"a": ("f1",)})
+    result = save(table, instant=second.requested_time, saved_by="me", comments="before the migration")
+    assert (result.outcome, result.instant_time) == (Outcome.COMPLETED, second.requested_time)
+    assert kept(table) == {"a": (file(A, second),), "b": (file(B, first),)}
+
+
+@VERSIONS
+def test_what_was_replaced_by_then_is_not_kept(version: TableVersion) -> None:
+    table = a_table(version)
+    table.commit(A, B)
+    replacing = table.commit(FileGroupId("a", "new"), replaces={"a": ("f1",)})
+    save(table)
+    assert kept(table)["a"] == (base_file_name("new", replacing.requested_time),)
+
+
+@VERSIONS
+def test_cleaning_keeps_its_files_until_it_is_deleted(version: TableVersion) -> None:
+    table = a_table(version)
+    done = [table.commit(A) for _ in range(5)]
+    saved = done[1].requested_time
+    save(table, instant=saved)
+    clean_all(table)
+    assert table.storage.exists(f"a/{file(A, done[1])}")
+    assert not table.storage.exists(f"a/{file(A, done[2])}")
+    assert delete(table, saved).outcome is Outcome.COMPLETED
+    assert delete(table, saved).outcome is Outcome.NOTHING_TO_DO
+    clean_all(table)
+    assert not table.storage.exists(f"a/{file(A, done[1])}"), "Hudi's own clean forgets such files"
+
+
+def test_twice_is_once() -> None:
+    table = a_table()
+    table.commit(A)
+    save(table)
+    assert save(table).reused
+    assert len(savepoints(table)) == 1
+
+
+def test_what_cannot_be_kept_is_refused() -> None:
+    table = a_table()
+    with pytest.raises(InvalidRequestError, match="no completed write yet"):
+        save(table)
+    done = [table.commit(A) for _ in range(5)]
+    with pytest.raises(InvalidRequestError, match="no completed write 20200101000000000"):
+        save(table, instant="20200101000000000")
+    with pytest.raises(InvalidRequestError, match="is not an instant time"):
+        save(table, instant="yesterday")
+    clean_all(table)
+    with pytest.raises(InvalidRequestError, match="may be gone"):
+        save(table, instant=done[0].requested_time)
+    assert savepoints(table) == []
+
+
+@VERSIONS
+def test_both_can_be_stopped_anywhere(version: TableVersion) -> None:
+    tables: list[SmallTable] = []
+
+    def start() -> Storage:
+        tables.append(a_table(version))
+        tables[-1].commit(A)
+        return tables[-1].storage
+
+    runs = 0
+    for _ in crashes_everywhere(lambda s: save(tables[-1], s), start):
+        runs += 1
+        assert save(tables[-1]).outcome is Outcome.COMPLETED
+        assert [i.is_completed for i in savepoints(tables[-1])] == [True]
+
+    def start_saved() -> Storage:
+        start()
+        save(tables[-1])
+        return tables[-1].storage
+
+    def delete_it(storage: Storage) -> None:
+        (commit,) = tables[-1].timeline_store.load().completed_writes
+        delete(tables[-1], commit.requested_time, storage=storage)
+
+    for left in crashes_everywhere(delete_it, start_saved):
+        runs += 1
+        delete_it(left)
+        assert savepoints(tables[-1]) == []
+    assert runs >= 7
+
+
+@VERSIONS
+def test_previews_tell_and_write_nothing(version: TableVersion) -> None:
+    table = a_table(version)
+    commit = table.commit(A, B)
+    before = {stored.path for stored in table.storage.list_files()}
+    result = save(table, preview=True)
+    assert (result.outcome, result.reason) == (
+        Outcome.PLANNED,
+        f"would keep 2 files of commit {commit.requested_time}",
+    )
+    assert {stored.path for stored in table.storage.list_files()} == before
+    assert save(table).reason == "keeps 2 files"
+    request = DeleteSavepointRequest(base_path="/t", instants=(commit.requested_time,), preview=True)
+    told = delete_savepoint(request, storage=table.storage, clock=later())
+    assert (told.outcome, told.reason) == (Outcome.PLANNED, f"would delete {commit.requested_time}")
+    assert len(savepoints(table)) == 1
+
+
+@VERSIONS
+def test_the_latest_state_can_be_kept_although_cleaning_went_on_from_a_write_that_is_undone(
+    version: TableVersion,
+) -> None:
+    table = a_table(version)
+    older, stays = table.commit(A), table.commit(A, B)
+    undone = table.commit(B)
+    clean_all(table)
+    request = RollbackRequest(base_path="/t", instants=(undone.requested_time,))
+    rollback(request, storage=table.storage, clock=later())
+    with pytest.raises(InvalidRequestError, match="may be gone"):
+        save(table, instant=older.requested_time)
+    saved = save(table)
+    assert saved.instant_time == stays.requested_time
+    assert sorted(kept(table)) == ["a", "b"]
+
+
+def test_an_unknown_commit_is_answered_with_those_there_are() -> None:
+    table = a_table()
+    commits = [table.commit(A).requested_time for _ in range(7)]
+    with pytest.raises(InvalidRequestError, match=f"newest completed writes: {commits[6]}, {commits[5]},"):
+        save(table, instant="20200101000000000")

@@ -1,0 +1,393 @@
+"""Hudi's keys become typed options, or an error that names the key, or a warning; none is dropped."""
+
+import contextlib
+from dataclasses import fields
+from operator import attrgetter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudi_table_services.contract.writing import UpsertRequest
+from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError
+from hudi_table_services.model.concurrent_change import ConflictStrategy
+from hudi_table_services.model.file_sizing import FileSizingOptions
+from hudi_table_services.model.table_config import RecordMergeMode
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.write_stat import WriteOperation
+from hudi_table_services.options.locks import FILE_SYSTEM_PROVIDER, IN_PROCESS_PROVIDER
+from hudi_table_services.options.option import Effect
+from hudi_table_services.options.registry import ALIASES, KNOWN_OPTIONS, OPTION_GROUPS, find_option
+from hudi_table_services.options.writing import resolve_options
+from hudi_table_services.options.writing_values import (
+    ConcurrencyMode,
+    FailedWritesPolicy,
+    IndexType,
+    InsertDupPolicy,
+    WriteOptions,
+)
+
+OCC = {
+    "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
+    "hoodie.write.lock.provider": FILE_SYSTEM_PROVIDER,
+}
+WRITE = "hoodie.datasource.write."
+DEFAULT_PAYLOAD = "org.apache.hudi.common.model.DefaultHoodieRecordPayload"
+ALL_OPTIONS = tuple(option for group in OPTION_GROUPS.values() for option in group)
+
+
+def resolve(options: dict[str, str] | None = None, **request: object) -> WriteOptions:
+    return resolve_options(UpsertRequest(base_path="/t", options=options or {}, **request))  # type: ignore[arg-type]
+
+
+def refusal(options: dict[str, str], **request: object) -> str:
+    with pytest.raises(HudiTableServiceError) as refused:
+        resolve(options, **request)
+    return str(refused.value)
+
+
+def test_without_options_the_defaults_of_the_model_hold() -> None:
+    resolved = resolve()
+    plain = WriteOptions(operation=WriteOperation.UPSERT)
+    same = [f.name for f in fields(WriteOptions) if f.name not in ("file_sizing", "hoodie_options")]
+    assert {name: getattr(resolved, name) for name in same} == {name: getattr(plain, name) for name in same}
+    sizing = FileSizingOptions(footer_bytes_per_record=resolved.file_sizing.footer_bytes_per_record)
+    assert resolved.file_sizing == sizing
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "field", "expected"),
+    [
+        ("hoodie.write.table.version", "9", "table_version", TableVersion.V9),
+        ("hoodie.database.name", "db", "database_name", "db"),
+        (f"{WRITE}operation", "BULK_INSERT", "operation", WriteOperation.BULK_INSERT),
+        (f"{WRITE}precombine.field", "a, b", "ordering_fields", ("a", "b")),
+        ("hoodie.table.precombine.field", "a", "ordering_fields", ("a",)),
+        ("hoodie.table.ordering.fields", "a,b", "ordering_fields", ("a", "b")),
+        ("hoodie.index.type", "global_bloom", "index_type", IndexType.GLOBAL_BLOOM),
+        ("hoodie.combine.before.upsert", "FALSE", "combine_before_upsert", False),
+        ("hoodie.record.merge.mode", "COMMIT_TIME_ORDERING", "record_merge_mode", RecordMergeMode.COMMIT_TIME_ORDERING),
+        (f"{WRITE}payload.class", DEFAULT_PAYLOAD, "record_merge_mode", RecordMergeMode.EVENT_TIME_ORDERING),
+        ("hoodie.parquet.compression.codec", "SNAPPY", "base_files.codec", "snappy"),
+        ("hoodie.parquet.compression.codec", "uncompressed", "base_files.codec", "none"),
+        ("hoodie.airflow.parquet.compression.level", "9", "base_files.codec_level", 9),
+        ("hoodie.parquet.block.size", "1048576", "base_files.block_size_bytes", 1048576),
+        ("hoodie.index.bloom.fpp", "0.01", "base_files.bloom_fpp", 0.01),
+        ("hoodie.bloom.index.filter.dynamic.max.entries", "7", "base_files.bloom_max_entries", 7),
+        ("hoodie.metadata.enable", "false", "metadata_enable", False),
+        ("hoodie.cleaner.policy.failed.writes", "LAZY", "failed_writes_policy", FailedWritesPolicy.LAZY),
+        ("hoodie.clean.failed.writes.policy", "NEVER", "failed_writes_policy", FailedWritesPolicy.NEVER),
+        ("hoodie.airflow.staging.path", ".hoodie/.aux/x/", "staging_path", ".hoodie/.aux/x"),
+        (
+            "hoodie.write.lock.conflict.resolution.strategy",
+            "org.apache.hudi.client.transaction.PreferWriterConflictResolutionStrategy",
+            "conflict_strategy",
+            ConflictStrategy.PREFER_WRITER,
+        ),
+        ("hoodie.write.lock.storage.heartbeat.poll.secs", "20", "lock.renew_seconds", 20),
+        ("hoodie.write.lock.storage.validity.timeout.secs", "400", "lock.validity_seconds", 400),
+        ("_source", "landing", "extra_metadata", {"_source": "landing"}),
+    ],
+)  # fmt: skip
+def test_a_key_reaches_its_field(key: str, value: str, field: str, expected: object) -> None:
+    resolved = resolve({key: value})
+    assert attrgetter(field)(resolved) == expected
+    assert resolved.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "field", "expected"),
+    [
+        ("hoodie.parquet.small.file.limit", "0", "small_file_limit_bytes", 0),
+        ("hoodie.parquet.small.file.limit", "-1", "small_file_limit_bytes", 0),
+        ("hoodie.parquet.max.file.size", "200000000", "max_file_size_bytes", 200000000),
+        ("hoodie.copyonwrite.insert.auto.split", "false", "insert_auto_split", False),
+        ("hoodie.copyonwrite.record.size.estimate", "100", "record_size_estimate_bytes", 100),
+        ("hoodie.copyonwrite.record.size.estimate", "100", "record_size_estimate_is_explicit", True),
+        ("hoodie.airflow.sizing.parity", "true", "parity", True),
+    ],
+)
+def test_a_sizing_key_reaches_its_field(key: str, value: str, field: str, expected: object) -> None:
+    assert getattr(resolve({key: value}).file_sizing, field) == expected
+
+
+def test_the_small_file_limit_follows_a_smaller_max_size() -> None:
+    options = {"hoodie.parquet.max.file.size": "12000000"}
+    assert resolve(options).file_sizing.small_file_limit_bytes == 10000000
+    in_parity = resolve({**options, "hoodie.airflow.sizing.parity": "true"})
+    assert in_parity.file_sizing.small_file_limit_bytes == 12000000
+
+
+def test_fields_of_the_request_are_the_same_as_their_keys() -> None:
+    keys = {
+        f"{WRITE}recordkey.field": "id",
+        f"{WRITE}partitionpath.field": "p,q",
+        f"{WRITE}precombine.field": "ts",
+        f"{WRITE}operation": "insert",
+        "hoodie.table.name": "t",
+    }
+    by_fields = resolve(
+        record_key=("id",), partition_by=("p", "q"), ordering_field="ts", operation="insert", table_name="t"
+    )
+    assert resolve(keys) == by_fields
+
+
+def test_a_field_and_its_key_may_differ_in_blanks_and_letters() -> None:
+    options = {f"{WRITE}partitionpath.field": "p, q", f"{WRITE}operation": "INSERT"}
+    assert resolve(options, partition_by=("p", "q"), operation="insert").operation is WriteOperation.INSERT
+
+
+DUP_POLICY = "hoodie.datasource.insert.dup.policy"
+CONCURRENCY = "hoodie.write.concurrency.mode"
+FAILED_WRITES = "hoodie.cleaner.policy.failed.writes"
+MAX_SIZE, SMALL_LIMIT = "hoodie.parquet.max.file.size", "hoodie.parquet.small.file.limit"
+CODEC, LEVEL = "hoodie.parquet.compression.codec", "hoodie.airflow.parquet.compression.level"
+MERGE_MODE, PAYLOAD = "hoodie.record.merge.mode", f"{WRITE}payload.class"
+ORDERING, OTHER_ORDERING = f"{WRITE}precombine.field", "hoodie.table.ordering.fields"
+TO_DELETE = f"{WRITE}partitions.to.delete"
+COMBINE = "hoodie.combine.before.insert"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({ORDERING: "a", OTHER_ORDERING: "b"}, [f"{ORDERING}=a", f"{OTHER_ORDERING}=b"]),
+        ({FAILED_WRITES: "LAZY", "hoodie.clean.failed.writes.policy": "EAGER"}, ["=LAZY", "=EAGER"]),
+        ({MAX_SIZE: "10", SMALL_LIMIT: "11"}, [MAX_SIZE, SMALL_LIMIT]),
+        ({SMALL_LIMIT: "125829121"}, [MAX_SIZE, SMALL_LIMIT]),
+        ({MERGE_MODE: "COMMIT_TIME_ORDERING", PAYLOAD: DEFAULT_PAYLOAD}, [MERGE_MODE, PAYLOAD]),
+        ({DUP_POLICY: "drop"}, [f"{DUP_POLICY}=drop", "operation upsert"]),
+        (
+            {DUP_POLICY: "fail", f"{WRITE}insert.drop.duplicates": "true"},
+            [DUP_POLICY, "drop.duplicates=true"],
+        ),
+        (
+            {DUP_POLICY: "fail", COMBINE: "false", f"{WRITE}operation": "insert"},
+            [DUP_POLICY, f"{COMBINE}=false"],
+        ),
+        ({TO_DELETE: "p=1"}, [TO_DELETE, "operation upsert"]),
+        ({f"{WRITE}operation": "delete_partition"}, ["delete_partition", TO_DELETE]),
+        ({CONCURRENCY: "OPTIMISTIC_CONCURRENCY_CONTROL"}, [CONCURRENCY, "hoodie.write.lock.provider"]),
+        ({**OCC, FAILED_WRITES: "EAGER"}, [CONCURRENCY, FAILED_WRITES]),
+        ({**OCC, "hoodie.write.lock.provider": IN_PROCESS_PROVIDER}, [CONCURRENCY, IN_PROCESS_PROVIDER]),
+        ({LEVEL: "3", CODEC: "snappy"}, [LEVEL, f"{CODEC}=snappy"]),
+    ],
+)
+def test_a_contradiction_names_both_keys(options: dict[str, str], words: list[str]) -> None:
+    message = refusal(options)
+    assert [word for word in words if word not in message] == []
+
+
+@pytest.mark.parametrize(
+    ("options", "request_fields", "words"),
+    [
+        ({f"{WRITE}recordkey.field": "id"}, {"record_key": ("key",)}, ["'key'", "recordkey.field", "'id'"]),
+        ({f"{WRITE}operation": "insert"}, {"operation": "delete"}, ["'delete'", "operation", "'insert'"]),
+        ({"hoodie.table.name": "a"}, {"table_name": "b"}, ["'b'", "hoodie.table.name", "'a'"]),
+    ],
+)
+def test_a_key_that_contradicts_its_field_is_refused(
+    options: dict[str, str], request_fields: dict[str, object], words: list[str]
+) -> None:
+    message = refusal(options, **request_fields)
+    assert [word for word in words if word not in message] == []
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("hoodie.parquet.max.file.size", "0", "it must be at least 1"),
+        ("hoodie.parquet.max.file.size", "120MB", "is not a whole number"),
+        ("hoodie.parquet.small.file.limit", "many", "is not a whole number"),
+        ("hoodie.copyonwrite.record.size.estimate", "0", "it must be at least 1"),
+        ("hoodie.index.bloom.fpp", "1.5", "above 0 and below 1"),
+        ("hoodie.index.bloom.fpp", "nan", "out of bounds"),
+        ("hoodie.index.type", "RECORD_INDEX", "Supported: SIMPLE, BLOOM, GLOBAL_SIMPLE, GLOBAL_BLOOM"),
+        ("hoodie.index.type", "BUCKET", "hoodie.index.type=BUCKET is not supported"),
+        ("hoodie.record.merge.mode", "CUSTOM", "Use EVENT_TIME_ORDERING or COMMIT_TIME_ORDERING"),
+        (f"{WRITE}payload.class", "com.example.Mine", "cannot be followed"),
+        (f"{WRITE}operation", "merge", "Supported: upsert"),
+        (f"{WRITE}hive_style_partitioning", "yes", "neither true nor false"),
+        ("hoodie.combine.before.insert", "1", "neither true nor false"),
+        ("hoodie.metadata.enable", "true", "does not write the metadata table"),
+        (f"{WRITE}table.type", "MERGE_ON_READ", "writes COPY_ON_WRITE only"),
+        ("hoodie.table.type", "MERGE_ON_READ", "writes COPY_ON_WRITE only"),
+        ("hoodie.populate.meta.fields", "false", "writes true only"),
+        (f"{WRITE}drop.partition.columns", "true", "writes false only"),
+        ("hoodie.write.table.version", "5", "Use 6, 8 or 9"),
+        ("hoodie.write.table.version", "7", "Table version '7' is not supported"),
+        ("hoodie.parquet.compression.codec", "brotli", "Supported: zstd, gzip"),
+        ("hoodie.airflow.parquet.compression.level", "23", "levels up to 22"),
+        ("hoodie.write.lock.provider", "com.example.Lock", "not supported"),
+        ("hoodie.write.lock.num_retries", "-1", "below 0"),
+        ("hoodie.write.concurrency.mode", "NON_BLOCKING_CONCURRENCY_CONTROL", "is not supported"),
+        (
+            "hoodie.write.lock.conflict.resolution.strategy",
+            "org.apache.hudi.client.transaction.BucketIndexConcurrentFileWritesConflictResolutionStrategy",
+            "Supported: SimpleConcurrentFileWrites",
+        ),
+        ("hoodie.precommit.validators", "com.example.V", "classes of Java"),
+        ("hoodie.table.version", "6", "a property that the table keeps itself"),
+    ],
+)  # fmt: skip
+def test_a_value_that_cannot_be_is_refused(key: str, value: str, message: str) -> None:
+    refused = refusal({key: value})
+    assert message in refused
+    assert key.rpartition(".")[2] in refused or "version" in refused
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("hoodie.parquet.max.filesize", "hoodie.parquet.max.file.size"),
+        ("hoodie.parquet.smallfile.limit", "hoodie.parquet.small.file.limit"),
+        ("hoodie.datasource.write.precombine.fields", "hoodie.datasource.write.precombine.field"),
+        ("hoodie.metadata.enabled", "hoodie.metadata.enable"),
+        ("hoodie.cleaner.policy.failed.write", "hoodie.cleaner.policy.failed.writes"),
+        ("hoodie.airflow.sizing.party", "hoodie.airflow.sizing.parity"),
+        ("hoodie.Index.type", "hoodie.index.type"),
+    ],
+)
+def test_a_misspelt_key_is_refused_with_what_was_meant(key: str, meant: str) -> None:
+    assert refusal({key: "1"}) == f"Unknown option {key}. Did you mean {meant}?"
+
+
+def test_a_key_like_no_other_is_refused_all_the_same() -> None:
+    assert refusal({"spark.sql.shuffle.partitions": "1"}).startswith("Unknown option spark.sql")
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "hoodie.upsert.shuffle.parallelism",
+        "hoodie.cleaner.commits.retained",
+        "hoodie.clean.commits.retained",
+        "hoodie.clustering.inline",
+        "hoodie.metadata.index.column.stats.enable",
+        "hoodie.datasource.hive_sync.enable",
+        "hoodie.write.auto.upgrade",
+        "hoodie.write.lock.zookeeper.url",
+        "hoodie.write.markers.type",
+    ],
+)
+def test_a_key_of_other_parts_of_hudi_gives_a_warning(key: str) -> None:
+    (warning,) = resolve({key: "whatever"}).warnings
+    assert warning.startswith(f"{key} has no effect here: ")
+    assert "whatever" not in warning
+
+
+@pytest.mark.parametrize(
+    ("options", "operation", "key"),
+    [
+        ({"hoodie.copyonwrite.insert.split.size": "10"}, "upsert", "hoodie.copyonwrite.insert.split.size"),
+        (
+            {"hoodie.record.size.estimation.threshold": "2"},
+            "upsert",
+            "hoodie.record.size.estimation.threshold",
+        ),
+        (
+            {"_hoodie.record.size.estimator.max.commits": "2"},
+            "upsert",
+            "_hoodie.record.size.estimator.max.commits",
+        ),
+        ({"hoodie.parquet.small.file.limit": "0"}, "bulk_insert", "hoodie.parquet.small.file.limit"),
+        ({"hoodie.combine.before.insert": "true"}, "upsert", "hoodie.combine.before.insert"),
+        (
+            {"hoodie.bloom.index.update.partition.path": "true"},
+            "upsert",
+            "hoodie.bloom.index.update.partition.path",
+        ),
+        ({"hoodie.index.type": "BLOOM"}, "insert", "hoodie.index.type"),
+    ],
+)
+def test_a_key_without_effect_beside_the_others_gives_a_warning(
+    options: dict[str, str], operation: str, key: str
+) -> None:
+    (warning,) = resolve(options, operation=operation).warnings
+    assert warning.startswith(f"{key} has no effect here: ")
+
+
+@pytest.mark.parametrize(
+    ("options", "operation"),
+    [
+        (
+            {"hoodie.copyonwrite.insert.split.size": "10", "hoodie.copyonwrite.insert.auto.split": "false"},
+            "upsert",
+        ),
+        (
+            {"_hoodie.record.size.estimator.max.commits": "2", "hoodie.airflow.sizing.parity": "true"},
+            "upsert",
+        ),
+        ({"hoodie.combine.before.insert": "true"}, "bulk_insert"),
+        ({"hoodie.bloom.index.update.partition.path": "true", "hoodie.index.type": "GLOBAL_BLOOM"}, "upsert"),
+        ({"hoodie.index.type": "BLOOM", "hoodie.datasource.insert.dup.policy": "drop"}, "insert"),
+    ],
+)
+def test_the_same_key_where_it_counts_gives_none(options: dict[str, str], operation: str) -> None:
+    assert resolve(options, operation=operation).warnings == ()
+
+
+def test_only_the_switch_of_the_global_index_chosen_moves_rows() -> None:
+    simple = {"hoodie.index.type": "GLOBAL_SIMPLE", "hoodie.simple.index.update.partition.path": "false"}
+    assert not resolve(simple).update_partition_path
+    assert resolve({**simple, "hoodie.index.type": "GLOBAL_BLOOM"}).update_partition_path
+
+
+def test_several_writers_never_clean_eagerly() -> None:
+    resolved = resolve(OCC)
+    assert resolved.concurrency_mode is ConcurrencyMode.OPTIMISTIC_CONCURRENCY_CONTROL
+    assert resolved.failed_writes_policy is FailedWritesPolicy.LAZY
+
+
+def test_the_old_name_of_the_drop_policy_is_understood() -> None:
+    resolved = resolve({f"{WRITE}insert.drop.duplicates": "true"}, operation="insert")
+    assert resolved.insert_dup_policy is InsertDupPolicy.DROP
+
+
+def test_the_prefix_decides_what_is_noted_in_the_commit() -> None:
+    options = {f"{WRITE}commitmeta.key.prefix": "note.", "note.who": "me"}
+    assert resolve(options).extra_metadata == {"note.who": "me"}
+    assert "Unknown option _who" in refusal({**options, "_who": "me"})
+    assert resolve({"_who": "me"}).extra_metadata == {"_who": "me"}
+
+
+def test_other_names_reach_the_key_generator_under_the_one_it_reads() -> None:
+    resolved = resolve(
+        {"hoodie.deltastreamer.keygen.timebased.timezone": "UTC", "hoodie.table.recordkey.fields": "id"}
+    )
+    assert resolved.hoodie_options["hoodie.keygen.timebased.timezone"] == "UTC"
+    assert resolved.hoodie_options[f"{WRITE}recordkey.field"] == "id"
+
+
+def test_no_key_is_listed_twice() -> None:
+    names = [name for option in ALL_OPTIONS for name in (option.key, *option.aliases)]
+    assert len(names) == len(set(names))
+    assert all(option.meaning and not option.meaning.endswith(".") for option in ALL_OPTIONS)
+    assert set(ALIASES.values()) <= set(KNOWN_OPTIONS)
+
+
+def test_the_stated_default_of_every_key_is_what_happens_without_it() -> None:
+    compared = [f.name for f in fields(WriteOptions) if f.name not in ("hoodie_options", "warnings")]
+    # Left out, they mean "as the table has it" and "as measured"; given, they hold.
+    explicit = {"hoodie.write.table.version", "hoodie.copyonwrite.record.size.estimate"}
+    for option in ALL_OPTIONS:
+        if option.default and option.key not in explicit:
+            resolved = resolve({option.key: option.default})
+            differing = [name for name in compared if getattr(resolved, name) != getattr(resolve(), name)]
+            assert differing == [], option.key
+
+
+@given(st.sampled_from([o.key for o in ALL_OPTIONS if o.effect is not Effect.REFUSED]), st.text(max_size=8))
+def test_any_text_for_any_key_gives_options_or_an_error_of_ours(key: str, value: str) -> None:
+    with contextlib.suppress(HudiTableServiceError):
+        resolve({key.replace("*", "x"): value})
+
+
+@given(st.from_regex(r"_?hoodie\.[a-z]{1,6}(\.[a-z]{1,6}){0,3}", fullmatch=True))
+def test_a_key_is_known_misspelt_or_of_a_prefix(key: str) -> None:
+    option = find_option(key)
+    if option is not None and option.key.endswith("*"):
+        assert key.startswith(option.key.removesuffix("*"))
+    if option is None and not key.startswith("_"):
+        with pytest.raises(InvalidRequestError, match="Unknown option"):
+            resolve({key: "1"})

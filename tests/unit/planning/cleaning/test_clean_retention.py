@@ -1,0 +1,106 @@
+"""From which commit on a clean keeps everything; the worked examples of Hudi's behaviour first."""
+
+import pytest
+
+from hudi_table_services.model.clean import CleanOptions, CleanPolicy, Retention
+from hudi_table_services.model.instant import Action, Instant, InstantState
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.planning.cleaning.retention import retain_from
+
+BY_HOURS = CleanOptions(policy=CleanPolicy.KEEP_LATEST_BY_HOURS)
+NOW = "20260131000000000"
+
+
+def at(number: int) -> str:
+    return f"202601{number:02}120000000"
+
+
+def a_commit(number: int, state: InstantState = InstantState.COMPLETED) -> Instant:
+    return Instant(requested_time=at(number), action=Action.COMMIT, state=state)
+
+
+def commits(count: int, *pending: int) -> Timeline:
+    states = dict.fromkeys(pending, InstantState.INFLIGHT)
+    return Timeline.of(a_commit(n, states.get(n, InstantState.COMPLETED)) for n in range(1, count + 1))
+
+
+def retain(
+    timeline: Timeline,
+    options: CleanOptions | None = None,
+    *,
+    hours_cutoff: str = NOW,
+    floor_cutoff: str = NOW,
+    retained_before: str | None = None,
+    visible_at: dict[str, str] | None = None,
+) -> Retention:
+    return retain_from(
+        timeline,
+        options or CleanOptions(),
+        hours_cutoff=hours_cutoff,
+        floor_cutoff=floor_cutoff,
+        retained_before=retained_before,
+        visible_at=visible_at or {},
+    )
+
+
+def earliest(retention: Retention) -> str | None:
+    return retention.earliest.requested_time if retention.earliest else None
+
+
+def test_fifteen_commits_of_which_ten_are_kept() -> None:
+    found = retain(commits(15))
+    assert earliest(found) == at(6)
+    assert found.reason == "10 of 15 commits are kept"
+
+
+@pytest.mark.parametrize(("pending", "expected"), [(4, at(3)), (1, None)])
+def test_a_pending_write_holds_cleaning_back_and_is_named(pending: int, expected: str | None) -> None:
+    found = retain(commits(15, pending))
+    assert earliest(found) == expected
+    assert found.blocker == a_commit(pending, InstantState.INFLIGHT)
+    assert f"but pending commit {at(pending)} holds cleaning back" in found.reason
+
+
+def test_a_pending_write_that_is_newer_holds_nothing_back() -> None:
+    found = retain(commits(16, 16))
+    assert (earliest(found), found.blocker) == (at(6), None)
+
+
+def test_not_more_commits_than_are_kept() -> None:
+    found = retain(commits(10))
+    assert (earliest(found), found.reason) == (None, "10 commits, 10 are kept")
+
+
+def test_by_hours_the_first_commit_within_them_is_the_earliest_and_pending_ones_count_too() -> None:
+    assert earliest(retain(commits(15), BY_HOURS, hours_cutoff=at(9))) == at(9)
+    assert earliest(retain(commits(15, 5), BY_HOURS, hours_cutoff=at(9))) == at(4)
+    nothing = retain(commits(15), BY_HOURS, hours_cutoff=NOW)
+    assert earliest(nothing) is None
+    assert "no commit within 24 hours" in nothing.reason
+
+
+def test_what_became_outdated_a_short_time_ago_stays() -> None:
+    """Commit 4 of a layout without completion times took long: it was requested early and visible late."""
+    found = retain(commits(15), CleanOptions(floor_hours=2), floor_cutoff=at(14), visible_at={at(4): at(14)})
+    assert earliest(found) == at(4)
+    assert found.reason.endswith("what is younger than 2 h stays")
+
+
+def test_a_run_may_be_limited_and_goes_on_where_the_last_one_ended() -> None:
+    options = CleanOptions(max_commits_per_run=2)
+    first = retain(commits(15), options)
+    assert earliest(first) == at(3)
+    assert "at most 2 commits are cleaned in one run" in first.reason
+    assert earliest(retain(commits(15), options, retained_before=at(3))) == at(5)
+    assert earliest(retain(commits(15), options, retained_before=at(5))) == at(6)
+
+
+def test_what_was_cleaned_does_not_come_back_with_a_longer_retention() -> None:
+    found = retain(commits(15), CleanOptions(commits_retained=12), retained_before=at(8))
+    assert earliest(found) == at(8)
+    assert f"needed since {at(8)}" in found.reason
+
+
+def test_versions_have_no_earliest_commit() -> None:
+    found = retain(commits(15), CleanOptions(policy=CleanPolicy.KEEP_LATEST_FILE_VERSIONS))
+    assert (earliest(found), found.reason) == (None, "3 versions of each file group are kept")

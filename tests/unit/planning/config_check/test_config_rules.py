@@ -1,0 +1,129 @@
+"""Every rule of the check of settings finds what it is for, and lets the settings next to it pass."""
+
+import pytest
+
+from hudi_table_services.contract.archival import ArchiveRequest
+from hudi_table_services.contract.cleaning import CleanRequest
+from hudi_table_services.contract.clustering import ClusteringRequest
+from hudi_table_services.contract.config_check import RuntimeFacts
+from hudi_table_services.contract.writing import UpsertRequest
+from hudi_table_services.errors import HudiTableServiceError
+from hudi_table_services.options.archival import resolve_archive_options
+from hudi_table_services.options.cleaning import resolve_clean_options
+from hudi_table_services.options.clustering import resolve_clustering_options
+from hudi_table_services.options.option import Effect
+from hudi_table_services.options.registry import KNOWN_OPTIONS
+from hudi_table_services.options.writing import resolve_options
+from hudi_table_services.planning.config_check.check import CONFIG_RULES, check_config
+from support.config_cases import Case
+from support.config_option_cases import LAST_CASES, NAME_AND_UPKEEP_CASES
+from support.config_table_cases import TABLE_CASES, WRITER_CASES
+
+CASES = {**NAME_AND_UPKEEP_CASES, **WRITER_CASES, **TABLE_CASES, **LAST_CASES}
+FOUND = [(rule, case) for rule, (cases, _) in CASES.items() for case in cases]
+NOT_FOUND = [(rule, case) for rule, (_, cases) in CASES.items() for case in cases]
+
+
+def test_every_rule_is_shown_with_and_without_a_finding() -> None:
+    assert set(CASES) == {rule.rule_id for rule in CONFIG_RULES}
+    assert all(cases and others for cases, others in CASES.values())
+
+
+@pytest.mark.parametrize(("rule", "case"), FOUND, ids=[f"{rule}-{n}" for n, (rule, _) in enumerate(FOUND)])
+def test_it_is_found(rule: str, case: Case) -> None:
+    (finding,) = case.findings(rule)
+    assert finding.severity == case.severity
+    told = f"{finding.reason} {finding.cure}"
+    assert case.says in told
+    assert set(case.names) <= finding.options.keys()
+    assert finding.source
+    assert finding.cure
+
+
+@pytest.mark.parametrize(
+    ("rule", "case"), NOT_FOUND, ids=[f"{rule}-{n}" for n, (rule, _) in enumerate(NOT_FOUND)]
+)
+def test_it_is_not_found(rule: str, case: Case) -> None:
+    assert case.findings(rule) == []
+
+
+def test_nothing_given_is_clean_for_either_engine() -> None:
+    for engine in ("native", "hudi", "both"):
+        assert check_config({}, RuntimeFacts(engine=engine)).status == "clean"
+
+
+def test_the_worst_comes_first_and_gives_the_status() -> None:
+    report = check_config(
+        {
+            "hoodie.upsert.shuffle.parallelism": "3",
+            "hoodie.clustering.inline": "true",
+            "hoodie.keep.min.commits": "3",
+        }
+    )
+    assert [each.severity for each in report.findings] == ["error", "warning", "advice"]
+    assert (report.status, report.options_checked, report.engine) == ("error", 3, "native")
+
+
+def test_a_rule_that_is_accepted_is_not_applied() -> None:
+    options = {"hoodie.keep.min.commits": "3"}
+    every, less = check_config(options), check_config(options, accepted_rules=["archival-before-cleaning"])
+    assert less.rules_checked == every.rules_checked - 1
+    assert {each.rule for each in every.findings} - {each.rule for each in less.findings} == {
+        "archival-before-cleaning"
+    }
+
+
+def test_values_are_shown_as_given_or_as_defaults() -> None:
+    (finding,) = check_config({"hoodie.write.concurrency.mode": "optimistic_concurrency_control"}).findings
+    assert finding.options == {
+        "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
+        "hoodie.write.lock.provider": "(not given)",
+    }
+    (finding,) = check_config({"hoodie.cleaner.commits.retained": "25"}).findings
+    assert finding.options == {
+        "hoodie.keep.min.commits": "20 (default)",
+        "hoodie.clean.commits.retained": "25",
+    }
+
+
+def test_secrets_are_not_shown() -> None:
+    report = check_config({"hoodie.datasource.hive_sync.password": "canary", "hoodie.secret.thing": "canary"})
+    assert len(report.findings) == 2
+    assert "canary" not in repr(report)
+    assert all("***" in each.options.values() for each in report.findings)
+
+
+NUMBERS = sorted(
+    o.key for o in KNOWN_OPTIONS.values() if o.effect is Effect.HONOURED and o.default.isdecimal()
+)
+
+
+def is_refused_by_a_job(options: dict[str, str]) -> bool:
+    attempts = (
+        lambda: resolve_options(UpsertRequest(base_path="/", options=options)),
+        lambda: resolve_clean_options(CleanRequest(base_path="/", options=options)),
+        lambda: resolve_clustering_options(ClusteringRequest(base_path="/", options=options)),
+        lambda: resolve_archive_options(ArchiveRequest(base_path="/", options=options)),
+    )
+    for attempt in attempts:
+        try:
+            attempt()
+        except HudiTableServiceError:
+            return True
+    return False
+
+
+@pytest.mark.parametrize("key", dict.fromkeys(NUMBERS))
+def test_a_number_is_bad_where_a_job_refuses_it(key: str) -> None:
+    # Gates read their number only where they are switched on.
+    switches = {"hoodie.clustering.schedule.inline": "true"} if ".async.max" in key else {}
+    switches |= {"hoodie.clustering.inline": "true"} if ".inline.max" in key else {}
+    options = {key: f"{KNOWN_OPTIONS[key].default}.5", **switches}
+    found = [each.rule for each in check_config(options).findings if each.rule == "bad-value"]
+    assert bool(found) == is_refused_by_a_job(options)
+
+
+def test_an_error_is_not_hidden_behind_a_milder_finding() -> None:
+    options = {"hoodie.parquet.max.file.size": "0", "hoodie.parquet.small.file.limit": "10"}
+    found = {each.rule: each.severity for each in check_config(options).findings}
+    assert found == {"small-limit-above-max": "warning", "refused-by-job": "error"}

@@ -1,0 +1,96 @@
+"""Which completed writes may be undone, and in which order a restore undoes, by the timeline alone."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.model.instant import Action, Instant, InstantState
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.planning.recovery.undo_rules import (
+    newest_first,
+    require_newest,
+    require_unsaved,
+    restored_instants,
+)
+
+
+def at(number: int, action: Action = Action.COMMIT, completed: int | None = -1) -> Instant:
+    """An instant of layout 2; completed None: pending; -1: right after it was requested."""
+    end = number if completed == -1 else completed
+    return Instant(
+        requested_time=f"202601020304{number:05d}",
+        action=action,
+        state=InstantState.INFLIGHT if end is None else InstantState.COMPLETED,
+        completion_time=None if end is None else f"202601020304{end:05d}5",
+    )
+
+
+instants = st.builds(
+    at,
+    st.integers(0, 50),
+    st.sampled_from([Action.COMMIT, Action.REPLACE_COMMIT, Action.CLEAN, Action.ROLLBACK]),
+    st.one_of(st.none(), st.integers(0, 99)),
+)
+timelines = st.lists(instants, max_size=12).map(Timeline.of)
+
+
+@given(timelines)
+def test_the_newest_writes_together_may_be_undone_and_no_others(timeline: Timeline) -> None:
+    ordered = newest_first(i for i in timeline if i.action.writes_data)
+    for count in range(len(ordered) + 1):
+        chosen = ordered[:count]
+        rest = set(ordered[count:])
+        in_the_way = [
+            (i, o)
+            for i in chosen
+            if i.is_completed
+            for o in rest
+            if o.requested_time > i.requested_time or (o.is_completed and o.visible_from > i.visible_from)
+        ]
+        if in_the_way:
+            with pytest.raises(InvalidRequestError, match="is not the newest write"):
+                require_newest(timeline, chosen)
+        else:
+            require_newest(timeline, chosen)
+
+
+@given(timelines)
+def test_a_restore_leaves_no_write_that_came_after_the_savepoint(timeline: Timeline) -> None:
+    for commit in timeline.completed_writes:
+        savepoint = Instant(
+            requested_time=commit.requested_time, action=Action.SAVEPOINT, state=InstantState.COMPLETED
+        )
+        undone = restored_instants(timeline, savepoint)
+        kept = set(timeline.completed_writes) - set(undone)
+        target = next(i for i in timeline.completed_writes if i.requested_time == commit.requested_time)
+        assert target in kept
+        assert all(i.visible_from <= target.visible_from for i in kept)
+        completed = [i for i in undone if i.is_completed]
+        assert completed == sorted(completed, key=lambda i: i.visible_from, reverse=True)
+        assert undone[len(undone) - len(completed) :] == tuple(completed), "pending ones go first"
+        assert not any(i.action in (Action.CLEAN, Action.ROLLBACK) for i in undone)
+
+
+def test_a_later_write_is_named_with_its_state() -> None:
+    timeline = Timeline.of([at(1), at(2), at(3, completed=None)])
+    with pytest.raises(InvalidRequestError, match=r"commit 20260102030400003 \(inflight\) came later"):
+        require_newest(timeline, [at(2)])
+    require_newest(timeline, [at(2), at(3, completed=None)])
+
+
+def test_a_write_that_was_begun_earlier_and_completed_later_is_later() -> None:
+    slow, quick = at(1, completed=9), at(2, completed=3)
+    with pytest.raises(InvalidRequestError, match="is not the newest"):
+        require_newest(Timeline.of([slow, quick]), [quick])
+
+
+def test_a_savepoint_holds_what_came_before_it_and_nothing_after() -> None:
+    savepoint = Instant(
+        requested_time=at(2).requested_time, action=Action.SAVEPOINT, state=InstantState.INFLIGHT
+    )
+    timeline = Timeline.of([at(1), at(2), at(3), savepoint])
+    for held in (at(1), at(2)):
+        with pytest.raises(InvalidRequestError, match="Savepoint 20260102030400002 keeps"):
+            require_unsaved(timeline, [held])
+    require_unsaved(timeline, [at(3)])

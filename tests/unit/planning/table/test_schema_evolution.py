@@ -1,0 +1,172 @@
+"""Which schema changes a write may make."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.model.schema import (
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    ArrayType,
+    DataType,
+    DecimalType,
+    Field,
+    MapType,
+    StructType,
+)
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.planning.table.schema_evolution import evolve_schema
+
+
+def a_schema(*fields: Field) -> StructType:
+    return StructType((Field("id", STRING, False), *fields))
+
+
+def evolved(table: DataType, incoming: DataType) -> DataType:
+    return evolve_schema(a_schema(Field("c", table)), a_schema(Field("c", incoming))).field("c").type
+
+
+def test_the_first_write_decides_the_schema() -> None:
+    assert evolve_schema(None, a_schema(Field("_hoodie_commit_time", STRING))) == a_schema()
+
+
+NUMBERS = [INT, LONG, FLOAT, DOUBLE]
+
+
+@given(st.sampled_from(NUMBERS), st.sampled_from(NUMBERS))
+def test_numbers_become_the_wider_of_both_types(table: DataType, incoming: DataType) -> None:
+    expected = NUMBERS[max(NUMBERS.index(table), NUMBERS.index(incoming))]
+    assert evolved(table, incoming) == expected
+
+
+@pytest.mark.parametrize("number", [INT, LONG])
+def test_whole_numbers_beside_text_become_text(number: DataType) -> None:
+    assert evolved(number, STRING) == evolved(STRING, number) == STRING
+
+
+REFUSED: list[tuple[DataType, DataType]] = [
+    (FLOAT, STRING),
+    (STRING, DOUBLE),
+    (BYTES, STRING),
+    (STRING, BYTES),
+    (BOOLEAN, INT),
+    (BOOLEAN, STRING),
+    (DATE, STRING),
+    (DATE, TIMESTAMP),
+    (INT, DATE),
+    (LONG, TIMESTAMP),
+    (TIMESTAMP, LONG),
+    (INT, DecimalType(10, 0)),
+    (DecimalType(10, 2), STRING),
+    (StructType((Field("x", INT),)), INT),
+    (INT, ArrayType(INT)),
+    (ArrayType(INT), MapType(INT)),
+]
+
+
+@pytest.mark.parametrize(("table", "incoming"), REFUSED)
+def test_other_changes_of_type_are_refused_with_column_and_both_types(
+    table: DataType, incoming: DataType
+) -> None:
+    with pytest.raises(InvalidRequestError) as refused:
+        evolved(table, incoming)
+    assert "'c'" in str(refused.value)
+    assert str(table) in str(refused.value)
+    assert str(incoming) in str(refused.value)
+
+
+def test_new_nullable_columns_follow_those_of_the_table() -> None:
+    table = a_schema(Field("a", INT), Field("b", INT))
+    incoming = StructType((Field("new", DATE), Field("b", INT), Field("id", STRING, False), Field("a", INT)))
+    assert evolve_schema(table, incoming).names == ("id", "a", "b", "new")
+
+
+def test_a_new_column_that_is_not_nullable_is_refused() -> None:
+    with pytest.raises(InvalidRequestError, match="new column 'new'"):
+        evolve_schema(a_schema(), a_schema(Field("new", INT, False)))
+
+
+def test_a_missing_column_is_refused_unless_it_shall_be_filled() -> None:
+    table = a_schema(Field("c", INT, False))
+    with pytest.raises(InvalidRequestError, match="have no column 'c'"):
+        evolve_schema(table, a_schema())
+    assert evolve_schema(table, a_schema(), fill_missing_with_null=True) == a_schema(Field("c", INT, True))
+
+
+def test_a_column_is_nullable_as_soon_as_one_side_is() -> None:
+    for table, incoming in [(True, False), (False, True)]:
+        made = evolve_schema(a_schema(Field("c", INT, table)), a_schema(Field("c", INT, incoming)))
+        assert made.field("c").nullable
+
+
+def test_members_may_be_added_and_narrower_values_written_inside_structs_lists_and_maps() -> None:
+    table = StructType((Field("x", LONG), Field("y", STRING)))
+    incoming = StructType((Field("new", DATE), Field("y", STRING), Field("x", INT)))
+    merged = StructType((Field("x", LONG), Field("y", STRING), Field("new", DATE)))
+    assert evolved(table, incoming) == merged
+    assert evolved(ArrayType(table, False), ArrayType(incoming, True)) == ArrayType(merged, True)
+    assert evolved(MapType(table), MapType(incoming)) == MapType(merged)
+
+
+@pytest.mark.parametrize(
+    ("table", "incoming"),
+    [
+        (ArrayType(INT), ArrayType(LONG)),
+        (MapType(FLOAT), MapType(DOUBLE)),
+        (StructType((Field("x", INT),)), StructType((Field("x", LONG),))),
+        (ArrayType(DecimalType(10, 2)), ArrayType(DecimalType(12, 2))),
+    ],
+)
+def test_a_type_inside_another_cannot_grow_because_spark_could_not_read_old_files(
+    table: DataType, incoming: DataType
+) -> None:
+    with pytest.raises(InvalidRequestError, match="cannot grow"):
+        evolved(table, incoming)
+    assert evolved(incoming, table) == incoming
+
+
+def test_a_decimal_grows_only_where_hudi_0_15_need_not_read_it() -> None:
+    small, large = DecimalType(10, 2), DecimalType(12, 4)
+    assert evolved(small, large) == evolved(large, small) == large
+    old, new = a_schema(Field("c", small)), a_schema(Field("c", large))
+    assert evolve_schema(new, old, table_version=TableVersion.V6) == new
+    with pytest.raises(InvalidRequestError, match="version 6 cannot grow"):
+        evolve_schema(old, new, table_version=TableVersion.V6)
+    with pytest.raises(InvalidRequestError, match="no type holds both"):
+        evolved(DecimalType(10, 2), DecimalType(10, 4))
+
+
+def test_timestamps_without_zone_do_not_enter_tables_of_version_6() -> None:
+    wall_clock = a_schema(Field("c", ArrayType(StructType((Field("t", TIMESTAMP_NTZ),)))))
+    for table in (None, a_schema()):
+        with pytest.raises(InvalidRequestError, match=r"'c\.t' is a timestamp without zone"):
+            evolve_schema(table, wall_clock, table_version=TableVersion.V6)
+        assert evolve_schema(table, wall_clock, table_version=TableVersion.V8) == wall_clock
+    assert evolve_schema(wall_clock, wall_clock, table_version=TableVersion.V6) == wall_clock
+
+
+def test_the_path_of_a_nested_column_is_named() -> None:
+    with pytest.raises(InvalidRequestError, match=r"'c\.x'"):
+        evolved(ArrayType(StructType((Field("x", DATE),))), ArrayType(StructType((Field("x", INT),))))
+
+
+def test_a_column_that_differs_only_in_case_is_refused() -> None:
+    with pytest.raises(InvalidRequestError, match="call the column 'c' of the table 'C'"):
+        evolve_schema(a_schema(Field("c", INT)), a_schema(Field("C", INT)), fill_missing_with_null=True)
+    with pytest.raises(InvalidRequestError, match="cannot be told apart"):
+        evolve_schema(a_schema(Field("c", INT)), a_schema(Field("C", INT), Field("c", INT)))
+
+
+def test_evolving_again_with_the_same_rows_changes_nothing() -> None:
+    table, incoming = a_schema(Field("a", INT)), a_schema(Field("b", DATE), Field("a", DOUBLE))
+    once = evolve_schema(table, incoming)
+    assert evolve_schema(once, incoming) == once

@@ -1,0 +1,45 @@
+"""Schemas that changed under a write, and partitions named by patterns."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudi_table_services.errors import CommitConflictError
+from hudi_table_services.model.schema import Field, PrimitiveType, StructType
+from hudi_table_services.planning.table.table_changes import partition_matches, refuse_changed_schema
+
+NARROW = StructType((Field("k", PrimitiveType("string")),))
+WIDE = StructType((*NARROW.fields, Field("c", PrimitiveType("long"))))
+
+
+def test_a_column_that_came_meanwhile_is_a_conflict_that_names_it() -> None:
+    with pytest.raises(CommitConflictError, match="added c to it") as refused:
+        refuse_changed_schema(NARROW, WIDE)
+    assert refused.value.retryable
+    with pytest.raises(CommitConflictError, match="changed its columns"):
+        refuse_changed_schema(WIDE, NARROW)
+
+
+def test_the_same_schema_or_none_yet_is_fine() -> None:
+    refuse_changed_schema(WIDE, StructType(WIDE.fields))
+    refuse_changed_schema(None, WIDE)
+    refuse_changed_schema(WIDE, None)
+
+
+@given(st.text(min_size=1))
+def test_a_name_without_star_matches_itself_alone(name: str) -> None:
+    literal = name.replace("*", "+")
+    assert partition_matches(literal, (literal,))
+    assert not partition_matches(literal + "x", (literal,))
+    assert not partition_matches("x" + literal, (literal,))
+
+
+@given(st.text(), st.text(), st.text())
+def test_a_star_stands_for_any_text(head: str, middle: str, tail: str) -> None:
+    head, tail = head.replace("*", ""), tail.replace("*", "")
+    assert partition_matches(head + middle + tail, ("nothing", f"{head}*{tail}"))
+
+
+@pytest.mark.parametrize("pattern", ["a?", "[ab]b", "a.", "A*"])
+def test_nothing_else_is_a_wildcard(pattern: str) -> None:
+    assert not partition_matches("ab", (pattern,))

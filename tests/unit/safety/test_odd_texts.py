@@ -1,0 +1,49 @@
+"""Texts and numbers that a well-formed file of the timeline can carry, and that mean nothing."""
+
+import math
+
+import pytest
+
+from hudi_table_services.errors import CorruptTableError
+from hudi_table_services.jobs.clustering.executed import stored_plan_report
+from hudi_table_services.model.clustering import ClusteringOptions
+from hudi_table_services.model.instant import Action, Instant, InstantState
+from hudi_table_services.model.table_service_plans import (
+    CleanMetadata,
+    ClusteringGroup,
+    ClusteringPlan,
+    PlanStrategy,
+)
+from hudi_table_services.planning.cleaning.stored_plan import LOOK_AGAIN_KEY, partitions_to_look_at_again
+from hudi_table_services.planning.clustering.checks import TARGET_FILE_MAX_BYTES
+from hudi_table_services.planning.clustering.stored_plan import read_plan_settings
+from hudi_table_services.tables.clustering_history import Clustering
+
+
+@pytest.mark.parametrize("target", ["9" * 5000, "\u00b2", "-1", "0", "1e9", ""])
+def test_a_plan_with_an_impossible_size_is_refused(target: str) -> None:
+    strategy = PlanStrategy(parameters={TARGET_FILE_MAX_BYTES: target})
+    with pytest.raises(CorruptTableError, match="no size"):
+        read_plan_settings(ClusteringPlan(groups=(), strategy=strategy), ClusteringOptions())
+
+
+@pytest.mark.parametrize("metric", [math.inf, -math.inf, math.nan])
+def test_a_plan_with_an_endless_metric_is_told_all_the_same(metric: float) -> None:
+    group = ClusteringGroup(slices=(), metrics={"TOTAL_IO_READ_MB": metric})
+    instant = Instant(
+        requested_time="20260101000000000", action=Action.CLUSTERING, state=InstantState.REQUESTED
+    )
+    clustering = Clustering(instant=instant, plan=ClusteringPlan(groups=(group,)), extra_metadata={})
+    assert [g.input_bytes for g in stored_plan_report(clustering, "pending").groups] == [0]
+
+
+@pytest.mark.parametrize("note", ["5", "null", '"abc"', '{"a":1}', "[1]", "[[]]", "[" * 100_000, "\ud800"])
+def test_a_note_of_a_clean_that_cannot_be_read_tells_nothing(note: str) -> None:
+    metadata = CleanMetadata(
+        start_clean_time="20260101000000000",
+        time_taken_ms=0,
+        total_files_deleted=0,
+        partitions={},
+        extra_metadata={LOOK_AGAIN_KEY: note},
+    )
+    assert partitions_to_look_at_again(metadata) is None

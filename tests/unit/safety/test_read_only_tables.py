@@ -1,0 +1,154 @@
+"""Jobs that may not write, or read, all of the table: run as a user for whom modes matter.
+
+They end in an error that names the place and the cure, and nothing is lost; once the rights are given the next run
+finishes.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from hudi_table_services.contract.cleaning import CleanRequest
+from hudi_table_services.contract.result import Outcome
+from hudi_table_services.errors import StoragePermissionError
+from hudi_table_services.jobs.cleaning.clean import clean
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.storage.table_store import PROPERTIES
+from support.apart import as_nobody
+from support.jobs_on_tables import JOBS, ONLY_LOOKS, later, look
+from support.small_tables import SmallTable
+from support.undone_tables import a_table, updated
+
+VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
+START = datetime.now(timezone.utc) - timedelta(hours=3)
+A, B = FileGroupId("a", "f1"), FileGroupId("b", "f2")
+NAMED = (
+    r"Cannot .+ '.*': (Permission denied|Read-only file system).*Give the job's user read and write access"
+)
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder that any user can reach and write, which is not so of `tmp_path`."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o777)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@contextmanager
+def without(right: int, *places: Path) -> Iterator[None]:
+    """Take a right (2: to write, 4: to read) on these places away, and give it back."""
+    before = {each: each.stat().st_mode for each in places}
+    for each, mode in before.items():
+        each.chmod(mode & ~(right * 0o111))
+    try:
+        yield
+    finally:
+        for each, mode in before.items():
+            each.chmod(mode)
+
+
+def everything(base: Path) -> list[Path]:
+    return [base, *base.rglob("*")]
+
+
+PARTS: dict[str, Callable[[Path], list[Path]]] = {
+    "all": everything,
+    ".hoodie": lambda base: everything(base / ".hoodie"),
+}
+
+
+@VERSIONS
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("job", JOBS)
+def test_a_table_that_may_only_be_read(job: str, part: str, version: TableVersion, place: Path) -> None:
+    def body() -> None:
+        table = a_table(version, START, LocalStorage(str(place / "t")))
+        act = JOBS[job](table)
+        old = look(table)
+        files = everything(place / "t")
+        with without(2, *PARTS[part](place / "t")):
+            if job in ONLY_LOOKS:
+                act(table.storage, later(1))
+                return
+            with pytest.raises(StoragePermissionError, match=NAMED) as refusal:
+                act(table.storage, later(1))
+        assert not refusal.value.retryable
+        assert look(table) == old
+        assert everything(place / "t") == files
+        act(table.storage, later(3))
+        assert look(table) != old or job == "repair orphans" or job == "archive"
+
+    as_nobody(body)
+
+
+@VERSIONS
+@pytest.mark.parametrize("job", JOBS)
+def test_properties_that_may_not_be_read(job: str, version: TableVersion, place: Path) -> None:
+    def body() -> None:
+        table = a_table(version, START, LocalStorage(str(place / "t")))
+        act = JOBS[job](table)
+        old = look(table)
+        with (
+            without(4, place / "t" / PROPERTIES),
+            pytest.raises(StoragePermissionError, match=r"hoodie\.properties': Permission denied"),
+        ):
+            act(table.storage, later(1))
+        assert look(table) == old
+
+    as_nobody(body)
+
+
+@VERSIONS
+def test_a_commit_that_may_not_be_read(version: TableVersion, place: Path) -> None:
+    def body() -> None:
+        table = a_table(version, START, LocalStorage(str(place / "t")))
+        table.commit(A, B)
+        newest = updated(table, A)
+        path = place / "t" / table.timeline_store.path_of(newest)
+        with without(4, path), pytest.raises(StoragePermissionError, match=newest.requested_time):
+            load_snapshot(table.storage)
+
+    as_nobody(body)
+
+
+def files_in(table: SmallTable, partition: str) -> int:
+    return sum(1 for each in table.storage.list_folder(partition).files if each.name.endswith(".parquet"))
+
+
+@VERSIONS
+def test_what_cannot_be_deleted_is_told_and_deleted_by_a_later_clean(
+    version: TableVersion, place: Path
+) -> None:
+    def body() -> None:
+        table = a_table(version, START, LocalStorage(str(place / "t")))
+        table.commit(A, B)
+        updated(table, A, B)
+        updated(table, A, B)
+        request = CleanRequest(base_path="/t", commits_retained=1)
+        with without(2, place / "t" / "a"):
+            first = clean(request, storage=table.storage, clock=later(1))
+        assert first.outcome is Outcome.COMPLETED
+        assert files_in(table, "a") == 3
+        assert files_in(table, "b") == 2
+        assert first.clean is not None
+        assert first.clean.failed_count == 1
+        table.clock.moment = later(1).moment + timedelta(minutes=5)
+        updated(table, B)
+        clean(request, storage=table.storage, clock=later(2))
+        assert files_in(table, "a") <= 2
+        live = {s.base_file_path for s in load_snapshot(table.storage).all_slices}
+        assert all(table.storage.exists(path) for path in live if path)
+
+    assert os.name == "posix"
+    as_nobody(body)

@@ -1,0 +1,166 @@
+"""``.hoodie`` goes away: before a job, and at every call that a job makes. Nothing begins anew over its data files."""
+
+import os
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.errors import (
+    CorruptTableError,
+    HudiTableServiceError,
+    InvalidRequestError,
+    TableNotFoundError,
+    UnsupportedTableError,
+)
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.storage import table_store
+from hudi_table_services.storage.stores.memory import MemoryStorage
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.table_store import (
+    BACKUP,
+    PROPERTIES,
+    create_table,
+    find_table_config,
+    read_table_config,
+)
+from hudi_table_services.tables.table import check_writable
+from support.fail_points import tried
+from support.failing_calls import FailingCalls
+from support.jobs_on_tables import JOBS, ONLY_LOOKS, later, look
+from support.small_tables import table_properties
+from support.undone_tables import a_table
+
+VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
+START = datetime.now(timezone.utc) - timedelta(hours=3)
+EVERY = int(os.environ.get("FAIL_EVERY", "5"))
+NEEDING_A_TABLE = [job for job in JOBS if job != "check config"]
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is gone does not come back by waiting."""
+    monkeypatch.setattr(table_store, "_READ_PAUSE_SECONDS", 0.0)
+
+
+def hoodie_of(storage: Storage) -> dict[str, bytes]:
+    return {f.path: storage.read(f.path) for f in storage.list_files(".hoodie")}
+
+
+def data_of(storage: Storage) -> set[str]:
+    return {f.path for f in storage.list_files() if f.path.endswith(".parquet") and ".hoodie/" not in f.path}
+
+
+@dataclass
+class Vanishing(FailingCalls):
+    """Somebody removes ``.hoodie`` right before the n-th call, or after it; the call itself is carried out."""
+
+    def list_files(self, folder: str = "") -> Any:
+        return self._call(self.inner.list_files, folder)
+
+    def _call(self, operation: Any, *arguments: Any) -> Any:
+        if not self._is_the_one(operation.__name__, str(arguments[0])):
+            return operation(*arguments)
+        done = operation(*arguments) if self.after else None
+        self.inner.delete_folder(".hoodie")
+        return done if self.after else operation(*arguments)
+
+
+@VERSIONS
+@pytest.mark.parametrize("job", NEEDING_A_TABLE)
+def test_a_table_that_vanished_before(job: str, version: TableVersion) -> None:
+    table = a_table(version, START)
+    act = JOBS[job](table)
+    data = data_of(table.storage)
+    table.storage.delete_folder(".hoodie")
+    with pytest.raises(
+        TableNotFoundError, match=r"hoodie\.properties does not exist\. .*restore \.hoodie from"
+    ):
+        act(table.storage, later(1))
+    assert data_of(table.storage) == data
+    assert hoodie_of(table.storage) == {}
+    with pytest.raises(InvalidRequestError, match=r"not a Hudi table.*restore \.hoodie from a copy"):
+        find_table_config(table.storage)  # how a write begins
+
+
+@VERSIONS
+def test_settings_are_not_checked_against_a_table_that_vanished(version: TableVersion) -> None:
+    table = a_table(version, START)
+    act = JOBS["check config"](table)
+    table.storage.delete_folder(".hoodie")
+    with pytest.raises(InvalidRequestError, match=r"not a Hudi table.*restore \.hoodie from a copy"):
+        act(table.storage, later(1))
+
+
+@VERSIONS
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("job", NEEDING_A_TABLE)
+def test_a_table_that_vanishes_meanwhile(job: str, after: bool, version: TableVersion) -> None:
+    table = a_table(version, START)
+    act = JOBS[job](table)
+    old = look(table)
+    act(table.storage, later(1))
+    new = look(table)
+    first = 1 + (list(JOBS).index(job) + 2 * after + (version is TableVersion.V9)) % EVERY
+    errors = 0
+    for fail_at in range(first, 10_000, EVERY):
+        table = a_table(version, START)
+        act = JOBS[job](table)
+        storage = Vanishing(table.storage, fail_at, after)
+        raised: HudiTableServiceError | None = None
+        result: object = None
+        try:
+            result = act(storage, later(1))
+        except HudiTableServiceError as error:
+            raised = error
+        if storage.calls < fail_at:
+            break
+        tried(f"vanished, {job}")
+        where = f"call {fail_at}, {storage.failed}: {raised!r}"
+        errors += raised is not None
+        # A table that is gone is no table on which there is nothing to do.
+        assert not isinstance(result, JobResult) or result.outcome is Outcome.COMPLETED, where
+        # Versions that readers see before and after the job are there whatever happened.
+        assert (old.live & new.live) <= data_of(table.storage), where
+        assert not table.storage.exists(PROPERTIES), where
+        with pytest.raises((InvalidRequestError, TableNotFoundError)):
+            find_table_config(table.storage)
+        if job not in ONLY_LOOKS:
+            with pytest.raises(TableNotFoundError):
+                act(table.storage, later(3))
+    assert errors > 0
+
+
+@pytest.mark.parametrize("content", [b"", bytes(range(256))], ids=["empty", "noise"])
+def test_damaged_properties_serve_from_the_backup_or_are_named(content: bytes) -> None:
+    storage = MemoryStorage(uuid4().hex)
+    whole = create_table(storage, table_properties(TableVersion.V9), later(0))
+    storage.write(BACKUP, storage.read(PROPERTIES))
+    storage.write(PROPERTIES, content)
+    assert read_table_config(storage) == find_table_config(storage) == whole
+    storage.delete(BACKUP)
+    for find in (read_table_config, find_table_config):
+        with pytest.raises(CorruptTableError, match=rf"{PROPERTIES}.*Restore {PROPERTIES} from a copy"):
+            find(storage)
+    assert storage.read(PROPERTIES) == content
+
+
+def test_properties_that_are_cut_short_anywhere_are_not_written_by() -> None:
+    """Without its last lines the file may still name a table: another one."""
+    storage = MemoryStorage(uuid4().hex)
+    whole = create_table(storage, table_properties(TableVersion.V9), later(0))
+    content = storage.read(PROPERTIES)
+    refused = 0
+    for length in range(len(content)):
+        storage.write(PROPERTIES, content[:length])
+        try:
+            config = read_table_config(storage)
+            check_writable(config, "", metadata_enable=None)
+        except (CorruptTableError, UnsupportedTableError):
+            refused += 1
+        else:
+            assert config == whole, f"{length} of {len(content)} bytes"
+    assert refused > len(content) - 5

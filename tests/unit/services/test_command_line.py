@@ -1,0 +1,125 @@
+"""Flags and document are two spellings of one request."""
+
+import json
+from dataclasses import fields
+
+import pytest
+
+from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.services.writing import parse_command_line, request_parser
+
+ALL_FLAGS = [
+    "--base-path=s3://b/t",
+    "--table-name=t",
+    "--source-path=/landing",
+    "--source-format=csv",
+    "--source-option=header=true",
+    "--source-option=sep==",
+    "--source-sql=SELECT * FROM source",
+    "--operation=insert",
+    "--record-key=id, region",
+    "--partition-by=day",
+    "--ordering-field=ts",
+    "--option=hoodie.index.type=BLOOM",
+    "--option=hoodie.table.name=t",
+    "--storage-option=region=eu",
+    "--result-path=/r.json",
+    "--request-id=r",
+    "--dry-run",
+]
+ALL_FIELDS = {
+    "contract_version": 1,
+    "base_path": "s3://b/t",
+    "table_name": "t",
+    "source": {
+        "path": "/landing",
+        "format": "csv",
+        "options": {"header": "true", "sep": "="},
+        "sql": "SELECT * FROM source",
+    },
+    "operation": "insert",
+    "record_key": ["id", "region"],
+    "partition_by": ["day"],
+    "ordering_field": "ts",
+    "options": {"hoodie.index.type": "BLOOM", "hoodie.table.name": "t"},
+    "storage_options": {"region": "eu"},
+    "result_path": "/r.json",
+    "request_id": "r",
+    "dry_run": True,
+}
+
+
+def test_flags_and_document_make_the_same_request() -> None:
+    assert parse_command_line(ALL_FLAGS).request == UpsertRequest.from_json(json.dumps(ALL_FIELDS))
+
+
+def test_each_flag_alone_makes_the_same_request_as_its_field_alone() -> None:
+    always = ["--base-path=/t", "--request-id=x"]
+    by_flag = {
+        ("--table-name=n",): {"table_name": "n"},
+        ("--source-path=/s",): {"source": {"path": "/s"}},
+        ("--source-option=a=b", "--source-format=jdbc"): {
+            "source": {"options": {"a": "b"}, "format": "jdbc"}
+        },
+        ("--operation=delete",): {"operation": "delete"},
+        ("--record-key=a",): {"record_key": ["a"]},
+        ("--partition-by=a",): {"partition_by": ["a"]},
+        ("--ordering-field=a",): {"ordering_field": "a"},
+        ("--option=a=",): {"options": {"a": ""}},
+        ("--storage-option=a=b=c",): {"storage_options": {"a": "b=c"}},
+        ("--result-path=r",): {"result_path": "r"},
+        ("--dry-run",): {"dry_run": True},
+        (): {},
+    }
+    for flags, given in by_flag.items():
+        text = json.dumps({"contract_version": 1, "base_path": "/t", "request_id": "x", **given})
+        assert parse_command_line([*always, *flags]).request == UpsertRequest.from_json(text), flags
+
+
+def test_there_is_a_flag_for_every_field_of_request_and_source() -> None:
+    source_flags = {f"source_{name}" for name in ("path", "format", "option", "sql")}
+    named = {field.name for field in fields(UpsertRequest)} - {"source", "options", "storage_options"}
+    expected = named | source_flags | {"option", "storage_option", "request", "print_request", "help"}
+    assert {action.dest for action in request_parser()._actions} == expected
+    assert len(SourceSpec.__slots__) == len(source_flags)
+
+
+def test_a_document_stands_alone() -> None:
+    command = parse_command_line(["--request", "s3://jobs/1.json", "--print-request"])
+    assert (command.request, command.request_uri, command.prints_request) == (None, "s3://jobs/1.json", True)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--request=r.json", "--operation=upsert"], "--request and --operation exclude each other"),
+        (["--request=r.json", "--dry-run", "--option=a=b"], "--request and --dry-run, --option exclude"),
+        ([], "no base path"),
+        (["--base-path=/t", "--operation=merge"], "Argument --operation: invalid choice: 'merge'"),
+        (["--base-path=/t", "--basepath=/t"], "Unrecognized arguments: --basepath=/t"),
+        (["--base=/t"], "Unrecognized arguments: --base=/t"),
+        (["--base-path"], "Argument --base-path: expected one argument"),
+        (["--base-path=/t", "--option=hoodie.index.type"], "--option 'hoodie.index.type' is not of the form"),
+        (["--base-path=/t", "--option==1"], "--option '' is not of the form key=value"),
+        (["--base-path=/t", "--option=a=1", "--option=a=2"], "--option gives a twice, with different values"),
+        (["--base-path=/t", "--source-sql=SELECT 1"], "neither a path nor options"),
+        (["--base-path=/t", "--source-format=csv"], "neither a path nor options"),
+    ],
+)
+def test_a_bad_flag_is_refused_by_name(flags: list[str], message: str) -> None:
+    with pytest.raises(InvalidRequestError) as refused:
+        parse_command_line(flags)
+    assert message in str(refused.value)
+
+
+def test_help_shows_every_flag_with_a_text_and_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse_command_line(["--help"])
+    assert ended.value.code == 0
+    printed = capsys.readouterr().out
+    for action in request_parser()._actions:
+        assert action.help
+        assert action.option_strings[-1] in printed
+    assert "examples:" in printed
+    assert "exit codes:" in printed

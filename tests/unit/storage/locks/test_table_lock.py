@@ -1,0 +1,293 @@
+"""The lock file that Hudi's writers respect and create too."""
+
+import json
+import time
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from obstore.store import MemoryStore
+
+from support.fixed_clock import FixedClock
+from hudi_table_services.errors import InvalidRequestError, LockNotAcquiredError
+from hudi_table_services.options.locks import (
+    FILE_SYSTEM_PROVIDER,
+    IN_PROCESS_PROVIDER,
+    STORAGE_BASED_PROVIDER,
+    LockOptions,
+)
+from hudi_table_services.storage.locks import lock as lock_module
+from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.locks.lock import FileSystemLock, TableLock, table_lock
+from hudi_table_services.storage.locks.storage_based_lock import StorageBasedLock
+from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.storage.stores.memory import MemoryStorage
+from hudi_table_services.storage.stores.object_store import ObjectStoreStorage
+from hudi_table_services.storage.stores.storage import Storage
+
+LOCK = ".hoodie/lock"
+HUDI_LOCK = b'{"lockCreateTime":"2026-11-21 05:24:55.786","lockThreadName":"main","lockStacksInfo":[]}'
+IMPATIENT = LockOptions(retries=2, retry_wait_ms=1, client_retries=0)
+
+
+@pytest.fixture
+def storage() -> Storage:
+    return MemoryStorage(uuid4().hex)
+
+
+def in_the_future(minutes: float) -> FixedClock:
+    return FixedClock(SystemClock().now() + timedelta(minutes=minutes))
+
+
+def test_the_lock_is_hudis_file_with_hudis_content(storage: Storage) -> None:
+    with FileSystemLock(storage):
+        content = json.loads(storage.read(LOCK))
+    assert set(content) == {"lockCreateTime", "lockThreadName", "lockStacksInfo"}
+    assert not storage.exists(LOCK)
+
+
+def test_the_lock_is_released_on_error_and_can_be_taken_again(storage: Storage) -> None:
+    lock = FileSystemLock(storage)
+    with pytest.raises(ZeroDivisionError), lock:
+        raise ZeroDivisionError
+    with lock:
+        assert storage.exists(LOCK)
+        lock.verify()
+
+
+def test_a_lock_of_hudi_is_waited_for_and_then_reported(storage: Storage) -> None:
+    storage.create(LOCK, HUDI_LOCK)
+    with (
+        pytest.raises(LockNotAcquiredError, match=r"main.*delete the file"),
+        FileSystemLock(storage, IMPATIENT),
+    ):
+        pytest.fail("the lock was taken twice")
+    assert storage.read(LOCK) == HUDI_LOCK
+
+
+def test_hudis_lock_never_expires_by_default(storage: Storage) -> None:
+    storage.create(LOCK, HUDI_LOCK)
+    with pytest.raises(LockNotAcquiredError), FileSystemLock(storage, IMPATIENT, in_the_future(100_000)):
+        pass
+
+
+@pytest.mark.parametrize(("age_minutes", "is_taken"), [(9, False), (11, True)])
+def test_an_expired_lock_is_taken_over(storage: Storage, age_minutes: int, is_taken: bool) -> None:
+    storage.create(LOCK, HUDI_LOCK)
+    lock = FileSystemLock(storage, replace(IMPATIENT, expire_minutes=10), in_the_future(age_minutes))
+    if is_taken:
+        with lock:
+            assert storage.read(LOCK) != HUDI_LOCK
+    else:
+        with pytest.raises(LockNotAcquiredError), lock:
+            pass
+
+
+def test_our_own_lock_expires_once_nobody_refreshes_it(storage: Storage) -> None:
+    dead = FileSystemLock(storage)
+    dead.__enter__()
+    content = storage.read(LOCK)
+    dead.__exit__(None, None, None)
+    storage.create(LOCK, content)  # as after `kill -9`
+    with pytest.raises(LockNotAcquiredError), FileSystemLock(storage, IMPATIENT, in_the_future(1)):
+        pass
+    with FileSystemLock(storage, IMPATIENT, in_the_future(3)):
+        assert storage.read(LOCK) != content
+
+
+DAMAGED = pytest.mark.parametrize(
+    "content",
+    [b"", HUDI_LOCK[:40], bytes(byte ^ 0x5A for byte in HUDI_LOCK), b"[]", b"{}"],
+    ids=["empty", "half", "noise", "no object", "no name"],
+)
+
+
+@DAMAGED
+def test_a_damaged_lock_expires_by_its_age(storage: Storage, content: bytes) -> None:
+    storage.create(LOCK, content)
+    with (
+        pytest.raises(
+            LockNotAcquiredError, match=r"no lock of any writer's, last changed \d+ s ago.*delete the"
+        ),
+        FileSystemLock(storage, IMPATIENT, in_the_future(1)),
+    ):
+        pass
+    assert storage.read(LOCK) == content
+    with FileSystemLock(storage, IMPATIENT, in_the_future(3)) as lock:
+        lock.verify()
+    assert not storage.exists(LOCK)
+
+
+def test_a_lock_whose_holder_is_at_work_is_lost_when_it_is_damaged(storage: Storage) -> None:
+    with FileSystemLock(storage) as lock:
+        storage.write(LOCK, b"")
+        with pytest.raises(LockNotAcquiredError, match="Nothing was committed"):
+            lock.verify()
+
+
+AHEAD = in_the_future(-60 * 24)
+"""A clock that was set back by a day: whatever lies on storage is of the time to come."""
+
+
+def test_a_lock_from_the_future_says_so(storage: Storage) -> None:
+    storage.create(LOCK, HUDI_LOCK)
+    with (
+        pytest.raises(LockNotAcquiredError, match=r"86\d{3} s ahead of the clock of this machine"),
+        FileSystemLock(storage, IMPATIENT, AHEAD),
+    ):
+        pass
+
+
+def test_a_dead_lock_from_the_future_expires_while_it_is_watched(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock_module, "_OWN_LOCK_EXPIRES_MS", 50)
+    content = b'{"lockThreadName":"hudi_table_services 1"}'
+    storage.create(LOCK, content)
+    patient = LockOptions(retries=1000, retry_wait_ms=5, client_retries=0)
+    started = time.monotonic()
+    with FileSystemLock(storage, patient, AHEAD):
+        assert time.monotonic() - started > 0.05
+        assert storage.read(LOCK) != content
+
+
+def test_a_lock_from_the_future_that_is_refreshed_is_never_taken(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock_module, "_OWN_LOCK_EXPIRES_MS", 400)
+    monkeypatch.setattr(lock_module, "_REFRESH_SECONDS", 0.02)
+    patient = LockOptions(retries=200, retry_wait_ms=5, client_retries=0)
+    with FileSystemLock(storage) as held:
+        with pytest.raises(LockNotAcquiredError), FileSystemLock(storage, patient, AHEAD):
+            pass
+        held.verify()
+
+
+def test_a_lock_that_was_taken_away_is_noticed_and_not_released(storage: Storage) -> None:
+    with FileSystemLock(storage) as lock:
+        storage.write(LOCK, HUDI_LOCK)
+        with pytest.raises(LockNotAcquiredError, match="taken over"):
+            lock.verify()
+    assert storage.read(LOCK) == HUDI_LOCK
+
+
+def test_options_have_hudis_keys_and_defaults() -> None:
+    assert LockOptions.of({}) == LockOptions()
+    options = {
+        "hoodie.write.lock.filesystem.expire": "7",
+        "hoodie.write.lock.num_retries": "3",
+        "hoodie.write.lock.client.num_retries": "4",
+        "hoodie.write.lock.wait_time_ms": "5",
+        "hoodie.write.lock.wait_time_ms_between_retry": "6",
+        "hoodie.write.lock.client.wait_time_ms_between_retry": "8",
+        "hoodie.write.lock.filesystem.path": ".hoodie/locks",
+        "hoodie.write.lock.provider": IN_PROCESS_PROVIDER,
+        "hoodie.write.lock.storage.validity.timeout.secs": "90",
+        "hoodie.write.lock.storage.renew.interval.secs": "9",
+        "hoodie.unrelated": "x",
+    }
+    assert LockOptions.of(options) == LockOptions(
+        provider=IN_PROCESS_PROVIDER,
+        folder=".hoodie/locks",
+        expire_minutes=7,
+        retries=3,
+        client_retries=4,
+        wait_ms=5,
+        retry_wait_ms=6,
+        client_retry_wait_ms=8,
+        validity_seconds=90,
+        renew_seconds=9,
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("num_retries", "many"),
+        ("filesystem.expire", "-1"),
+        ("storage.renew.interval.secs", "0"),
+        ("storage.validity.timeout.secs", "9"),
+        ("storage.validity.timeout.secs", "299"),
+    ],
+)
+def test_options_out_of_bounds_are_named(key: str, value: str) -> None:
+    with pytest.raises(InvalidRequestError, match=f"{key}={value}"):
+        LockOptions.of({f"hoodie.write.lock.{key}": value})
+
+
+@pytest.mark.parametrize(
+    ("provider", "where"),
+    [
+        ("org.apache.hudi.client.transaction.lock.ZookeeperBasedLockProvider", "in a ZooKeeper ensemble"),
+        (
+            "org.apache.hudi.client.transaction.lock.ZookeeperBasedImplicitBasePathLockProvider",
+            "in a ZooKeeper ensemble",
+        ),
+        ("org.apache.hudi.aws.transaction.lock.DynamoDBBasedLockProvider", "in a DynamoDB table"),
+        (
+            "org.apache.hudi.aws.transaction.lock.DynamoDBBasedImplicitPartitionKeyLockProvider",
+            "in a DynamoDB table",
+        ),
+        ("org.apache.hudi.hive.transaction.lock.HiveMetastoreBasedLockProvider", "in a Hive metastore"),
+        ("ZookeeperBasedLockProvider", "in a ZooKeeper ensemble"),
+        ("org.example.LockOfOurOwn", "is not supported"),
+    ],
+)
+def test_other_locks_are_refused_by_name_with_what_to_use_instead(provider: str, where: str) -> None:
+    with pytest.raises(InvalidRequestError) as refusal:
+        LockOptions.of({"hoodie.write.lock.provider": provider})
+    assert f"hoodie.write.lock.provider={provider}" in str(refusal.value)
+    assert where in str(refusal.value)
+    assert FILE_SYSTEM_PROVIDER in refusal.value.hint
+    assert STORAGE_BASED_PROVIDER in refusal.value.hint
+
+
+def test_a_supported_lock_may_be_named_without_its_package() -> None:
+    options = LockOptions.of({"hoodie.write.lock.provider": "StorageBasedLockProvider"})
+    assert options.provider == STORAGE_BASED_PROVIDER
+
+
+def object_store() -> Storage:
+    return ObjectStoreStorage("s3://bucket/trips", MemoryStore())
+
+
+@pytest.mark.parametrize("provider", ["", IN_PROCESS_PROVIDER])
+def test_a_request_that_names_none_gets_the_lock_that_fits_the_storage(
+    storage: Storage, provider: str, tmp_path: Path
+) -> None:
+    options = LockOptions(provider=provider)
+    for place in (storage, LocalStorage(str(tmp_path))):
+        assert isinstance(table_lock(place, options), FileSystemLock)
+    assert isinstance(table_lock(object_store(), options), StorageBasedLock)
+
+
+def test_a_request_gets_the_lock_it_names(storage: Storage) -> None:
+    for place in (storage, object_store()):
+        assert isinstance(table_lock(place, LockOptions(provider=FILE_SYSTEM_PROVIDER)), FileSystemLock)
+        assert isinstance(table_lock(place, LockOptions(provider=STORAGE_BASED_PROVIDER)), StorageBasedLock)
+
+
+def test_local_file_systems_cannot_keep_the_storage_based_lock(tmp_path: Path) -> None:
+    with pytest.raises(InvalidRequestError, match=r"conditional puts.*FileSystemBasedLockProvider"):
+        table_lock(LocalStorage(str(tmp_path)), LockOptions(provider=STORAGE_BASED_PROVIDER))
+
+
+def lock_in(storage: Storage, folder: str) -> TableLock:
+    return table_lock(storage, LockOptions(folder=folder))
+
+
+def test_hudi_names_the_folder_of_the_lock_absolutely(storage: Storage, tmp_path: Path) -> None:
+    local = LocalStorage(str(tmp_path))
+    places = [(storage, storage.uri), (local, str(tmp_path)), (local, local.uri)]
+    for place, base in places:
+        for folder in (".hoodie/locks", f"{base}/.hoodie/locks/"):
+            with lock_in(place, folder):
+                assert place.exists(".hoodie/locks/lock")
+
+
+@pytest.mark.parametrize("folder", ["/elsewhere", "s3://bucket/locks"])
+def test_a_lock_outside_of_the_table_is_refused(storage: Storage, folder: str) -> None:
+    with pytest.raises(InvalidRequestError, match=folder):
+        lock_in(storage, folder)

@@ -1,0 +1,107 @@
+"""What is asked of the timeline is answered the same once its instants are archived; the archive is read only then."""
+
+from typing import NoReturn
+
+import pytest
+
+from hudi_table_services.errors import CorruptTableError
+from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
+from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Action
+from hudi_table_services.model.table_service_plans import ClusteringPlan, PlanStrategy
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
+from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
+from hudi_table_services.tables.archived_timeline import ArchivedTimeline
+from hudi_table_services.tables.commit_counter import count_commits_of
+from hudi_table_services.tables.request_lookup import find_completed_anywhere
+from support.archived_tables import History
+
+VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
+A, B = FileGroupId("a", "f1"), FileGroupId("b", "f2")
+
+
+def counted(history: History) -> tuple[int, str | None]:
+    store = history.table.timeline_store
+    archived = ArchivedTimeline(history.storage, history.table.config)
+    count = count_commits_of(store, store.load(), archived=archived.readable_writes)
+    return count.count, count.since.requested_time if count.since else None
+
+
+@VERSIONS
+@pytest.mark.parametrize("clusters", [True, False])
+def test_commits_since_the_last_clustering_count_the_same_after_it(
+    version: TableVersion, clusters: bool
+) -> None:
+    history = History(version)
+    history.commits(2, A)
+    if clusters:
+        cluster(history)
+    history.commits(7, B)
+    before = counted(history)
+    assert before[0] == (7 if clusters else 9)
+    archived = history.archive().archive
+    assert archived is not None
+    assert archived.archived_commits > 2
+    assert counted(history) == before
+
+
+def cluster(history: History) -> None:
+    """A completed clustering whose input is gone."""
+    plan = ClusteringPlan(groups=(), strategy=PlanStrategy(class_name="any"))
+    layout = history.version.layout
+    action = Action.CLUSTERING if layout.has_completion_time_in_names else Action.REPLACE_COMMIT
+    pending = history.table.begin(action, encode_requested_replace(plan))
+    metadata = CommitMetadata(
+        operation_type=WriteOperation.CLUSTER,
+        partition_to_write_stats={},
+        partition_to_replace_file_ids={"a": ("gone",)},
+    )
+    history.table.timeline_store.complete(pending, encode_commit_metadata(metadata, history.version))
+
+
+@VERSIONS
+def test_the_archive_is_read_only_where_the_active_timeline_cannot_answer(version: TableVersion) -> None:
+    history = History(version)
+    history.commits(3, A)
+    cluster(history)
+    done = history.commits(9, A, extra={REQUEST_ID_KEY: "the last"})
+    history.archive(4, 5)
+    store = history.table.timeline_store
+
+    def unasked() -> NoReturn:
+        raise AssertionError("the active timeline knows")
+
+    cluster(history)
+    count_commits_of(store, store.load(), archived=unasked)
+    for each in history.storage.list_files():
+        if "archive" in each.path or "history" in each.path:
+            history.storage.write(each.path, b"not readable")
+    found = find_completed_anywhere(history.storage, history.table.config, store, store.load(), "the last")
+    assert found is not None
+    assert found[0] == done[-1]
+
+
+@VERSIONS
+def test_a_request_is_found_wherever_it_is(version: TableVersion) -> None:
+    history = History(version)
+    (wanted,) = history.commits(1, A, extra={REQUEST_ID_KEY: "first"})
+    history.commits(6, A)
+    store, config = history.table.timeline_store, history.table.config
+    for _ in range(2):
+        found = find_completed_anywhere(history.storage, config, store, store.load(), "first")
+        assert found is not None
+        assert found[0].identity == wanted.identity
+        history.archive()
+    assert find_completed_anywhere(history.storage, config, store, store.load(), "second") is None
+
+
+def test_a_history_that_nobody_can_read_is_told() -> None:
+    history = History(TableVersion.V9)
+    history.commits(6, A)
+    history.archive()
+    history.storage.write(".hoodie/timeline/history/_version_", b"1")
+    history.storage.write(".hoodie/timeline/history/manifest_1", b'{"files": [{"fileName": "other"}]}')
+    with pytest.raises(CorruptTableError, match="manifest_1"):
+        history.archived()

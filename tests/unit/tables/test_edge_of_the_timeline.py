@@ -1,0 +1,215 @@
+"""What moves the first write of the active timeline neither hides archived commits nor shows what never completed."""
+
+from datetime import timedelta
+
+import pytest
+
+from hudi_table_services.contract.recovery import (
+    CreateSavepointRequest,
+    DeleteSavepointRequest,
+    RepairOrphansRequest,
+    RestoreRequest,
+    RollbackRequest,
+)
+from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.jobs.recovery.repair_orphans import repair_orphan_files
+from hudi_table_services.jobs.recovery.restore import restore
+from hudi_table_services.jobs.recovery.rollback import rollback
+from hudi_table_services.jobs.recovery.savepoint import create_savepoint, delete_savepoint
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.timeline_store import TimelineStore
+from support.archived_tables import FEW, History
+from support.faulty_storage import crashes_everywhere
+from support.small_tables import base_file_name
+
+VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
+BEYOND = {**FEW, "hoodie.archive.beyond.savepoint": "true"}
+
+
+def group(number: int) -> FileGroupId:
+    return FileGroupId("a", f"f{number}")
+
+
+def seen(history: History) -> set[str]:
+    return {s.base_file_path or "" for s in load_snapshot(history.storage).all_slices}
+
+
+def save(history: History, instant: Instant) -> JobResult:
+    request = CreateSavepointRequest(base_path="/t", instant=instant.requested_time)
+    return create_savepoint(request, storage=history.storage, clock=history.clock)
+
+
+def unsave(history: History, instant: Instant, storage: Storage | None = None) -> JobResult:
+    request = DeleteSavepointRequest(base_path="/t", instants=(instant.requested_time,))
+    return delete_savepoint(request, storage=storage or history.storage, clock=history.clock)
+
+
+def go_back(history: History, instant: Instant) -> JobResult:
+    request = RestoreRequest(base_path="/t", savepoint=instant.requested_time)
+    return restore(request, storage=history.storage, clock=history.clock)
+
+
+def undo(history: History, *instants: Instant) -> JobResult:
+    request = RollbackRequest(base_path="/t", instants=tuple(i.requested_time for i in instants))
+    return rollback(request, storage=history.storage, clock=history.clock)
+
+
+def repair(history: History) -> JobResult:
+    history.clock.moment += timedelta(days=3)
+    request = RepairOrphansRequest(base_path="/t", execute=True)
+    return repair_orphan_files(request, storage=history.storage, clock=history.clock)
+
+
+def with_a_stray(history: History, done: int) -> None:
+    """A file of a write that was undone, which the rollback missed, after some commits."""
+    for number in range(done):
+        history.commits(1, group(number))
+    dead = history.table.begin()
+    history.table.timeline_store.remove(dead)
+    history.table.add_file("a", base_file_name("stray", dead.requested_time))
+
+
+def archived_beyond_a_savepoint(version: TableVersion) -> tuple[History, list[Instant]]:
+    """Seven commits of a file group each; the first is saved, the next four are archived."""
+    history = History(version)
+    done = [*history.commits(1, group(0))]
+    save(history, done[0])
+    for number in range(1, 7):
+        done += history.commits(1, group(number))
+    history.archive(options=BEYOND)
+    assert history.active() == [i.requested_time for i in (done[0], *done[-2:])]
+    return history, done
+
+
+@VERSIONS
+def test_a_savepoint_of_the_first_commit_shows_no_stray_file(version: TableVersion) -> None:
+    history = History(version)
+    with_a_stray(history, done=1)
+    history.commits(2, group(1))
+    before = seen(history)
+    first = history.table.timeline_store.load().completed_writes[0]
+    with pytest.raises(InvalidRequestError, match="would count as committed"):
+        save(history, first)
+    assert seen(history) == before
+    repair(history)
+    assert save(history, first).outcome is Outcome.COMPLETED
+    assert seen(history) == before
+
+
+@VERSIONS
+def test_a_savepoint_of_the_only_commit_shows_none_once_another_one_follows(version: TableVersion) -> None:
+    history = History(version)
+    with_a_stray(history, done=1)
+    with pytest.raises(InvalidRequestError, match="would count as committed"):
+        save(history, history.table.timeline_store.load().completed_writes[0])
+
+
+@VERSIONS
+def test_commits_archived_beyond_a_savepoint_stay_once_it_is_deleted(version: TableVersion) -> None:
+    history, done = archived_beyond_a_savepoint(version)
+    before = seen(history)
+    assert len(before) == 7
+    assert unsave(history, done[0]).outcome is Outcome.COMPLETED
+    assert seen(history) == before
+    assert done[0].requested_time in history.archived()
+    assert history.active() == [i.requested_time for i in done[-2:]]
+
+
+@VERSIONS
+def test_that_can_be_stopped_anywhere(version: TableVersion) -> None:
+    histories: dict[str, tuple[History, list[Instant]]] = {}
+
+    def start() -> Storage:
+        history, done = archived_beyond_a_savepoint(version)
+        histories[history.storage.uri] = history, done
+        return history.storage
+
+    def delete(storage: Storage) -> JobResult:
+        history, done = histories[storage.uri]
+        return unsave(history, done[0], storage)
+
+    stopped = 0
+    for left in crashes_everywhere(delete, start):
+        history, done = histories[left.uri]
+        assert len(seen(history)) == len(done)
+        left.delete(".hoodie/lock")  # as if it had expired
+        delete(left)
+        assert len(seen(history)) == len(done)
+        assert [i for i in history.table.timeline_store.load() if i.action is Action.SAVEPOINT] == []
+        stopped += 1
+    assert stopped > 5
+
+
+@VERSIONS
+def test_a_savepoint_whose_commit_cannot_be_archived_yet_stays(version: TableVersion) -> None:
+    history = History(version)
+    history.commits(1, group(0))
+    saved = history.table.commit(group(1), replaces={"a": ("f0",)})
+    save(history, saved)
+    for number in range(2, 7):
+        history.commits(1, group(number))
+    history.archive(options=BEYOND)
+    before = seen(history)
+    with pytest.raises(InvalidRequestError, match="not cleaned yet"):
+        unsave(history, saved)
+    assert seen(history) == before
+
+
+@VERSIONS
+def test_no_savepoint_is_restored_beyond_which_commits_were_archived(version: TableVersion) -> None:
+    history, done = archived_beyond_a_savepoint(version)
+    before = seen(history)
+    with pytest.raises(InvalidRequestError, match="archived"):
+        go_back(history, done[0])
+    assert seen(history) == before
+
+
+@VERSIONS
+def test_a_restore_shows_no_stray_file_once_another_commit_follows(version: TableVersion) -> None:
+    history = History(version)
+    saved = history.commits(1, group(0))[0]
+    save(history, saved)
+    before = seen(history)
+    with_a_stray(history, done=1)
+    history.commits(1, group(2))
+    with pytest.raises(InvalidRequestError, match="would count as committed"):
+        go_back(history, saved)
+    repair(history)
+    go_back(history, saved)
+    assert seen(history) == before
+    history.commits(1, group(3))
+    assert seen(history) == before | {path for path in seen(history) if "f3" in path}
+
+
+@VERSIONS
+def test_the_last_commits_before_the_archive_are_not_undone(version: TableVersion) -> None:
+    """Without any write on the active timeline every reader takes the table for empty."""
+    history = History(version)
+    for number in range(6):
+        history.commits(1, group(number))
+    history.archive()
+    before = seen(history)
+    left = history.table.timeline_store.load().completed_writes
+    with pytest.raises(InvalidRequestError, match="archived"):
+        undo(history, *left)
+    assert seen(history) == before
+    assert undo(history, left[-1]).outcome is Outcome.COMPLETED
+    assert len(seen(history)) == 5
+
+
+@VERSIONS
+def test_what_the_archive_holds_is_no_orphan(version: TableVersion) -> None:
+    """Hudi deletes a savepoint and leaves its commit: then files of archived commits are later than the first write."""
+    history, done = archived_beyond_a_savepoint(version)
+    store: TimelineStore = history.table.timeline_store
+    saved = next(i for i in store.load() if i.action is Action.SAVEPOINT)
+    store.remove_completed(saved)
+    store.remove(saved)
+    assert len(seen(history)) == 3, "what Hudi sees too"
+    assert repair(history).outcome is Outcome.NOTHING_TO_DO
+    assert len([p for p in history.files() if p.endswith(".parquet") and p.startswith("a/")]) == len(done)
