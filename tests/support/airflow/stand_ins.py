@@ -60,7 +60,7 @@ def stand_in(folder: Path, body: str) -> str:
     """A program that runs the body with the request at hand; returns its path."""
     path = folder / "spark-submit"
     tests = Path(__file__).parents[2]
-    path_of_imports = [str(tests), str(tests / "airflow"), str(tests.parent / "spark_jobs")]
+    path_of_imports = [str(tests), str(tests.parent / "spark_jobs")]
     program = _PROGRAM.format(python=sys.executable, path=path_of_imports, body=body)
     path.write_text(program)
     path.chmod(0o755)

@@ -52,7 +52,7 @@ def test_plans_that_were_completed_win_over_a_bad_end(table: SmallTable, run: Ru
     first, second = schedule(table), schedule(table)
     named = [first.requested_time, second.requested_time]
     only_first = f"complete_pending(base_path, [{first.requested_time!r}]); sys.exit(3)"
-    import_it = "from clustered_tables import complete_pending\n"
+    import_it = "from support.airflow.clustered_tables import complete_pending\n"
     with pytest.raises(HudiTaskError, match="What was completed stays.*executed by another try"):
         run(ExecuteClusteringOperator, import_it + only_first, instant=named)
     answer = run(ExecuteClusteringOperator, COMPLETES + "sys.exit(3)", instant=[second.requested_time])
