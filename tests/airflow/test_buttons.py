@@ -19,6 +19,7 @@ from airflow_hudi_provider.sensors.instant import HudiInstantSensor
 from airflow_hudi_provider.tables.registry import RegisteredTable
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.storage.stores.local import LocalStorage
+from support.airflow.airflow_versions import load_operator_links
 from support.airflow.task_context import TaskInstance, context
 from support.small_tables import SmallTable
 
@@ -170,7 +171,10 @@ def test_every_operator_and_sensor_has_the_link_of_the_table() -> None:
     ] == []
 
 
-def test_airflow_reads_the_links_in_a_dag(run_dag: Callable[..., Any], tmp_path: Path) -> None:
+def test_airflow_reads_the_links_in_a_dag(
+    run_dag: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load_operator_links(monkeypatch)
     table = SmallTable(LocalStorage(str(tmp_path / "table")))
     table.commit(FileGroupId("city=a", "a-0"))
     path = table.storage.base_path

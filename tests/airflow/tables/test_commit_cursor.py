@@ -31,7 +31,7 @@ class Table:
         self.clock = 1000
 
     def request(self, skew: int) -> None:
-        self.clock += 5
+        self.clock += 7  # beyond the skew of either side: two instants never share a time
         time = f"{20260101000000000 + self.clock + skew}"
         self.active[time] = Instant(requested_time=time, action=Action.COMMIT, state=InstantState.INFLIGHT)
 

@@ -1,5 +1,7 @@
 """What the tests need of Airflow itself and finds in different places in 3.1 and 3.3; import it inside of tests."""
 
+import pytest
+
 from airflow import __version__
 
 try:
@@ -25,3 +27,16 @@ def serialized(dag: object) -> dict:
     except ImportError:
         from airflow.serialization.serialized_objects import SerializedDAG as Serialization
     return Serialization.to_dict(dag)
+
+
+def load_operator_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deserialize tasks with their links, as the API server does.
+
+    Airflow keeps this choice in a class attribute, which its scheduler and the clearing of tasks switch off for the whole process.
+    """
+    from airflow.serialization import serialized_objects
+
+    name = "_load_operator_extra_links"
+    for serialization in list(vars(serialized_objects).values()):
+        if isinstance(serialization, type) and name in vars(serialization):
+            monkeypatch.setattr(serialization, name, True)
