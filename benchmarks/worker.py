@@ -1,6 +1,6 @@
-"""The measured process: one system, one scenario, on a session warmed by small writes of the same kind.
+"""The measured process: it runs one scenario with one system, after a warm-up with small writes of the same kind.
 
-Started by ``run.py``; its argument is a ``Job`` as JSON.
+``run.py`` starts it; its argument is a ``Job`` as JSON.
 """
 
 import sys
@@ -18,7 +18,7 @@ from bench.writers import Writer, open_writer
 
 
 def main(job: Job) -> None:
-    """Warm up, then write the inputs of the scenario, telling when the timed part begins and ends."""
+    """Warm up, run the scenario, and send an event when the timed part begins and when it ends."""
     scenario = scenario_named(job.scenario)
     system = System(job.system)
     options = SessionOptions(
@@ -35,7 +35,7 @@ def main(job: Job) -> None:
 
 
 def _cluster(system: System, spark: SparkSession, job: Job, scenario: Scenario) -> None:
-    """Warm up on a copy of the table, of which only one small partition is clustered, then take the whole."""
+    """Warm up by clustering one small partition of a copy of the table, then cluster the whole table."""
     clustering = scenario.clustering
     assert clustering is not None
     if job.prepares:
@@ -51,7 +51,7 @@ def _cluster(system: System, spark: SparkSession, job: Job, scenario: Scenario) 
 
 
 def _clean(system: System, spark: SparkSession, job: Job, scenario: Scenario) -> None:
-    """Warm up on a copy of the table, then clean it; the bytes left tell that both deleted the same."""
+    """Warm up on a copy of the table, then clean it. Equal bytes show that both systems deleted the same files."""
     assert scenario.cleaning is not None
     if job.prepares:
         Event(kind=BEGIN).send()
@@ -75,13 +75,13 @@ def _write(system: System, spark: SparkSession, job: Job, scenario: Scenario) ->
 
 
 def _collect_garbage(spark: SparkSession) -> None:
-    """The warm-up's garbage is not the scenario's memory."""
+    """Collect the garbage of the warm-up, so that it does not count as memory of the scenario."""
     if (jvm := spark.sparkContext._jvm) is not None:
         jvm.System.gc()
 
 
 def _warm_up(writer: Writer, job: Job, scenario: Scenario) -> None:
-    """Write a small table, then into it once more: loads the classes of both paths and starts Python workers."""
+    """Write a small table twice: this loads the classes of both operations and starts the Python workers."""
     partition_by = None if scenario.partition_by is None else "ship_year"
     for operation in (scenario.operation, _second_operation(scenario.operation)):
         writer.write(job.inputs / "warm_up", job.scratch / "warm_up_table", operation, partition_by)

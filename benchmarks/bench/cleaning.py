@@ -1,4 +1,4 @@
-"""Tables of many commits, and their cleaning by each system."""
+"""Create tables with many commits, and clean them with each system."""
 
 import time
 from pathlib import Path
@@ -11,7 +11,7 @@ _TABLE_NAME = "lineitem"
 
 
 def commit_often(spark: SparkSession, source: Path, table: Path, cleaning: Cleaning) -> None:
-    """Write the same rows with real Hudi again and again: each commit after the first rewrites every file."""
+    """Write the same rows repeatedly with real Hudi; each commit after the first rewrites every file."""
     options = {
         "hoodie.table.name": _TABLE_NAME,
         "hoodie.datasource.write.operation": "upsert",
@@ -27,9 +27,9 @@ def commit_often(spark: SparkSession, source: Path, table: Path, cleaning: Clean
 
 
 def clean_table(system: System, spark: SparkSession, table: Path) -> float:
-    """Seconds of a clean that keeps the last commit only."""
+    """Clean the table down to its last commit and return the seconds."""
     if system is System.HUDI:
-        # The procedure wants a name; giving it one is no part of cleaning.
+        # The procedure needs a table name; registering it is not part of cleaning.
         name = f"{table.parent.name}_{table.name}".replace("-", "_").replace(".", "_")
         spark.sql(f"CREATE TABLE IF NOT EXISTS `{name}` USING hudi LOCATION '{table}'")
         started = time.perf_counter()
