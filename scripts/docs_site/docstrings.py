@@ -1,4 +1,4 @@
-"""Classes of the provider as their sources describe them. Nothing is imported, so Airflow need not be installed."""
+"""Read the provider's classes and docstrings from their sources. Nothing is imported, so Airflow is not needed."""
 
 import ast
 import re
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _PARAM = re.compile(r"^:param (\w+):\s*(.*)$")
-# What Airflow calls, and nobody else.
+# Methods that only Airflow calls.
 _FOR_AIRFLOW = ("_", "get_ui_")
 _MODEL = re.compile(r"see `(\w+)` for the parameters")
 
@@ -20,7 +20,7 @@ class Parameter:
 
     Attributes:
         default: source text; empty: required.
-        words: from a docstring, as Markdown; empty: nobody describes it.
+        words: description from a docstring, as Markdown; empty: no description.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribedClass:
-    """A class with its prose and parameters; bases outside of the package are left out."""
+    """A class with its prose and parameters, without those of base classes outside of the package."""
 
     name: str
     module: str
@@ -41,7 +41,7 @@ class DescribedClass:
 
 
 class Sources:
-    """All classes of a package's modules, by name."""
+    """All classes in the modules of a package, by name."""
 
     def __init__(self, package: Path) -> None:
         self.nodes: dict[str, ast.ClassDef] = {}
@@ -54,13 +54,13 @@ class Sources:
                     self.modules[node.name] = module
 
     def leaves(self, prefix: str) -> list[str]:
-        """Public classes of these modules that no other class derives from."""
+        """Return the public classes of these modules that have no subclass."""
         bases = {base for node in self.nodes.values() for base in self._bases(node)}
         names = [name for name, module in self.modules.items() if module.startswith(prefix)]
         return [name for name in names if not name.startswith("_") and name not in bases]
 
     def describe(self, name: str) -> DescribedClass:
-        """Own parameters first, as its docstring orders them, then those of its bases."""
+        """Describe a class: first its own parameters in the order of its docstring, then those of its bases."""
         lines = list(self._lineage(name))
         arguments = {
             arg: default for each in reversed(lines) for arg, default in _arguments(self.nodes[each])
@@ -81,7 +81,7 @@ class Sources:
         )
 
     def methods(self, name: str) -> Iterator[tuple[str, str]]:
-        """Public methods with a docstring: how they are called, and their docstring as Markdown."""
+        """Yield the signature and the docstring, as Markdown, of each public method with a docstring."""
         for node in self.nodes[name].body:
             if (
                 isinstance(node, Function)
@@ -100,7 +100,7 @@ class Sources:
         return {**kept, **parameters_in(docstring)}
 
     def _rest(self, lineage: list[str]) -> Iterator[str]:
-        """Names under which constructors take whatever else there is."""
+        """Yield the names of the constructors' ``**`` arguments."""
         for name in lineage:
             constructor = _constructor(self.nodes[name])
             if constructor is not None and constructor.args.kwarg is not None:
@@ -118,7 +118,7 @@ class Sources:
 
 
 def parameters_in(docstring: str) -> dict[str, str]:
-    """``:param name: words``, with the lines that continue them."""
+    """Return each ``:param name: description``, with its continuation lines."""
     found: dict[str, str] = {}
     current = ""
     for line in docstring.splitlines():
@@ -133,13 +133,13 @@ def parameters_in(docstring: str) -> dict[str, str]:
 
 
 def prose_of(docstring: str) -> str:
-    """What stands before the parameters, without pointers to pages."""
+    """Return the text before the parameters, without ``seealso`` lines."""
     prose = docstring.split(":param ")[0]
     return re.sub(r"^\.\. seealso::.*$", "", prose, flags=re.MULTILINE).strip()
 
 
 def as_markdown(text: str) -> str:
-    """Our docstrings as Markdown: code in single backticks, blocks fenced, sections of arguments as lists."""
+    """Convert a docstring to Markdown: code in single backticks, fenced blocks, sections of arguments as lists."""
     text = re.sub(r"``([^`]+)``", r"`\1`", text)
     text = re.sub(r"\bdocs/([\w-]+\.md)", r"[\1](\1)", text)
     text = re.sub(r"^::\n\n((?: {4}.*\n?|\n)+)", _fenced, text, flags=re.MULTILINE)
@@ -173,7 +173,7 @@ def _constructor(node: ast.ClassDef) -> Function | None:
 
 
 def _arguments(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
-    """Names and defaults of the constructor's own arguments; dataclasses tell theirs as attributes."""
+    """Return names and defaults of the constructor's own arguments; dataclasses list theirs as attributes."""
     constructor = _constructor(node)
     return _defaults(constructor) if constructor is not None else iter(())
 
