@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
-from bench.cleaning import clean_table, commit_often
-from bench.clustering import cluster, scatter
+from bench.cleaning import clean_table, create_commits
+from bench.clustering import cluster, write_small_files
 from bench.protocol import BEGIN, END, Event, Job
 from bench.scenarios import Operation, Scenario, System, scenario_named
 from bench.sessions import SessionOptions, open_session
@@ -40,7 +40,7 @@ def _cluster(system: System, spark: SparkSession, job: Job, scenario: Scenario) 
     assert clustering is not None
     if job.prepares:
         Event(kind=BEGIN).send()
-        scatter(spark, job.inputs / scenario.inputs[0], job.table, clustering.tasks)
+        write_small_files(spark, job.inputs / scenario.inputs[0], job.table, clustering.tasks)
         Event(kind=END).send()
         return
     cluster(system, spark, job.scratch / "warm_up_table", replace(clustering, schedules_only=False))
@@ -55,7 +55,7 @@ def _clean(system: System, spark: SparkSession, job: Job, scenario: Scenario) ->
     assert scenario.cleaning is not None
     if job.prepares:
         Event(kind=BEGIN).send()
-        commit_often(spark, job.inputs / scenario.inputs[0], job.table, scenario.cleaning)
+        create_commits(spark, job.inputs / scenario.inputs[0], job.table, scenario.cleaning)
         Event(kind=END).send()
         return
     clean_table(system, spark, job.scratch / "warm_up_table")

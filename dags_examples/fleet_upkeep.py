@@ -22,7 +22,7 @@ CLEANS_PER_RUN = 20
 
 
 @task
-def worst(service: str, quota: int) -> list[dict[str, Any]]:
+def most_in_need(service: str, quota: int) -> list[dict[str, Any]]:
     """Return the tables that benefit most, as arguments for an operator."""
     return rank_tables(TABLES or None, service=service, quota=quota)
 
@@ -43,10 +43,12 @@ with DAG(
         max_active_tis_per_dagrun=1,
         when_held="wait",
         conf={"spark.ui.enabled": "false"},
-    ).expand_kwargs(worst.override(task_id="worst_to_cluster")("clustering", CLUSTERINGS_PER_RUN))
+    ).expand_kwargs(most_in_need.override(task_id="worst_to_cluster")("clustering", CLUSTERINGS_PER_RUN))
 
     # Clean even if a clustering failed: cleaning does not depend on it.
-    to_clean = worst.override(task_id="worst_to_clean", trigger_rule="all_done")("cleaning", CLEANS_PER_RUN)
+    to_clean = most_in_need.override(task_id="worst_to_clean", trigger_rule="all_done")(
+        "cleaning", CLEANS_PER_RUN
+    )
     clean = CleanOperator.partial(
         task_id="clean",
         map_index_template="{{ task.table_name }}",

@@ -20,14 +20,14 @@ LANDING = f"{FOLDER}/landing"
 TABLE = f"{FOLDER}/flights"
 
 # The landing zone has a folder for each day. The folder's name contains the date; the files do not.
-WITH_DATE = """
+SOURCE_SQL = """
 SELECT *, DATE'{{ data_interval_start | ds }}' AS flight_date,
        '{{ data_interval_start.strftime("%Y-%m") }}' AS flight_month
 FROM source
 """
 
 # Several writers may write this table. A writer with a conflict plans and writes its rows again.
-BESIDE_OTHERS = {
+MULTI_WRITER_OPTIONS = {
     "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
     "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider",
 }
@@ -126,14 +126,14 @@ with DAG(
         table_name="flights",
         operation="{{ params.operation }}",
         source_path=f"{LANDING}/date={{{{ data_interval_start | ds }}}}",
-        source_sql=WITH_DATE,
+        source_sql=SOURCE_SQL,
         record_key=["flight_date", "carrier", "flight", "origin"],
         partition_by="flight_month",
         partitions="{{ data_interval_start.strftime('%Y-%m') }}",
         on_pending_plan="{{ params.on_pending_plan }}",
         max_file_size="{{ params.max_file_kib * 1024 }}",
         small_file_limit="{{ params.max_file_kib * 896 }}",
-        hudi_options=BESIDE_OTHERS,
+        hudi_options=MULTI_WRITER_OPTIONS,
         on_empty="skip",
         # All days of a month share the same files: with many parallel jobs, most would write twice.
         max_active_tis_per_dag=2,
@@ -147,7 +147,7 @@ with DAG(
         every_n_commits="{{ params.every_n_commits }}",
         sort_columns="{{ params.sort_columns }}",
         hudi_options={
-            **BESIDE_OTHERS,
+            **MULTI_WRITER_OPTIONS,
             "hoodie.clustering.plan.strategy.target.file.max.bytes": "{{ params.max_file_kib * 3072 }}",
             "hoodie.clustering.plan.strategy.small.file.limit": "{{ params.max_file_kib * 3072 }}",
         },
@@ -159,7 +159,7 @@ with DAG(
         task_id="cluster",
         base_path=TABLE,
         instant=plan_clustering.output,
-        hudi_options=BESIDE_OTHERS,
+        hudi_options=MULTI_WRITER_OPTIONS,
         max_active_tis_per_dag=1,
         conf={"spark.ui.enabled": "false"},
     )

@@ -19,7 +19,7 @@ from airflow_hudi_provider.operators.recovery import RepairOperator, RestoreOper
 FOLDER = os.environ.get("HUDI_EXAMPLES_FOLDER", "/tmp/hudi_examples")  # noqa: S108 - an example's default
 TABLE = "{{ params.base_path }}"
 
-WAYS = {
+ACTIONS = {
     "roll back failed writes": (RollbackOperator, {"all_failed": True}),
     "restore to the savepoint": (RestoreOperator, {"savepoint": "{{ params.savepoint }}"}),
     "delete files that belong to no instant": (
@@ -34,7 +34,7 @@ with DAG(
     schedule=None,
     params={
         "base_path": Param(f"{FOLDER}/flights", type="string", minLength=1, title="Table"),
-        "way": Param(next(iter(WAYS)), enum=list(WAYS), title="What to do"),
+        "way": Param(next(iter(ACTIONS)), enum=list(ACTIONS), title="What to do"),
         "savepoint": Param(
             None,
             type=["null", "string"],
@@ -62,11 +62,11 @@ with DAG(
     def choose(params: dict[str, str] | None = None) -> str:
         """Return the preview task of the action chosen in the form."""
         assert params is not None  # noqa: S101 - Airflow passes it
-        return f"preview_{list(WAYS).index(params['way'])}"
+        return f"preview_{list(ACTIONS).index(params['way'])}"
 
     chosen = choose()
     before >> chosen
-    for number, (way, (operator, arguments)) in enumerate(WAYS.items()):
+    for number, (way, (operator, arguments)) in enumerate(ACTIONS.items()):
         preview = operator(task_id=f"preview_{number}", base_path=TABLE, preview=True, **arguments)
         approve = ApprovalOperator(
             task_id=f"approve_{number}",

@@ -46,7 +46,7 @@ def main() -> int:
             print(f"  Airflow reads DAGs from {options.dags}.")
             print(f"  Logs, database and tables are in {options.home}. Ctrl-C stops everything.", flush=True)
             while True:
-                stack.refuse_dead()
+                stack.raise_if_dead()
                 time.sleep(1)
     except KeyboardInterrupt:
         print("\nStopped.")

@@ -68,7 +68,7 @@ def _sample(stack: AirflowStack, folder: Path, seconds: float, interval: float) 
     began = time.monotonic()
     try:
         while (now := time.monotonic() - began) < seconds:
-            stack.refuse_dead()
+            stack.raise_if_dead()
             for sample in samples(now, sessions):
                 taken.append(sample)
                 file.add(sample)

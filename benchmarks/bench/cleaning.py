@@ -10,7 +10,7 @@ from bench.scenarios import KEY_COLUMNS, SHIP_YEAR, Cleaning, System
 _TABLE_NAME = "lineitem"
 
 
-def commit_often(spark: SparkSession, source: Path, table: Path, cleaning: Cleaning) -> None:
+def create_commits(spark: SparkSession, source: Path, table: Path, cleaning: Cleaning) -> None:
     """Write the same rows repeatedly with real Hudi; each commit after the first rewrites every file."""
     options = {
         "hoodie.table.name": _TABLE_NAME,
@@ -37,11 +37,11 @@ def clean_table(system: System, spark: SparkSession, table: Path) -> float:
         spark.sql(f"CALL run_clean({call}, options => 'hoodie.metadata.enable=false')").collect()
     else:
         started = time.perf_counter()
-        _by_us(table)
+        _with_engine(table)
     return time.perf_counter() - started
 
 
-def _by_us(table: Path) -> None:
+def _with_engine(table: Path) -> None:
     from hudi_table_services.contract.cleaning import CleanRequest
     from hudi_table_services.jobs.cleaning.clean import clean
 

@@ -15,7 +15,7 @@ TABLE_NAME = "lineitem"
 _STRATEGY = "hoodie.clustering.plan.strategy."
 
 
-def scatter(spark: SparkSession, source: Path, table: Path, tasks: int) -> None:
+def write_small_files(spark: SparkSession, source: Path, table: Path, tasks: int) -> None:
     """Write the rows with real Hudi so that every Spark task creates a separate file in every partition."""
     options = {
         "hoodie.table.name": TABLE_NAME,
@@ -37,9 +37,9 @@ def cluster(system: System, spark: SparkSession, table: Path, clustering: Cluste
     """Schedule and execute a clustering, or only schedule it, and return the seconds."""
     started = time.perf_counter()
     if system is System.HUDI:
-        _by_hudi(spark, table, clustering)
+        _with_hudi(spark, table, clustering)
     else:
-        _by_us(spark, table, clustering)
+        _with_engine(spark, table, clustering)
     return time.perf_counter() - started
 
 
@@ -52,7 +52,7 @@ def _sizes(clustering: Clustering) -> dict[str, str]:
     }
 
 
-def _by_hudi(spark: SparkSession, table: Path, clustering: Clustering) -> None:
+def _with_hudi(spark: SparkSession, table: Path, clustering: Clustering) -> None:
     settings = {
         "hoodie.metadata.enable": "false",
         "hoodie.parquet.compression.codec": "zstd",
@@ -68,7 +68,7 @@ def _by_hudi(spark: SparkSession, table: Path, clustering: Clustering) -> None:
     spark.sql(f"CALL run_clustering({', '.join(arguments)})").collect()
 
 
-def _by_us(spark: SparkSession, table: Path, clustering: Clustering) -> None:
+def _with_engine(spark: SparkSession, table: Path, clustering: Clustering) -> None:
     from hudi_table_services.contract.clustering import ClusteringRequest, ScheduleClusteringRequest
     from hudi_table_services.jobs.clustering.execute import run_clustering
     from hudi_table_services.jobs.clustering.schedule import schedule_clustering

@@ -118,7 +118,7 @@ class AirflowStack:
             _signal_session(process.pid, signal.SIGKILL)
             process.wait()
 
-    def refuse_dead(self) -> None:
+    def raise_if_dead(self) -> None:
         """Raises StackError if a process ended by itself."""
         for name, process in self.processes.items():
             if process.poll() is not None:
@@ -145,7 +145,7 @@ class AirflowStack:
     def _wait_until_healthy(self) -> None:
         deadline = time.monotonic() + _HEALTHY_WITHIN_S
         while time.monotonic() < deadline:
-            self.refuse_dead()
+            self.raise_if_dead()
             try:
                 health = self.api.get("/api/v2/monitor/health")
             except (ApiError, OSError):

@@ -83,7 +83,7 @@ def follow_backfill(stack: AirflowStack, first: date, last: date) -> Iterator[Da
     reported: set[str] = set()
     deadline = time.monotonic() + _LONGEST_S
     while time.monotonic() < deadline:
-        stack.refuse_dead()
+        stack.raise_if_dead()
         is_done = stack.api.is_backfill_done(backfill_id)
         for run in stack.api.runs(DAG_ID):
             if run["state"] == "failed":
@@ -103,7 +103,7 @@ def reprocess_day(stack: AirflowStack, day: date) -> Day:
     stack.api.backfill(DAG_ID, f"{day}", f"{day}", reprocess_behavior="completed")
     deadline = time.monotonic() + _LONGEST_S
     while time.monotonic() < deadline:
-        stack.refuse_dead()
+        stack.raise_if_dead()
         run = next(r for r in stack.api.runs(DAG_ID) if r["logical_date"].startswith(f"{day}"))
         is_new = run["state"] == "success" and run["end_date"] != before[run["dag_run_id"]]
         if is_new:

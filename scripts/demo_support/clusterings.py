@@ -38,7 +38,7 @@ class SortedFile:
     high: Any
     is_sorted: bool
 
-    def may_hold(self, value: Any) -> bool:
+    def may_contain(self, value: Any) -> bool:
         return bool(self.row_count) and self.low <= value <= self.high
 
 
@@ -119,7 +119,7 @@ def _sorted_file(path: Path, values: pa.ChunkedArray) -> SortedFile:
 def _read_share(files: Sequence[SortedFile], values: Mapping[Path, pa.ChunkedArray]) -> float:
     distinct = pc.unique(pa.chunked_array([c for each in values.values() for c in each.chunks])).to_pylist()
     rows = sum(file.row_count for file in files)
-    read = sum(file.row_count for value in distinct for file in files if file.may_hold(value))
+    read = sum(file.row_count for value in distinct for file in files if file.may_contain(value))
     return read / (rows * len(distinct)) if rows else 0.0
 
 

@@ -44,13 +44,13 @@ def problems(site: Path) -> Iterator[str]:
                 yield f"{name} loads {target}, which does not exist"
         for target in page.links:
             if not re.match(r"[a-z][a-z0-9+.-]*:|//", target):
-                yield from _broken(site, pages, name, target)
+                yield from _broken_link(site, pages, name, target)
     for path in sorted(site.rglob("*.css")):
         if _REMOTE_STYLE.search(path.read_text(encoding="utf-8")):
             yield f"{path.relative_to(site)} loads from another host"
 
 
-def _broken(site: Path, pages: dict[str, _Page], name: str, target: str) -> Iterator[str]:
+def _broken_link(site: Path, pages: dict[str, _Page], name: str, target: str) -> Iterator[str]:
     path, _, anchor = target.partition("#")
     place = _resolved(name, path) if path else name
     if not (site / place).is_file():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 _PARAM = re.compile(r"^:param (\w+):\s*(.*)$")
 # Methods that only Airflow calls.
-_FOR_AIRFLOW = ("_", "get_ui_")
+_AIRFLOW_METHODS = ("_", "get_ui_")
 _MODEL = re.compile(r"see `(\w+)` for the parameters")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -65,7 +65,7 @@ class Sources:
         arguments = {
             arg: default for each in reversed(lines) for arg, default in _arguments(self.nodes[each])
         }
-        words = {arg: text for each in reversed(lines) for arg, text in self._words(each).items()}
+        words = {arg: text for each in reversed(lines) for arg, text in self._descriptions(each).items()}
         own = parameters_in(_docstring(self.nodes[name]))
         order = [*(arg for arg in own if arg in words), *(arg for arg in arguments if arg not in own)]
         return DescribedClass(
@@ -77,7 +77,9 @@ class Sources:
                 for arg in order
             ),
             undescribed=tuple(arg for arg in arguments if arg not in words),
-            unknown=tuple(arg for arg in own if arg not in {**arguments, **dict.fromkeys(self._rest(lines))}),
+            unknown=tuple(
+                arg for arg in own if arg not in {**arguments, **dict.fromkeys(self._kwargs_names(lines))}
+            ),
         )
 
     def methods(self, name: str) -> Iterator[tuple[str, str]]:
@@ -85,13 +87,13 @@ class Sources:
         for node in self.nodes[name].body:
             if (
                 isinstance(node, Function)
-                and not node.name.startswith(_FOR_AIRFLOW)
+                and not node.name.startswith(_AIRFLOW_METHODS)
                 and ast.get_docstring(node)
             ):
                 is_value = any(isinstance(d, ast.Name) and "property" in d.id for d in node.decorator_list)
                 yield node.name if is_value else _call(node), as_markdown(ast.get_docstring(node) or "")
 
-    def _words(self, name: str) -> dict[str, str]:
+    def _descriptions(self, name: str) -> dict[str, str]:
         docstring = _docstring(self.nodes[name])
         model = _MODEL.search(docstring)
         borrowed = parameters_in(_docstring(self.nodes[model[1]])) if model else {}
@@ -99,7 +101,7 @@ class Sources:
         kept = {arg: text for arg, text in borrowed.items() if arg in own}
         return {**kept, **parameters_in(docstring)}
 
-    def _rest(self, lineage: list[str]) -> Iterator[str]:
+    def _kwargs_names(self, lineage: list[str]) -> Iterator[str]:
         """Yield the names of the constructors' ``**`` arguments."""
         for name in lineage:
             constructor = _constructor(self.nodes[name])

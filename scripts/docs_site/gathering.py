@@ -14,7 +14,7 @@ HOME = "docs/index.md"
 DECISIONS = "docs/adr/README.md"
 _LANGUAGES = {".py": "python", ".sh": "sh", ".toml": "toml"}
 _QUESTION = re.compile(r"^- \[(?P<text>[^\]]+)\]\((?P<page>[^)#:]+\.md)\)")
-_PAGE_WITHOUT_PLACE = "---\norphan: true\n---\n"
+_ORPHAN_PAGE = "---\norphan: true\n---\n"
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ class Gathering:
             return page + "".join(_contents(text))
         if name == DECISIONS:
             return f"{page}\n```{{toctree}}\n:glob:\n:maxdepth: 1\n\n0*\n```\n"
-        return page if name.startswith("docs/") else _PAGE_WITHOUT_PLACE + page
+        return page if name.startswith("docs/") else _ORPHAN_PAGE + page
 
     def _with_links(self, name: str, text: str, *, folder: str) -> str:
         here = posixpath.dirname(site_name(name, is_folder=(self.repository / name).is_dir()))
@@ -136,12 +136,12 @@ def _contents(home: str) -> Iterator[str]:
 
 def _file_page(name: str, text: str) -> str:
     language = _LANGUAGES[PurePosixPath(name).suffix]
-    return f"{_PAGE_WITHOUT_PLACE}# {name}\n\n`````{language}\n{text}`````\n"
+    return f"{_ORPHAN_PAGE}# {name}\n\n`````{language}\n{text}`````\n"
 
 
 def _folder_page(name: str, path: Path) -> str:
     names = sorted(each.name for each in path.iterdir() if each.suffix in _LANGUAGES)
-    return f"{_PAGE_WITHOUT_PLACE}# {name}\n\n" + "".join(f"- [{each}]({each})\n" for each in names)
+    return f"{_ORPHAN_PAGE}# {name}\n\n" + "".join(f"- [{each}]({each})\n" for each in names)
 
 
 def unreachable(docs: Path) -> list[str]:

@@ -9,16 +9,16 @@ from soak_support.sampling import Sample
 
 USS_SHARE = 0.10
 USS_MIB = 20.0
-MORE_FILES = 10
+MAX_FILE_GROWTH = 10
 """A worker of the executor that runs a task has seven more open files than an idle worker."""
-MORE_THREADS = 5
+MAX_THREAD_GROWTH = 5
 LIMITS = (
     f"memory (growth of both USS and RSS): at most {USS_SHARE:.0%} of USS + {USS_MIB:.0f} MiB more in the "
     "last third than in the first; "
-    f"open files: at most {MORE_FILES} more; threads: at most {MORE_THREADS} more; "
+    f"open files: at most {MAX_FILE_GROWTH} more; threads: at most {MAX_THREAD_GROWTH} more; "
     "processes of a component: no growth"
 )
-_LIVES_LONG = 0.9
+_MIN_PRESENCE = 0.9
 """Share of the rounds in which a process must exist to be evaluated; others are tasks, parsers and jobs."""
 
 
@@ -54,9 +54,9 @@ class Growth:
         # If a forked process writes to a shared page, or the other process frees the page, only USS grows.
         if min(self.uss.more, self.rss.more) > USS_SHARE * self.uss.first + USS_MIB:
             found.append(f"USS {self.uss.first:.0f} → {self.uss.last:.0f} MiB")
-        if self.files.more > MORE_FILES:
+        if self.files.more > MAX_FILE_GROWTH:
             found.append(f"open files {self.files.first:.0f} → {self.files.last:.0f}")
-        if self.threads.more > MORE_THREADS:
+        if self.threads.more > MAX_THREAD_GROWTH:
             found.append(f"threads {self.threads.first:.0f} → {self.threads.last:.0f}")
         return [f"{self.component} {self.pid} ({self.role}): {problem}" for problem in found]
 
@@ -68,7 +68,7 @@ def growths(all_samples: Sequence[Sample], warm_up_s: float) -> list[Growth]:
     by_process: dict[tuple[str, int], list[Sample]] = defaultdict(list)
     for sample in kept:
         by_process[sample.component, sample.pid].append(sample)
-    lasting = [found for found in by_process.values() if len(found) >= _LIVES_LONG * len(rounds)]
+    lasting = [found for found in by_process.values() if len(found) >= _MIN_PRESENCE * len(rounds)]
     return [_growth(found) for found in lasting if len(found) >= 3]
 
 

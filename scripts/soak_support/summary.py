@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from soak_support.growth import LIMITS, Growth, growths, process_counts
 from soak_support.sampling import Sample
 
-_MORE_PROCESSES = 2.0
+_MAX_PROCESS_GROWTH = 2.0
 """Allowed growth of the number of processes: tasks may run at the sampling time."""
 
 
@@ -27,7 +27,7 @@ def summary(
     problems += [
         f"{component} has more processes: {count.first:.0f} → {count.last:.0f}"
         for component, count in counts.items()
-        if count.more > _MORE_PROCESSES
+        if count.more > _MAX_PROCESS_GROWTH
     ]
     problems += [f"{dag_id} has failed runs" for dag_id, states in runs.items() if states.get("failed")]
     problems += [f"{dag_id} never ran" for dag_id, states in runs.items() if not states]
