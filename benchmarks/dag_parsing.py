@@ -1,7 +1,8 @@
-"""How long Airflow's DAG processor takes for the example DAGs, beyond Airflow itself.
+"""Measure how long Airflow's DAG processor takes to parse the example DAGs, excluding Airflow itself.
 
-Each measurement is a fresh process that has imported Airflow, and what the examples use of it and of its Spark
-provider. Packages that only jobs need cannot be imported there, so a DAG that needs one fails. The median is told.
+Each measurement is a fresh process that has already imported Airflow and the parts of Airflow and its Spark provider
+that the examples use. Packages that only jobs need are blocked there, so a DAG that needs one fails. The median of the
+measurements is printed.
 """
 
 import argparse
@@ -21,14 +22,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = tuple(sorted((ROOT / "dags_examples").glob("*.py")))
 LIMIT_S = 0.5
-"""Seconds of the processor that all examples together should stay below."""
+"""Upper limit for all examples together, in seconds of CPU time."""
 
 HEAVY = ("pyspark", "pyarrow", "fastavro", "numpy", "obstore", "pandas")
 
 _PARSE = f"""
 import json, runpy, sys, time
 for name in {HEAVY!r}:
-    sys.modules[name] = None  # importing it fails from here on
+    sys.modules[name] = None  # importing it now fails
 started = time.process_time()
 import airflow.sdk
 import airflow.providers.apache.spark.operators.spark_submit
@@ -48,11 +49,12 @@ print(json.dumps(seconds))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsing:
-    """Seconds of the processor that one process, or the median of several, took.
+    """CPU seconds of one process, or the median of several processes.
 
     Attributes:
-        airflow: importing Airflow and its Spark provider.
-        examples: file name → that file; the first one pays for the modules of this provider that others share.
+        airflow: seconds to import Airflow and its Spark provider.
+        examples: file name → seconds to parse the file; the first file also imports the shared modules of this
+            provider.
     """
 
     airflow: float
@@ -60,7 +62,7 @@ class Parsing:
 
     @property
     def total(self) -> float:
-        """All examples."""
+        """Seconds of all examples."""
         return sum(self.examples.values())
 
 
@@ -72,9 +74,13 @@ def _bytecode_folder() -> str:
 
 
 def parse_once(paths: Sequence[Path] = EXAMPLES) -> Parsing:
-    """In a fresh process. CalledProcessError: a DAG cannot be read, or needs a package that only jobs need."""
+    """Parse the files in a fresh process.
+
+    Raises:
+        CalledProcessError: a DAG cannot be read, or it needs a package that only jobs need.
+    """
     command = [sys.executable, "-c", _PARSE, *map(str, paths)]
-    # Installed packages are compiled; here a first process does it, wherever this machine keeps bytecode.
+    # Installed packages have bytecode. A first process compiles the examples into a bytecode folder of this program.
     variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     variables["PYTHONPYCACHEPREFIX"] = _bytecode_folder()
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=variables)
@@ -85,7 +91,7 @@ def parse_once(paths: Sequence[Path] = EXAMPLES) -> Parsing:
 
 
 def median_of(several: Sequence[Parsing]) -> Parsing:
-    """The median of each figure."""
+    """Return the median of each figure."""
     names = several[0].examples
     return Parsing(
         airflow=statistics.median(each.airflow for each in several),
@@ -96,17 +102,17 @@ def median_of(several: Sequence[Parsing]) -> Parsing:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--processes", type=int, default=7, help="how many to take the median of")
+    parser.add_argument("--processes", type=int, default=7, help="number of measured processes")
     options = parser.parse_args()
     parse_once()  # compiles
     several = [parse_once() for _ in range(options.processes)]
     found = median_of(several)
-    print(f"Median of {options.processes} fresh processes, seconds of the processor")
+    print(f"Median of {options.processes} fresh processes, CPU seconds")
     for name, seconds in found.examples.items():
         print(f"{name:<34}{seconds:>8.3f}")
     total = statistics.median(each.total for each in several)
-    print(f"{'all examples':<34}{total:>8.3f}   wanted: < {LIMIT_S:g}")
-    print(f"{'Airflow itself, before them':<34}{found.airflow:>8.3f}")
+    print(f"{'all examples':<34}{total:>8.3f}   limit: < {LIMIT_S:g}")
+    print(f"{'Airflow itself (not included)':<34}{found.airflow:>8.3f}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""How long services take that read and write metadata only, on a table of many commits.
+"""Measure services that read and write only metadata, on a table with many commits.
 
-Each is measured in a process of its own, whose peak memory is told, too. Hudi has no process without a JVM to compare
-with; ``run.py --only clean`` compares cleaning in a warm session.
+Each service runs in a separate process; its seconds and its peak memory are printed. Hudi has no process without a JVM
+to compare with; ``run.py --only clean`` compares cleaning in a warm session.
 """
 
 import argparse
@@ -41,11 +41,11 @@ _BEGIN = datetime.now(timezone.utc) - timedelta(days=30)
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One thing to measure.
+    """One service to measure.
 
     Attributes:
-        run: given the table's folder.
-        limit_s: seconds that we want to stay below on a quiet machine.
+        run: takes the table's folder.
+        limit_s: upper limit in seconds on an idle machine.
     """
 
     title: str
@@ -79,7 +79,7 @@ CASES = {
 
 
 def make_table(folder: Path, files_per_commit: int = FILES_PER_COMMIT) -> None:
-    """A table of version 9 with many commits, and a dead write with its markers on top."""
+    """Create a table of version 9 with many commits, and add a dead write with its markers."""
     storage = LocalStorage(str(folder))
     properties = {
         "hoodie.table.name": "many",
@@ -117,7 +117,7 @@ def _text(moment: datetime) -> str:
 def _write_files(
     folder: Path, commit: int, instant_time: str, count: int
 ) -> dict[str, tuple[WriteStat, ...]]:
-    """Every second commit rewrites the same files."""
+    """Write the files of one commit; every second commit rewrites the same files."""
     stats: dict[str, tuple[WriteStat, ...]] = {}
     for number in range(count):
         partition = f"p={(number * 2 + commit % 2) % PARTITIONS}"
@@ -142,7 +142,7 @@ def _add_dead_write(folder: Path, timeline: Path) -> None:
 
 
 def _measure(name: str, table: Path) -> None:
-    """In the process of one case: its seconds and peak memory, as JSON."""
+    """Run one case in this process and print its seconds and peak memory as JSON."""
     started = time.perf_counter()
     CASES[name].run(table)
     seconds = time.perf_counter() - started
@@ -151,7 +151,7 @@ def _measure(name: str, table: Path) -> None:
 
 
 def main() -> None:
-    """Make the table, run each case in a process of its own, print what they took."""
+    """Create the table, run each case in a separate process, and print seconds and peak memory."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--case", choices=CASES, help=argparse.SUPPRESS)
     parser.add_argument("--table", type=Path, help=argparse.SUPPRESS)
@@ -162,13 +162,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "many"
         make_table(table)
-        print(f"{'':<44}{'seconds':>9}{'wanted':>9}{'peak MiB':>10}")
+        print(f"{'':<44}{'seconds':>9}{'limit':>9}{'peak MiB':>10}")
         for name, case in CASES.items():
             command = [sys.executable, __file__, "--case", name, "--table", str(table)]
             done = subprocess.run(command, capture_output=True, text=True, check=True, env=dict(os.environ))
             found = json.loads(done.stdout.splitlines()[-1])
-            told = f"{found['seconds']:>9.2f}{f'< {case.limit_s:g}':>9}{found['peak_mib']:>10.0f}"
-            print(f"{case.title:<44}{told}")
+            figures = f"{found['seconds']:>9.2f}{f'< {case.limit_s:g}':>9}{found['peak_mib']:>10.0f}"
+            print(f"{case.title:<44}{figures}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Measure ours beside real Apache Hudi, Delta and plain Spark: ``python benchmarks/run.py --help``.
+"""Compare this engine with real Apache Hudi, Delta and plain Spark: ``python benchmarks/run.py --help``.
 
-Every system runs each scenario in a process (and JVM) of its own, one at a time. What it wrote is read back and
-compared with what must be there, so that a fast wrong answer fails. Exit code 1: some table held wrong rows.
+Every system runs each scenario in a separate process (and JVM), one at a time. The written rows are read back and
+compared with the expected rows, so a fast but wrong result fails. Exit code 1: a table contained wrong rows.
 """
 
 import argparse
@@ -27,7 +27,7 @@ PYTHON_PATH = (ROOT / "spark_jobs", ROOT / "benchmarks")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """Where and how everything of one run is measured."""
+    """Inputs, folders and settings of one benchmark run."""
 
     inputs: Inputs
     work: Path
@@ -72,7 +72,7 @@ def _all_ratios(results: Sequence[Result]) -> list[Ratio]:
 
 
 def _save(options: argparse.Namespace, results: Sequence[Result]) -> None:
-    """Write what is known so far, so that a run that is stopped has not been for nothing."""
+    """Write the results so far, so that a stopped run keeps them."""
     settings = {
         "master": f"local[{options.cores}]",
         "driver_memory": options.driver_memory,
@@ -83,7 +83,7 @@ def _save(options: argparse.Namespace, results: Sequence[Result]) -> None:
 
 
 def _measure_repeatedly(bench: Bench, scenario: Scenario, system: System) -> Result:
-    """Measure ``repeat`` times, each from the same start; the last table becomes the base where it can."""
+    """Measure ``repeat`` times, each time from the same start. The last first-insert table becomes the base table."""
     runs = [_measure_once(bench, scenario, system) for _ in range(bench.repeat)]
     measurements = [measurement for measurement, _ in runs]
     state = runs[-1][1]
@@ -109,7 +109,7 @@ def _measure_once(bench: Bench, scenario: Scenario, system: System) -> tuple[Mea
     table.parent.mkdir(parents=True, exist_ok=True)
     if scenario.on_base:
         if not bench.base_table(system).exists():
-            print(f"  (making the base table of {system.value} first)", flush=True)
+            print(f"  (creating the base table of {system.value} first)", flush=True)
             _measure_once(bench, FIRST_INSERT, system)
         shutil.copytree(bench.base_table(system), table)
     if scenario.is_service:
@@ -127,19 +127,19 @@ def _measure_once(bench: Bench, scenario: Scenario, system: System) -> tuple[Mea
 
 
 def _prepared(bench: Bench, scenario: Scenario) -> Path:
-    """The table that a service starts from, made by real Hudi; both systems get a copy of it."""
+    """Return the table that a service starts from. Real Hudi creates it; each system gets a copy."""
     (rows,) = scenario.inputs
     past = f"{scenario.clustering.tasks}" if scenario.clustering is not None else scenario.name
     table = bench.work / "prepared" / f"{rows}-{past}"
     if not table.exists():
-        print(f"  (making the table for {scenario.title} first)", flush=True)
+        print(f"  (creating the table for {scenario.title} first)", flush=True)
         table.parent.mkdir(parents=True, exist_ok=True)
         _run_process(bench, scenario, System.HUDI, table, prepares=True)
     return table
 
 
 def _warm_up_table(bench: Bench, scenario: Scenario) -> Path:
-    """A small table to do the same with before anything is measured."""
+    """Return a small table for a warm-up run of the same service."""
     if scenario.cleaning is not None:
         return _prepared(bench, scenario)
     table = bench.work / "prepared" / WARM_UP
@@ -174,7 +174,7 @@ def _run_process(
 
 
 def _names(known: Sequence[str]) -> "type[list[str]]":
-    """An argparse type: comma-separated names out of ``known``."""
+    """Return an argparse type for comma-separated names out of ``known``."""
 
     def parse(text: str) -> list[str]:
         names = [name.strip() for name in text.split(",") if name.strip()]
@@ -206,19 +206,24 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAMES",
     )
     add("--systems", type=_names(systems), default=systems, help="systems, comma-separated", metavar="NAMES")
-    add("--repeat", type=int, default=1, help="repetitions of each measurement; the median counts")
+    add("--repeat", type=int, default=1, help="repetitions of each measurement; the median is reported")
     add("--cores", type=int, default=2, help="cores of the local Spark master")
     add("--driver-memory", default="4g", help="heap of every JVM")
     add("--work-dir", type=Path, default=ROOT / "build" / "bench", help="inputs (kept) and tables (removed)")
     add("--output", type=Path, default=default_output, help="JSON to write")
-    add("--merge", type=Path, default=None, help="JSON of an earlier run whose other results are taken over")
+    add(
+        "--merge",
+        type=Path,
+        default=None,
+        help="JSON of an earlier run; its results of other scenarios are kept",
+    )
     add("--tpchgen", default=str(Path(sys.executable).parent / "tpchgen-cli"), help="the tpchgen-cli command")
-    add("--keep", action="store_true", help="keep the base tables and logs when done")
+    add("--keep", action="store_true", help="keep the base tables and logs at the end")
     return parser
 
 
 def _stop(signal_number: int, _frame: object) -> None:
-    """End by an exception, so that the measured process is ended too."""
+    """Exit by an exception, so that the measured process is stopped too."""
     sys.exit(128 + signal_number)
 
 

@@ -1,6 +1,6 @@
-"""How long the parts of a table's page take: ``.venv/bin/python benchmarks/table_page.py``, as it needs Airflow.
+"""Measure the three views of a table's page: ``.venv/bin/python benchmarks/table_page.py`` (needs Airflow).
 
-The page asks for them side by side. The table has 1,000 commits on its timeline and 10,000 files.
+The page requests these views in parallel. The table has 1,000 commits on its timeline and 10,000 files.
 """
 
 import json
@@ -18,7 +18,7 @@ ROUNDS = 5
 
 
 def main() -> None:
-    """Make the table, ask for each view some times, print medians."""
+    """Create the table, request each view several times, and print the medians."""
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "many"
         make_table(table, FILES_PER_COMMIT)

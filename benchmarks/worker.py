@@ -1,6 +1,6 @@
-"""The measured process: one system, one scenario, on a session warmed by small writes of the same kind.
+"""The measured process: it runs one scenario with one system, after a warm-up with small writes of the same kind.
 
-Started by ``run.py``; its argument is a ``Job`` as JSON.
+``run.py`` starts it; its argument is a ``Job`` as JSON.
 """
 
 import sys
@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
-from bench.cleaning import clean_table, commit_often
-from bench.clustering import cluster, scatter
+from bench.cleaning import clean_table, create_commits
+from bench.clustering import cluster, write_small_files
 from bench.protocol import BEGIN, END, Event, Job
 from bench.scenarios import Operation, Scenario, System, scenario_named
 from bench.sessions import SessionOptions, open_session
@@ -18,7 +18,7 @@ from bench.writers import Writer, open_writer
 
 
 def main(job: Job) -> None:
-    """Warm up, then write the inputs of the scenario, telling when the timed part begins and ends."""
+    """Warm up, run the scenario, and send an event when the timed part begins and when it ends."""
     scenario = scenario_named(job.scenario)
     system = System(job.system)
     options = SessionOptions(
@@ -35,12 +35,12 @@ def main(job: Job) -> None:
 
 
 def _cluster(system: System, spark: SparkSession, job: Job, scenario: Scenario) -> None:
-    """Warm up on a copy of the table, of which only one small partition is clustered, then take the whole."""
+    """Warm up by clustering one small partition of a copy of the table, then cluster the whole table."""
     clustering = scenario.clustering
     assert clustering is not None
     if job.prepares:
         Event(kind=BEGIN).send()
-        scatter(spark, job.inputs / scenario.inputs[0], job.table, clustering.tasks)
+        write_small_files(spark, job.inputs / scenario.inputs[0], job.table, clustering.tasks)
         Event(kind=END).send()
         return
     cluster(system, spark, job.scratch / "warm_up_table", replace(clustering, schedules_only=False))
@@ -51,11 +51,11 @@ def _cluster(system: System, spark: SparkSession, job: Job, scenario: Scenario) 
 
 
 def _clean(system: System, spark: SparkSession, job: Job, scenario: Scenario) -> None:
-    """Warm up on a copy of the table, then clean it; the bytes left tell that both deleted the same."""
+    """Warm up on a copy of the table, then clean it. Equal bytes show that both systems deleted the same files."""
     assert scenario.cleaning is not None
     if job.prepares:
         Event(kind=BEGIN).send()
-        commit_often(spark, job.inputs / scenario.inputs[0], job.table, scenario.cleaning)
+        create_commits(spark, job.inputs / scenario.inputs[0], job.table, scenario.cleaning)
         Event(kind=END).send()
         return
     clean_table(system, spark, job.scratch / "warm_up_table")
@@ -75,13 +75,13 @@ def _write(system: System, spark: SparkSession, job: Job, scenario: Scenario) ->
 
 
 def _collect_garbage(spark: SparkSession) -> None:
-    """The warm-up's garbage is not the scenario's memory."""
+    """Collect the garbage of the warm-up, so that it does not count as memory of the scenario."""
     if (jvm := spark.sparkContext._jvm) is not None:
         jvm.System.gc()
 
 
 def _warm_up(writer: Writer, job: Job, scenario: Scenario) -> None:
-    """Write a small table, then into it once more: loads the classes of both paths and starts Python workers."""
+    """Write a small table twice: this loads the classes of both operations and starts the Python workers."""
     partition_by = None if scenario.partition_by is None else "ship_year"
     for operation in (scenario.operation, _second_operation(scenario.operation)):
         writer.write(job.inputs / "warm_up", job.scratch / "warm_up_table", operation, partition_by)

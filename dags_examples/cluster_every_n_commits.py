@@ -1,9 +1,9 @@
 """How do I cluster a table after every N commits?
 
-Two ways, of which you need one. Where Airflow itself loads the table, its asset starts a run after every load, and the
-schedule says whether enough was committed; most runs end there, after a second and without Spark. Where others load
-it, a sensor counts the commits on the timeline, in the triggerer and without a worker; a day without enough of them
-ends in a skipped run.
+Choose one of the two DAGs. If Airflow loads the table, use the first: the table's asset starts a run after every load,
+and the task that schedules the clustering counts the commits. Most runs end there, after a second and without Spark. If
+other systems load it, use the second: a sensor counts the commits on the timeline, in the triggerer and without a
+worker slot. If a day brings too few commits, the run is skipped.
 """
 
 import os
@@ -18,18 +18,20 @@ from airflow_hudi_provider.sensors.commit_count import HudiCommitCountSensor
 FOLDER = os.environ.get("HUDI_EXAMPLES_FOLDER", "/tmp/hudi_examples")  # noqa: S108 - an example's default
 TABLE = f"{FOLDER}/flights"
 
-COMMITS = Param(4, type="integer", minimum=1, title="Commits", description="Cluster after as many.")
+COMMITS = Param(
+    4, type="integer", minimum=1, title="Commits", description="Cluster after this number of commits."
+)
 OPTIONS = {
-    # The table of the example flights_daily has tiny files; a real one does without these two.
+    # The table of the example flights_daily has tiny files; a real table does not need these two keys.
     "hoodie.clustering.plan.strategy.target.file.max.bytes": 4 << 20,
     "hoodie.clustering.plan.strategy.small.file.limit": 3 << 20,
-    # A plan whose execution failed for good goes after an hour, so that others can be made.
+    # A plan whose execution failed for good expires after an hour, so that new plans can be made.
     "hoodie.clustering.enable.expirations": True,
 }
 
 
 def cluster() -> tuple[ScheduleClusteringOperator, ExecuteClusteringOperator]:
-    """The plan is made in a second, in the worker; a retry of the execution goes on with the same plan."""
+    """Plan in the worker, in about a second, and execute on Spark; a retry of the execution uses the same plan."""
     schedule = ScheduleClusteringOperator(
         task_id="schedule",
         base_path=TABLE,
@@ -43,7 +45,7 @@ def cluster() -> tuple[ScheduleClusteringOperator, ExecuteClusteringOperator]:
         task_id="execute",
         base_path=TABLE,
         instant=schedule.output,
-        # One at a time, in backfills too; another one would find its plan held.
+        # One at a time, also in backfills: a second execution of the same plan would fail.
         max_active_tis_per_dag=1,
         conf={"spark.ui.enabled": "false"},
     )
@@ -53,7 +55,7 @@ def cluster() -> tuple[ScheduleClusteringOperator, ExecuteClusteringOperator]:
 with DAG(
     "cluster_every_n_commits",
     description=__doc__,
-    # Any load with outlets=[HudiAsset(TABLE)].
+    # Runs after any load with outlets=[HudiAsset(TABLE)].
     schedule=[HudiAsset(TABLE)],
     max_active_runs=1,
     default_args={"retries": 3, "retry_delay": timedelta(minutes=1)},
@@ -65,9 +67,9 @@ with DAG(
 with DAG(
     "cluster_what_others_write",
     description=__doc__,
-    # Only a clustering sets the count back: with "@continuous" run would follow run where nothing is worth rewriting.
+    # Only a clustering resets the count. With "@continuous", runs would repeat without a pause if none is needed.
     schedule=timedelta(minutes=10),
-    start_date=datetime(2026, 1, 1),  # noqa: DTZ001 - Airflow takes it for UTC
+    start_date=datetime(2026, 1, 1),  # noqa: DTZ001 - Airflow treats it as UTC
     catchup=False,
     max_active_runs=1,
     default_args={"retries": 3, "retry_delay": timedelta(minutes=1)},

@@ -1,7 +1,7 @@
-"""How do I put the rows of a table in order every night, so that readers who filter by some columns read less?
+"""How do I sort a table every night, so that queries that filter by some columns read less?
 
-One task plans and rewrites. It tells in its log how much a reader who looks for one carrier or one destination reads
-now, and how much before.
+One task plans and rewrites. The last task logs which share of the table a query for one carrier or one destination
+read before, and which share it reads now.
 """
 
 import os
@@ -18,13 +18,13 @@ with DAG(
     "cluster_nightly_zorder",
     description=__doc__,
     schedule="0 3 * * *",
-    start_date=datetime(2026, 1, 1),  # noqa: DTZ001 - Airflow takes it for UTC
+    start_date=datetime(2026, 1, 1),  # noqa: DTZ001 - Airflow treats it as UTC
     catchup=False,
     max_active_runs=1,
     default_args={"retries": 3, "retry_delay": timedelta(minutes=5)},
     tags=["hudi", "example"],
 ):
-    # Plans that some other day's job left behind and that nobody works on; none is the usual case.
+    # Cancel old plans that no job executes. Usually there are none.
     tidy_up = CancelClusteringOperator(
         task_id="tidy_up", base_path=TABLE, older_than_minutes=24 * 60, on_nothing="succeed"
     )
@@ -35,11 +35,11 @@ with DAG(
         sort_columns=["carrier", "dest"],
         layout="zorder",
         hudi_options={
-            # The newest partitions, whatever a partition is: here twelve months. Older ones are in order by now. Where
-            # the newest one is being loaded all day, …daybased.skipfromlatest.partitions=1 leaves it alone.
+            # Cluster the newest twelve partitions, here twelve months. Older partitions are already sorted. If the
+            # newest partition is loaded all day, exclude it with …daybased.skipfromlatest.partitions=1.
             "hoodie.clustering.plan.partition.filter.mode": "RECENT_DAYS",
             "hoodie.clustering.plan.strategy.daybased.lookback.partitions": 12,
-            # A plan of few groups loses little where a load changes the same files meanwhile.
+            # A plan with few groups loses little work if a load changes the same files during the clustering.
             "hoodie.airflow.clustering.groups.per.plan": 4,
         },
         when_held="wait",
@@ -47,8 +47,8 @@ with DAG(
     )
 
     @task
-    def tell(answer: dict) -> None:
-        """What the night was good for; a retry that found the clustering completed has no figures any more."""
+    def report(answer: dict) -> None:
+        """Log what the clustering changed. A retry that found the clustering completed has no figures."""
         if answer["reused"]:
             print(answer["reason"])
             return
@@ -58,4 +58,4 @@ with DAG(
                 print(f"{column['column']}: {column['before']:.0%} read before, {column['after']:.0%} now")
 
     tidy_up >> cluster
-    tell(cluster.output)
+    report(cluster.output)

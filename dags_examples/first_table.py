@@ -1,7 +1,7 @@
-"""How do I write files of mine into a Hudi table, day by day, so that days of the past can be filled in, too?
+"""How do I load my files into a Hudi table, day by day, so that I can also backfill past days?
 
-One run loads the Parquet files of one day, from a folder that is called by its date. The shortest DAG that can be
-backfilled from the UI: days may come in any order, and at most one of them writes at a time.
+One run loads the Parquet files of one day, from a folder named by its date. This is the shortest DAG that can be
+backfilled from the UI: days may run in any order, and only one of them writes at a time.
 """
 
 import os
@@ -16,9 +16,9 @@ FOLDER = os.environ.get("HUDI_EXAMPLES_FOLDER", "/tmp/hudi_examples")  # noqa: S
 with DAG(
     "first_table",
     description=__doc__,
-    # Intervals of a day; a plain cron text would give empty ones. (Airflow 3.1: from airflow.timetables.interval)
+    # Data intervals of a day; a plain cron string gives empty ones. (Airflow 3.1: from airflow.timetables.interval)
     schedule=CronDataIntervalTimetable("0 0 * * *", timezone="UTC"),
-    start_date=datetime(2026, 1, 1),  # noqa: DTZ001 - Airflow takes it for UTC
+    start_date=datetime(2026, 1, 1),  # noqa: DTZ001 - Airflow treats it as UTC
     catchup=False,
     max_active_runs=1,
     default_args={"retries": 5, "retry_delay": timedelta(minutes=1)},
@@ -28,14 +28,14 @@ with DAG(
             type="string",
             minLength=1,
             title="Landing folder",
-            description="It has a folder for each day, such as 2026-01-31.",
+            description="Contains a folder for each day, such as 2026-01-31.",
         ),
         "on_pending_plan": Param(
             "give_way",
             type="string",
             enum=["refuse", "wait", "give_way"],
             title="A plan is pending",
-            description="What a clustering that is planned for the same files means for the load.",
+            description="What the load does if a clustering is planned for the same files.",
         ),
     },
     tags=["hudi", "example"],
@@ -46,7 +46,7 @@ with DAG(
         table_name="customers",
         source_path="{{ params.landing }}/{{ data_interval_start | ds }}",
         record_key="id",
-        # Of two versions of a customer the newer one stays, whichever day is loaded last.
+        # The newer version of a customer wins, in whatever order the days are loaded.
         ordering_field="updated_at",
         on_empty="skip",
         take_turns=True,

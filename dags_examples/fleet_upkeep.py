@@ -1,7 +1,7 @@
-"""How do I keep many tables in shape with few slots: each run those that gain the most?
+"""How do I maintain many tables with few worker slots, starting with the tables that benefit most?
 
-A task looks at all tables and ranks them; mapped tasks take the first few. What is left over has its turn in the next
-run, since its need only grows. A table that cannot be read is told in the log of the ranking and stops no other.
+A task measures and ranks all tables, and mapped tasks process the first few. The remaining tables rank higher in later
+runs, because their need grows. If a table cannot be read, the ranking task logs it and continues with the others.
 """
 
 import json
@@ -15,15 +15,15 @@ from airflow_hudi_provider.fleet import rank_tables
 from airflow_hudi_provider.operators.clean import CleanOperator
 from airflow_hudi_provider.operators.clustering import ClusteringOperator
 
-# Empty: the tables that the setting [hudi] tables names. Further keys are arguments of the operators.
+# If empty, the tables in the setting [hudi] tables are used. Other keys of an entry are arguments of the operators.
 TABLES: list[dict[str, Any]] = json.loads(os.environ.get("HUDI_FLEET", "[]"))
 CLUSTERINGS_PER_RUN = 3
 CLEANS_PER_RUN = 20
 
 
 @task
-def worst(service: str, quota: int) -> list[dict[str, Any]]:
-    """The tables that gain the most, as arguments for an operator."""
+def most_in_need(service: str, quota: int) -> list[dict[str, Any]]:
+    """Return the tables that benefit most, as arguments for an operator."""
     return rank_tables(TABLES or None, service=service, quota=quota)
 
 
@@ -31,7 +31,7 @@ with DAG(
     "fleet_upkeep",
     description=__doc__,
     schedule=timedelta(hours=6),
-    start_date=datetime(2026, 1, 1),  # noqa: DTZ001 - Airflow takes it for UTC
+    start_date=datetime(2026, 1, 1),  # noqa: DTZ001 - Airflow treats it as UTC
     catchup=False,
     max_active_runs=1,
     default_args={"retries": 2, "retry_delay": timedelta(minutes=5)},
@@ -43,10 +43,12 @@ with DAG(
         max_active_tis_per_dagrun=1,
         when_held="wait",
         conf={"spark.ui.enabled": "false"},
-    ).expand_kwargs(worst.override(task_id="worst_to_cluster")("clustering", CLUSTERINGS_PER_RUN))
+    ).expand_kwargs(most_in_need.override(task_id="worst_to_cluster")("clustering", CLUSTERINGS_PER_RUN))
 
-    # Whatever became of the clusterings: a table that could not be clustered may well be cleaned.
-    to_clean = worst.override(task_id="worst_to_clean", trigger_rule="all_done")("cleaning", CLEANS_PER_RUN)
+    # Clean even if a clustering failed: cleaning does not depend on it.
+    to_clean = most_in_need.override(task_id="worst_to_clean", trigger_rule="all_done")(
+        "cleaning", CLEANS_PER_RUN
+    )
     clean = CleanOperator.partial(
         task_id="clean",
         map_index_template="{{ task.table_name }}",

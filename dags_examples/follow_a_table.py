@@ -1,9 +1,8 @@
-"""How do I start DAGs by commits that others make, and read only the rows that are new?
+"""How do I start a DAG after commits of other writers, and read only the new rows?
 
-The first DAG clusters after every four commits of any writer, also of one outside Airflow: a watcher in the triggerer
-counts them on the table's timeline. The second one runs after commits too, and reads exactly the rows that were
-written since its last run; a run that fails reads them again. It keeps its place in the asset's state store, which is
-there from Airflow 3.3 on.
+The first DAG clusters after every four commits of any writer, including writers outside Airflow: a watcher in the
+triggerer counts the commits on the table's timeline. The second DAG runs after every commit and reads exactly the rows
+written since its last successful run. It stores its position in the asset's state store (Airflow 3.3 or newer).
 """
 
 import os
@@ -21,7 +20,7 @@ FOLDER = os.environ.get("HUDI_EXAMPLES_FOLDER", "/tmp/hudi_examples")  # noqa: S
 TABLE = f"{FOLDER}/flights"
 SECONDS = float(os.environ.get("HUDI_EXAMPLES_POKE_INTERVAL", "60"))
 
-# Two views, since each of them has events of its own; to the UI's pages they are one table.
+# Two views of one table, because each view has its own asset events. The UI's pages show them as one table.
 EVERY_FOUR = HudiAsset(
     TABLE,
     view="every-four-commits",
@@ -37,12 +36,12 @@ with DAG(
     "cluster_after_four_commits",
     description=__doc__,
     schedule=[EVERY_FOUR],
-    start_date=datetime(2026, 1, 1),  # noqa: DTZ001 - Airflow takes it for UTC
+    start_date=datetime(2026, 1, 1),  # noqa: DTZ001 - Airflow treats it as UTC
     max_active_runs=1,
     default_args={"retries": 3, "retry_delay": timedelta(minutes=1)},
     tags=["hudi", "example"],
 ):
-    # Whatever the watcher counted: this says how many commits there are since the last clustering.
+    # Counts the commits since the last clustering again, independently of the watcher.
     ClusteringOperator(
         task_id="cluster",
         base_path=TABLE,
@@ -55,21 +54,21 @@ with DAG(
     "read_what_is_new",
     description=__doc__,
     schedule=[EVERY_COMMIT],
-    start_date=datetime(2026, 1, 1),  # noqa: DTZ001 - Airflow takes it for UTC
+    start_date=datetime(2026, 1, 1),  # noqa: DTZ001 - Airflow treats it as UTC
     max_active_runs=1,
     tags=["hudi", "example"],
 ):
 
     @task(inlets=[EVERY_COMMIT])
     def read_new_rows(**context: object) -> dict[str, object]:
-        """Rows written since the last run that succeeded."""
+        """Read the rows written since the last successful run."""
         kept = context["asset_state_store"][EVERY_COMMIT]  # type: ignore[index]
         hook = HudiHook(TABLE)
         window = hook.incremental_window(after=kept.get("read_until", ""))
         if window.is_empty:
             raise AirflowSkipException("Nothing was committed since the last run.")
         rows = hook.read_incremental(window)
-        # Hand the rows on here; what follows is done once they have arrived.
+        # Deliver the rows here, before the new position is stored.
         kept.set("read_until", window.until)
         return {"until": window.until, "commits": window.count, "rows": rows.num_rows}
 

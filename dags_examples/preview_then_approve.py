@@ -1,10 +1,10 @@
-"""How does a person look at the plan before anything is rewritten?
+"""How does a person approve a clustering plan before anything is rewritten?
 
-The first task plans and writes nothing. The second shows the plan in the UI (Required actions) and waits for an answer;
-without one it is a no after a day. What is then planned is what the table needs at that time: where others have
-written meanwhile it may differ from the picture.
+The first task plans and writes nothing. The second task shows the plan in the UI (Required actions) and waits for an
+answer; without an answer it rejects the plan after a day. After the approval the table is planned again. If other
+writers have changed the table in between, the new plan may differ from the one shown.
 
-Airflow 3.1 knows this operator too; there give execution_timeout in place of response_timeout.
+In Airflow 3.1, pass execution_timeout instead of response_timeout to ApprovalOperator.
 """
 
 import os

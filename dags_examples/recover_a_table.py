@@ -1,9 +1,10 @@
-"""How do I repair a table by hand: look at it, see what would go, approve, and look again?
+"""How do I repair a table by hand: check it, preview the changes, approve them, and check again?
 
-Trigger it with the form. Writes and cleans undo what dead writers left by themselves; this is for what nothing follows,
-for going back to a savepoint, and for files that belong to no instant. Stop the table's writers before a restore.
+Trigger the DAG with its form. It rolls back failed writes, restores a savepoint, or deletes files that belong to no
+instant. The next write or clean also rolls back failed writes, so use this DAG if none will follow. Stop the table's
+writers before a restore.
 
-Airflow 3.1 knows the approval, too; there give execution_timeout in place of response_timeout.
+In Airflow 3.1, pass execution_timeout instead of response_timeout to ApprovalOperator.
 """
 
 import os
@@ -18,8 +19,8 @@ from airflow_hudi_provider.operators.recovery import RepairOperator, RestoreOper
 FOLDER = os.environ.get("HUDI_EXAMPLES_FOLDER", "/tmp/hudi_examples")  # noqa: S108 - an example's default
 TABLE = "{{ params.base_path }}"
 
-WAYS = {
-    "roll back what dead writers left": (RollbackOperator, {"all_failed": True}),
+ACTIONS = {
+    "roll back failed writes": (RollbackOperator, {"all_failed": True}),
     "restore to the savepoint": (RestoreOperator, {"savepoint": "{{ params.savepoint }}"}),
     "delete files that belong to no instant": (
         RepairOperator,
@@ -33,20 +34,20 @@ with DAG(
     schedule=None,
     params={
         "base_path": Param(f"{FOLDER}/flights", type="string", minLength=1, title="Table"),
-        "way": Param(next(iter(WAYS)), enum=list(WAYS), title="What to do"),
+        "way": Param(next(iter(ACTIONS)), enum=list(ACTIONS), title="What to do"),
         "savepoint": Param(
             None,
             type=["null", "string"],
             pattern=r"^\d{14,17}$",
             title="Savepoint",
-            description="Requested time of its commit, for a restore",
+            description="For a restore: requested time of the savepoint's commit",
         ),
         "backup_path": Param(
             f"{FOLDER}/backup",
             type="string",
             minLength=1,
             title="Backup folder",
-            description="Files that belong to no instant are copied there before they are deleted",
+            description="Files that belong to no instant are copied to this folder before they are deleted",
         ),
     },
     max_active_runs=1,
@@ -57,15 +58,15 @@ with DAG(
         task_id="health_after", base_path=TABLE, trigger_rule="none_failed_min_one_success"
     )
 
-    @task.branch(trigger_rule="all_done")  # a table that is damaged is what this is for
+    @task.branch(trigger_rule="all_done")  # a damaged table fails the health task, and needs this DAG
     def choose(params: dict[str, str] | None = None) -> str:
-        """The way that the form says."""
-        assert params is not None  # noqa: S101 - Airflow fills it in
-        return f"preview_{list(WAYS).index(params['way'])}"
+        """Return the preview task of the action chosen in the form."""
+        assert params is not None  # noqa: S101 - Airflow passes it
+        return f"preview_{list(ACTIONS).index(params['way'])}"
 
     chosen = choose()
     before >> chosen
-    for number, (way, (operator, arguments)) in enumerate(WAYS.items()):
+    for number, (way, (operator, arguments)) in enumerate(ACTIONS.items()):
         preview = operator(task_id=f"preview_{number}", base_path=TABLE, preview=True, **arguments)
         approve = ApprovalOperator(
             task_id=f"approve_{number}",

@@ -1,7 +1,7 @@
-"""How do I keep a table in shape beside its loads: cluster it, clean it, keep its timeline short, see how it is?
+"""How do I maintain a table beside its loads: cluster it, clean it, shorten its timeline, and check its health?
 
-Neither task is in the way of loads. Cleaning comes last, so that it also takes the files that clusterings of earlier
-runs replaced; those of this run stay for readers that are still at them.
+No task blocks loads. Cleaning follows clustering and deletes files that the clusterings of earlier runs replaced; files
+that this run's clustering replaced stay for running queries.
 """
 
 import os
@@ -21,7 +21,7 @@ with DAG(
     "table_upkeep",
     description=__doc__,
     schedule=timedelta(hours=1),
-    start_date=datetime(2026, 1, 1),  # noqa: DTZ001 - Airflow takes it for UTC
+    start_date=datetime(2026, 1, 1),  # noqa: DTZ001 - Airflow treats it as UTC
     catchup=False,
     max_active_runs=1,
     default_args={"retries": 3, "retry_delay": timedelta(minutes=5)},
@@ -35,26 +35,26 @@ with DAG(
         conf={"spark.ui.enabled": "false"},
     )
 
-    # Too few commits to cluster is no reason not to clean.
+    # Clean even if the clustering was skipped for too few commits.
     clean = CleanOperator(
         task_id="clean",
         base_path=TABLE,
         hours_retained=24,
-        # What a query may still read that began so long ago.
+        # Queries that run for up to two hours keep their files.
         hudi_options={"hoodie.airflow.clean.floor.hours": 2},
         trigger_rule="none_failed",
     )
 
-    # What is not cleaned yet stays on the timeline, so this comes after cleaning.
+    # Archival keeps commits that are not cleaned yet, so it runs after cleaning.
     archive = ArchiveOperator(
         task_id="archive",
         base_path=TABLE,
-        # Cleaning goes by hours here; without this key archival would reckon with ten commits.
+        # The clean task retains by hours. Without this key, archival would assume that it retains ten commits.
         hudi_options={"hoodie.clean.policy": "KEEP_LATEST_BY_HOURS"},
         trigger_rule="none_failed",
     )
 
-    # Whatever became of the others; a limit that is exceeded is for somebody to look at.
+    # Runs even if other tasks failed. A measure above its limit fails the task and needs a manual check.
     health = HudiTableHealthOperator(
         task_id="health",
         base_path=TABLE,

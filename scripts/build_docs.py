@@ -17,7 +17,7 @@ SETTINGS = {
     "project": "airflow-provider-hudi",
     "extensions": ["myst_parser"],
     "root_doc": "index",
-    # The side bar shows questions; anchors are those that code hosts make.
+    # The side bar shows questions; anchors are the same as on code hosts.
     "myst_heading_anchors": 4,
     "suppress_warnings": ["myst.header"],
     "html_theme": "furo",
@@ -28,11 +28,11 @@ SETTINGS = {
 
 
 def main() -> int:
-    """Exit code 1: the site is not whole."""
+    """Build and check the site. Returns 1 if it has problems."""
     started = time.monotonic()
-    lost = unreachable(REPOSITORY / "docs")
-    if lost:
-        print(f"docs/index.md leads to none of: {', '.join(lost)}", file=sys.stderr)
+    missing = unreachable(REPOSITORY / "docs")
+    if missing:
+        print(f"docs/index.md has no link to: {', '.join(missing)}", file=sys.stderr)
         return 1
     pages = Gathering(REPOSITORY, BUILD / "docs-source").gather()
     shutil.rmtree(SITE, ignore_errors=True)

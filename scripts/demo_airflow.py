@@ -1,7 +1,7 @@
-"""Two weeks of real flights, backfilled in a real Airflow, an upsert a day and a clustering every 4: ``make demo``.
+"""Backfill two weeks of flights in a real Airflow: one upsert per day, a clustering every 4 commits; ``make demo``.
 
-Starts an Airflow of its own, starts a backfill as the UI's dialog does, and judges the table by hudi-rs.
-Exit code 1 when the table does not hold exactly what the source says, or was not clustered as the DAG asks for.
+Starts a separate Airflow, starts a backfill as the UI's dialog does, and checks the table with hudi-rs.
+Exit code 1: the table does not contain exactly the rows of the source, or was not clustered as the DAG requires.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "spark_jobs"))
 
-from airflow_stack.stack import AirflowStack, StackError, interrupt_when_terminated  # noqa: E402 - the engine is found after the line above
+from airflow_stack.stack import AirflowStack, StackError, interrupt_when_terminated  # noqa: E402 - needs the path set above
 from demo_support import pictures  # noqa: E402
 from demo_support.backfill import DAG_ID, Day, demo_stack, follow_backfill, reprocess_day  # noqa: E402
 from demo_support.clusterings import layout_as_loaded, layout_now, timeline_check  # noqa: E402
@@ -23,16 +23,16 @@ from demo_support.folders import fresh_folder  # noqa: E402
 from demo_support.loading import Sizes  # noqa: E402
 from demo_support.reading import check_days, commit_count, data_files  # noqa: E402
 
-# Defaults of the DAG's form.
+# The defaults of the DAG's form.
 SIZES = Sizes(max_file_bytes=96 << 10, small_file_limit_bytes=28 << 10)
 EVERY_N_COMMITS = 4
 SORT_COLUMN = "dest"
 MAX_MISSED = 2
-"""Of the three runs side by side two may load while the third plans: their commits began before the clustering."""
+"""Three runs are active at once. While one plans, the other two may load; their commits begin before the clustering."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Backfill, check, show. Returns the exit code."""
+    """Backfill, check the table and print the results. Returns the exit code."""
     options = _parser().parse_args(arguments)
     interrupt_when_terminated()
     started = time.perf_counter()
@@ -55,7 +55,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _backfill(stack: AirflowStack, last: date) -> list[Day]:
     print(pictures.heading(f"Backfill of DAG {DAG_ID}, {FIRST_DAY} to {last}, through Airflow's API"))
-    print("  one run a day; + inserted, what was padded, what opened (from the tasks' XComs)", flush=True)
+    print(
+        "  one run per day: + inserted rows, padded files, opened files (from the tasks' XComs)", flush=True
+    )
     days = []
     for day in follow_backfill(stack, FIRST_DAY, last):
         days.append(day)
@@ -66,13 +68,13 @@ def _backfill(stack: AirflowStack, last: date) -> list[Day]:
 
 
 def _reprocess(stack: AirflowStack, table: Path, day: date) -> bool:
-    """Backfill a day that is done, reprocessing it: the task must find its own commit and write nothing."""
+    """Backfill a completed day again with reprocessing: the task must find its own commit and write nothing."""
     before = commit_count(table)
     again = reprocess_day(stack, day)
     after = commit_count(table)
     ok = again.result.reused and before == after
     print(pictures.heading(f"{day}, backfilled a second time with reprocessing"))
-    print(f"  request {again.result.request_id}: {again.result.reason or 'it was written again'}")
+    print(f"  request {again.result.request_id}: {again.result.reason or 'the day was written again'}")
     print(f"  commits before {before}, after {after}: {'OK' if ok else 'FAIL'}")
     return ok
 
@@ -81,7 +83,7 @@ def _check_rows(table: Path, last: date) -> bool:
     expected = na_as_null(rows_of(load_flights(), FIRST_DAY, last).drop_columns([REVISION]))
     checks = check_days(table, expected)
     ok = all(check.is_equal for check in checks)
-    print(pictures.heading("Rows per day, read by hudi-rs, against the source"))
+    print(pictures.heading("Rows per day, read by hudi-rs and compared with the source"))
     print("\n".join(pictures.calendar(checks)))
     rows = sum(check.table_count for check in checks)
     verdict = "every value equal" if ok else "NOT equal"
@@ -92,7 +94,7 @@ def _check_rows(table: Path, last: date) -> bool:
 
 
 def _check_clustering(table: Path, day_count: int) -> bool:
-    """Often enough and not more often; the same rows in fewer files, each of them sorted."""
+    """Check the interval between clusterings, the number of files and rows, and the order of rows in each file."""
     timeline = timeline_check(table)
     loaded, now = layout_as_loaded(table, SORT_COLUMN), layout_now(table, SORT_COLUMN)
     clustered = now.written_by(timeline.clusterings)
@@ -107,18 +109,18 @@ def _check_clustering(table: Path, day_count: int) -> bool:
     print(f"{pictures.timeline_line(timeline, EVERY_N_COMMITS)}: {'OK' if ok_time else 'FAIL'}")
     print(f"  rows in order inside each of {len(clustered)} clustered files: {'OK' if ok_order else 'FAIL'}")
     print("\n".join(pictures.layout_lines(loaded, now)))
-    print(f"  fewer files, as many rows: {'OK' if ok_files and ok_rows else 'FAIL'}")
+    print(f"  fewer files, the same number of rows: {'OK' if ok_files and ok_rows else 'FAIL'}")
     return ok_time and ok_files and ok_rows and ok_order
 
 
 def _show_files(table: Path, days: Sequence[Day]) -> None:
     files = data_files(table)
-    print(pictures.heading("Files by partition; a full bar is what clustering makes of them"))
+    print(pictures.heading("Files by partition; a full bar is the target size of clustering"))
     now = layout_now(table, SORT_COLUMN)
     clustered = now.written_by(timeline_check(table).clusterings)
     notes = {file.name: f"{SORT_COLUMN} {file.low} … {file.high}" for file in clustered}
     print("\n".join(pictures.file_bars(files, SIZES, notes)))
-    print(pictures.heading("Bytes per row: what the planner reckoned with, against the files"))
+    print(pictures.heading("Bytes per row: the planner's estimate compared with the files"))
     print("\n".join(pictures.record_size_lines([day.result for day in days], files)))
 
 
@@ -126,7 +128,7 @@ def _show_next_steps(table: Path) -> None:
     print(pictures.heading("What to try next"))
     print(f"""\
   The same Airflow with its UI, to start a backfill by hand:   make airflow
-  The DAG behind this:                                         dags_examples/flights_daily.py
+  The DAG of this demo:                                        dags_examples/flights_daily.py
   Read the table without Spark:
     .venv/bin/python -c "from hudi import HudiTable; print(HudiTable('{table}').read()[0])"
   Five weeks with corrections, without Airflow:                make demo-spark

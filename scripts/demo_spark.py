@@ -1,6 +1,6 @@
-"""Five weeks of real flights, one upsert a day, into a Hudi table with well-sized files: ``make demo-spark``.
+"""Load five weeks of flights, one upsert per day, into a Hudi table with file sizing: ``make demo-spark``.
 
-Exit code 1 when the table does not hold exactly what the source says.
+Exit code 1: the table does not contain exactly the rows of the source.
 """
 
 import argparse
@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "spark_jobs"))
 
-from demo_support import pictures  # noqa: E402 - the engine is found only after the line above
+from demo_support import pictures  # noqa: E402 - needs the path set above
 from demo_support.flights import Delivery, deliveries, final_rows, load_flights  # noqa: E402
 from demo_support.folders import fresh_folder  # noqa: E402
 from demo_support.loading import Load, Loader, ScriptFailedError, Sizes  # noqa: E402
@@ -23,7 +23,7 @@ SIZES = Sizes(max_file_bytes=128 << 10, small_file_limit_bytes=112 << 10)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Load, check, show. Returns the exit code."""
+    """Load, check the table and print the results. Returns the exit code."""
     options = _parser().parse_args(arguments)
     started = time.perf_counter()
     output = fresh_folder(options.output)
@@ -42,12 +42,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _load_all(loader: Loader, arriving: Sequence[Delivery]) -> list[Load]:
-    print(pictures.heading("The job script, as Airflow or a shell starts it"))
+    print(pictures.heading("The job script, started as Airflow or a shell starts it"))
     command = " ".join(loader.script_arguments(arriving[0], loader.table.parent / "result.json"))
     print(f"  python {command.replace(' --', chr(10) + '      --').replace(str(ROOT) + '/', '')}", flush=True)
     loads = [loader.load_by_script(arriving[0])]
     print(pictures.load_line(loads[0]), flush=True)
-    print(pictures.heading("One upsert a day (+ inserted, ~ updated): what was padded, what opened"))
+    print(pictures.heading("One upsert per day: + inserted and ~ updated rows, padded files, opened files"))
     for delivery in arriving[1:]:
         loads.append(loader.load(delivery))
         print(pictures.load_line(loads[-1]), flush=True)
@@ -55,13 +55,13 @@ def _load_all(loader: Loader, arriving: Sequence[Delivery]) -> list[Load]:
 
 
 def _repeat(loader: Loader, delivery: Delivery) -> bool:
-    """Send the last request once more: it must find its own commit and write nothing."""
+    """Send the last request again: the job must find its own commit and write nothing."""
     before = commit_count(loader.table)
     load = loader.load(delivery)
     after = commit_count(loader.table)
     ok = load.result.reused and before == after
     print(pictures.heading("The last request, sent a second time"))
-    print(f"  request id {load.result.request_id}: {load.result.reason or 'it was not recognised'}")
+    print(f"  request id {load.result.request_id}: {load.result.reason or 'the request was not recognised'}")
     print(f"  commits before {before}, after {after}: {'OK' if ok else 'FAIL'}  ({load.seconds:.1f} s)")
     return ok
 
@@ -69,7 +69,7 @@ def _repeat(loader: Loader, delivery: Delivery) -> bool:
 def _check_rows(table: Path, arriving: list[Delivery]) -> bool:
     checks = check_days(table, final_rows(arriving))
     ok = all(check.is_equal for check in checks)
-    print(pictures.heading("Rows per day, read by hudi-rs, against the source"))
+    print(pictures.heading("Rows per day, read by hudi-rs and compared with the source"))
     print("\n".join(pictures.calendar(checks)))
     rows = sum(check.table_count for check in checks)
     source_rows = sum(check.source_count for check in checks)
@@ -82,26 +82,26 @@ def _show_files(table: Path, loads: Sequence[Load]) -> None:
     files = data_files(table)
     print(pictures.heading("Files by partition; a full bar is the maximum file size"))
     print("\n".join(pictures.file_bars(files, SIZES)))
-    print(pictures.heading("Bytes per row: what the planner reckoned with, against the files"))
+    print(pictures.heading("Bytes per row: the planner's estimate compared with the files"))
     print("\n".join(pictures.record_size_lines([load.result for load in loads], files)))
-    print(f"  the last estimate: {pictures.last_estimate_source([load.result for load in loads])}")
+    print(f"  source of the last estimate: {pictures.last_estimate_source([load.result for load in loads])}")
 
 
 def _show_next_steps(table: Path, last: Delivery) -> None:
     print(pictures.heading("What to try next"))
     place = table.relative_to(ROOT) if table.is_relative_to(ROOT) else table
-    absolute = table if place == table else f"$PWD/{place}"  # hudi-rs takes no relative path
+    absolute = table if place == table else f"$PWD/{place}"  # hudi-rs accepts no relative path
     source = place.parent / "landing" / f"{last.name}.parquet"
     print(f"""\
-  Read it without Spark:
+  Read the table without Spark:
     .venv/bin/python -c "from hudi import HudiTable; print(HudiTable('{absolute}').read()[0])"
-  See what a write would do, and write nothing:
+  Preview a write:
     .venv/bin/python spark_jobs/upsert_with_sizing.py --base-path {place} --source-path {source} --dry-run
-  The whole year, 336,776 flights, one upsert a day:
+  Load the whole year, 336,776 flights, one upsert per day:
     .venv/bin/python scripts/demo.py --days 365
   Every flag of the job:            .venv/bin/python spark_jobs/upsert_with_sizing.py --help
-  The tests, real Hudi among them:  make test
-  Side by side with Hudi 1.2.0:     make bench""")
+  The tests, including real Hudi:   make test
+  A comparison with Hudi 1.2.0:     make bench""")
 
 
 def _day_count(text: str) -> int:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Print the path of a Chromium or Chrome. Installs Debian's if there is none and we may.
+# Print the path of a Chromium or Chrome. If there is none and the user has the rights, install Debian's.
 set -u
 
 find_chromium() {
@@ -20,5 +20,5 @@ install_chromium() {
 
 find_chromium && exit 0
 install_chromium && find_chromium && exit 0
-echo "The tests in a browser need Chromium, which could not be installed from here: install the package chromium." >&2
+echo "The browser tests need Chromium, and it could not be installed: install the package chromium." >&2
 exit 1

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Print the home of a Java that Spark 3.5 and 4.3 run on: 17, else 21. Installs one if there is none and we may.
+# Print the home of a Java that Spark 3.5 and 4.3 run on: 17, otherwise 21. If there is none and the user has the rights,
+# install one.
 set -u
 
 # home_of JAVA MAJOR: print the home of this java if it has that version.
@@ -32,5 +33,5 @@ install_java() {
 
 find_home && exit 0
 install_java && find_home && exit 0
-echo "Java 17 is needed and could not be installed from here: install openjdk-17-jre-headless (any JDK or JRE 17 will do), or set JAVA_HOME to one." >&2
+echo "Java 17 is needed and could not be installed: install openjdk-17-jre-headless (any JDK or JRE 17 works), or set JAVA_HOME to the home of one." >&2
 exit 1

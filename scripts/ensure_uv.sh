@@ -1,5 +1,5 @@
 #!/bin/sh
-# Print the path of uv, which pip puts into .tools at its first use; nothing is installed globally.
+# Print the path of uv. At the first use, pip installs uv into .tools; nothing is installed globally.
 set -eu
 version=0.13.8
 cd "$(dirname "$0")/.."
@@ -9,12 +9,12 @@ if [ ! -x "$folder/bin/uv" ]; then
   python=$(scripts/find_python.sh)
   if ! "$python" -m pip --version >/dev/null 2>&1; then
     "$python" -m venv "$PWD/.tools/pip" >&2 || {
-      echo "pip is needed to install uv and $python has none: install it (Debian: apt-get install python3-pip)." >&2
+      echo "pip is needed to install uv, but $python has no pip: install it (Debian: apt-get install python3-pip)." >&2
       exit 1
     }
     python="$PWD/.tools/pip/bin/python"
   fi
-  # A target folder works with and without the venv module, and where the system's Python is externally managed.
+  # A target folder works with and without the venv module, and also with an externally managed system Python.
   "$python" -m pip install --quiet --no-input --disable-pip-version-check --root-user-action=ignore --upgrade \
     --target "$folder" "uv==$version" >&2
 fi

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Print the Python that environments are made with: $PYTHON if set, else the first found that is new enough.
-# 3.11 comes first: it is what both Spark 4.3 (3.11 and newer) and Spark 3.5 (up to 3.11) support.
+# Print the Python for new environments: $PYTHON if set, otherwise the first one found that is new enough.
+# 3.11 comes first, because both Spark 4.3 (3.11 and newer) and Spark 3.5 (up to 3.11) support it.
 set -u
 for candidate in ${PYTHON:-} python3.11 python3.12 python3.13 python3 python; do
   "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue

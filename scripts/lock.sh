@@ -1,5 +1,5 @@
 #!/bin/sh
-# Write the locks anew: for each environment every version and hash, and no index address (see docs/adr/0003).
+# Regenerate the locks: for each environment every version and hash, without index addresses (see docs/adr/0003).
 # Usage: scripts/lock.sh [--upgrade]
 set -eu
 cd "$(dirname "$0")/.."
@@ -19,8 +19,8 @@ lock s3 --group s3 "$@"
 lock docs --group docs "$@"
 lock judges --extra engine --group dev --group judges --group bench "$@"
 
-# What was there when the oldest supported Airflow came out, and of our own requirements the oldest: Airflow names no
-# upper bounds, so that newer packages break it. Only what it did not have to know may be newer.
+# Use the packages from the release date of the oldest supported Airflow, and the oldest versions of this project's own
+# requirements: Airflow declares no upper bounds, so newer packages break it. Only the packages below may be newer.
 newer=
 for package in apache-airflow-providers-apache-spark apache-airflow-providers-common-compat pyspark-client hypothesis pytest; do
   newer="$newer --exclude-newer-package $package=2026-11-01"

@@ -1,4 +1,4 @@
-"""The demo's Airflow with its UI, until Ctrl-C: ``make airflow``, ``make airflow DAGS=folder-of-mine``."""
+"""Run the demo's Airflow with its UI until Ctrl-C: ``make airflow``, ``make airflow DAGS=my-dags``."""
 
 import argparse
 import sys
@@ -9,17 +9,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "spark_jobs"))
 
-from airflow_stack.stack import USER, StackError, interrupt_when_terminated  # noqa: E402 - the engine is found after the line above
+from airflow_stack.stack import USER, StackError, interrupt_when_terminated  # noqa: E402 - needs the path set above
 from demo_support.backfill import EXAMPLES, demo_stack  # noqa: E402
 
 
 def _folder(text: str) -> Path:
-    """Absolute, as Airflow's processes have another working folder."""
+    """Return an absolute path, because Airflow's processes have another working folder."""
     return Path(text).resolve()
 
 
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
-    """Those of the command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--dags", type=_folder, default=EXAMPLES, help="folder with DAGs; default: the examples"
@@ -29,24 +29,24 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     )
     found = parser.parse_args(given)
     if not found.dags.is_dir():
-        parser.error(f"--dags: there is no folder {found.dags}")
+        parser.error(f"--dags: the folder {found.dags} does not exist")
     return found
 
 
 def main() -> int:
-    """Start it, say where it is, wait."""
-    asked = arguments()
+    """Start Airflow, print its address, and wait."""
+    options = arguments()
     interrupt_when_terminated()
     print("Starting Airflow …", flush=True)
     try:
-        with demo_stack(asked.home, asked.dags) as stack:
+        with demo_stack(options.home, options.dags) as stack:
             print(f"\n  {stack.url}\n  user {USER}, password {stack.password}\n")
-            if asked.dags == EXAMPLES:
+            if options.dags == EXAMPLES:
                 print("  Unpause flights_daily, then Trigger → Backfill some days of January 2013.")
-            print(f"  DAGs are read from {asked.dags}.")
-            print(f"  Logs, database and tables are in {asked.home}. Ctrl-C stops everything.", flush=True)
+            print(f"  Airflow reads DAGs from {options.dags}.")
+            print(f"  Logs, database and tables are in {options.home}. Ctrl-C stops everything.", flush=True)
             while True:
-                stack.refuse_dead()
+                stack.raise_if_dead()
                 time.sleep(1)
     except KeyboardInterrupt:
         print("\nStopped.")

@@ -1,8 +1,8 @@
-"""Does anything grow? An Airflow that writes, follows and looks after a table for an hour: ``make soak MINUTES=60``.
+"""Check for leaks: run an Airflow that writes, watches and maintains a table for an hour: ``make soak MINUTES=60``.
 
-Starts an Airflow of its own, samples memory, open files, sockets and threads of all of its processes each 15 seconds,
+Starts a separate Airflow, samples memory, open files, sockets and threads of all its processes every 15 seconds,
 and compares the last third of the time with the first. ``samples.csv`` and ``summary.txt`` are in the output folder.
-Exit code 1: something grew beyond the limits, or a run failed. ``--plain`` does the same with DAGs of Airflow alone.
+Exit code 1: a figure grew beyond its limit, or a run failed. ``--plain`` runs an equal load of plain Airflow DAGs.
 """
 
 import argparse
@@ -15,8 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "spark_jobs"))
 
-from airflow_stack.api import wait_until  # noqa: E402 - the engine is found after the line above
-from airflow_stack.stack import AirflowStack, StackError, interrupt_when_terminated  # noqa: E402 - the engine is found after the line above
+from airflow_stack.api import wait_until  # noqa: E402 - needs the path set above
+from airflow_stack.stack import AirflowStack, StackError, interrupt_when_terminated  # noqa: E402 - needs the path set above
 from demo_support.backfill import demo_stack  # noqa: E402
 from demo_support.folders import fresh_folder  # noqa: E402
 from soak_support.sampling import Sample, SampleFile, samples  # noqa: E402
@@ -32,7 +32,7 @@ LONGEST_WARM_UP_S = 600.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Start, sample, judge. Returns the exit code."""
+    """Start Airflow, take samples and evaluate them. Returns the exit code."""
     options = _parser().parse_args(arguments)
     interrupt_when_terminated()
     folder = fresh_folder(options.output)
@@ -43,9 +43,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for dag_id in DAG_IDS:
             stack.api.wait_for_dag(dag_id)
             if dag_id == WAITING_DAG:
-                # Each waiting task has a log that the triggerer holds open: that is no growth.
+                # The triggerer keeps a log file open for each waiting task. This is not growth.
                 wait_until(
-                    lambda: _waiting(stack) >= WAITING, SETTLES_WITHIN_S, lambda: f"{_waiting(stack)} wait"
+                    lambda: _waiting(stack) >= WAITING,
+                    SETTLES_WITHIN_S,
+                    lambda: f"{_waiting(stack)} tasks wait",
                 )
         print(f"{stack.url}; sampling for {options.minutes:g} minutes", flush=True)
         taken = _sample(stack, folder, options.minutes * 60, options.interval)
@@ -59,14 +61,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _sample(stack: AirflowStack, folder: Path, seconds: float, interval: float) -> list[Sample]:
-    """All samples of that time, which are in the file as they come."""
+    """Take samples for that time; write each to the file at once."""
     sessions = {name: process.pid for name, process in stack.processes.items()}
     taken: list[Sample] = []
     file = SampleFile(folder / "samples.csv")
     began = time.monotonic()
     try:
         while (now := time.monotonic() - began) < seconds:
-            stack.refuse_dead()
+            stack.raise_if_dead()
             for sample in samples(now, sessions):
                 taken.append(sample)
                 file.add(sample)
@@ -77,7 +79,7 @@ def _sample(stack: AirflowStack, folder: Path, seconds: float, interval: float) 
 
 
 def _waiting(stack: AirflowStack) -> int:
-    """Tasks that wait in the triggerer all the time."""
+    """Return the number of tasks that wait in the triggerer."""
     path = f"/api/v2/dags/{WAITING_DAG}/dagRuns/~/taskInstances"
     return int(stack.api.get(path, state="deferred", limit=1)["total_entries"])
 
@@ -87,20 +89,20 @@ def _notes(stack: AirflowStack, folder: Path) -> list[str]:
     instants = [*hoodie.glob("2*"), *(hoodie / "timeline").glob("2*")]
     database = (folder / "airflow" / "airflow.db").stat().st_size / (1 << 20)
     return [
-        f"waiting all the time: {_waiting(stack)} of {WAITING} deferred tasks",
+        f"deferred tasks that wait: {_waiting(stack)} of {WAITING}",
         f"files on the table's active timeline: {len(instants)}; Airflow's database: {database:.1f} MiB",
     ]
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        description="Let an Airflow work for an hour, and see whether its processes grow.",
+        description="Run an Airflow under load for an hour, and check whether its processes grow.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     parser.add_argument("--minutes", type=float, default=60, help="how long to sample")
     parser.add_argument("--interval", type=float, default=15, help="seconds between two samples")
     parser.add_argument("--write-seconds", type=float, default=150, help="seconds between two writes")
-    parser.add_argument("--plain", action="store_true", help="DAGs of Airflow alone, to compare with")
+    parser.add_argument("--plain", action="store_true", help="run plain Airflow DAGs, for comparison")
     parser.add_argument("--output", type=Path, default=ROOT / "soak-output", help="folder to fill")
     return parser
 

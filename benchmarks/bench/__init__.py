@@ -1,1 +1,1 @@
-"""Side-by-side measurement of table writers on one machine."""
+"""Compare table writers on one machine."""

@@ -1,7 +1,7 @@
-"""Row count and checksum of a set of rows, whatever their order and however they are spread over files.
+"""Row count and checksum of a set of rows, independent of their order and of their distribution over files.
 
-Checksums add up: the checksum of a table after an upsert is that of the table before, less the rows replaced,
-plus the rows written. So the right answer is known without running any of the writers.
+Checksums are additive: the checksum of a table after an upsert is that of the table before, minus the replaced rows,
+plus the written rows. So the expected result is known without running a writer.
 """
 
 from collections.abc import Iterable
@@ -43,7 +43,7 @@ NOTHING = Content()
 
 
 def content_of_files(files: Iterable[Path], columns: tuple[str, ...]) -> Content:
-    """Content of parquet files, looking at the given columns only (writers add columns of their own)."""
+    """Return the content of parquet files in the given columns (writers add columns of their own)."""
     total = NOTHING
     for path in files:
         with pq.ParquetFile(path) as parquet:
@@ -53,7 +53,7 @@ def content_of_files(files: Iterable[Path], columns: tuple[str, ...]) -> Content
 
 
 def content_of_batch(batch: pa.RecordBatch, columns: tuple[str, ...]) -> Content:
-    """Content of one batch; the position of a column in ``columns`` counts, its position in the batch does not."""
+    """Return the content of one batch. The order of ``columns`` matters, the order of columns in the batch does not."""
     row_hashes: Hashes = np.zeros(batch.num_rows, dtype=np.uint64)
     for name, weight in zip(columns, _WEIGHTS, strict=False):
         row_hashes += _mixed(_column_words(batch.column(name)) * weight)
@@ -64,9 +64,9 @@ def content_of_batch(batch: pa.RecordBatch, columns: tuple[str, ...]) -> Content
 
 
 def _column_words(column: pa.Array) -> Hashes:
-    """One 64-bit word per value. The benchmark data has no nulls; a null is an error, so that none hides."""
+    """Return one 64-bit word per value. The benchmark data has no nulls, so a null raises an error."""
     if column.null_count:
-        raise ValueError("Found nulls in a column that has none in the source.")
+        raise ValueError("A column contains nulls, but the source contains none.")
     if pa.types.is_decimal(column.type):
         return _unscaled_words(column)
     elif pa.types.is_date(column.type):
@@ -78,14 +78,14 @@ def _column_words(column: pa.Array) -> Hashes:
 
 
 def _unscaled_words(column: pa.Array) -> Hashes:
-    """The low word of every decimal; prices fit in it. The scale is made the same, whatever the writer chose."""
+    """Return the low word of every decimal, which is enough for prices, after a cast to one common scale."""
     column = column.cast(pa.decimal128(38, _DECIMAL_SCALE))
     words = np.frombuffer(column.buffers()[1], dtype=np.uint64)
     return words[2 * column.offset : 2 * (column.offset + len(column)) : 2]
 
 
 def _text_words(column: pa.LargeStringArray) -> Hashes:
-    """Sum of byte times weight of its place in the text, plus the length."""
+    """Return, for each text, the sum of each byte times the weight of its position, plus the length."""
     buffers = column.buffers()
     offsets = np.frombuffer(buffers[1], dtype=np.int64)[column.offset : column.offset + len(column) + 1]
     data = np.frombuffer(buffers[2], dtype=np.uint8)[offsets[0] : offsets[-1]]
@@ -99,7 +99,7 @@ def _text_words(column: pa.LargeStringArray) -> Hashes:
 
 
 def _mixed(words: Hashes) -> Hashes:
-    """Finaliser of splitmix64: spreads every bit of a word over all bits."""
+    """Apply the finaliser of splitmix64, which spreads every bit of a word over all bits."""
     words = words + np.uint64(0x9E3779B97F4A7C15)
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,4 +1,4 @@
-"""Tables of many commits, and their cleaning by each system."""
+"""Create tables with many commits, and clean them with each system."""
 
 import time
 from pathlib import Path
@@ -10,8 +10,8 @@ from bench.scenarios import KEY_COLUMNS, SHIP_YEAR, Cleaning, System
 _TABLE_NAME = "lineitem"
 
 
-def commit_often(spark: SparkSession, source: Path, table: Path, cleaning: Cleaning) -> None:
-    """Write the same rows with real Hudi again and again: each commit after the first rewrites every file."""
+def create_commits(spark: SparkSession, source: Path, table: Path, cleaning: Cleaning) -> None:
+    """Write the same rows repeatedly with real Hudi; each commit after the first rewrites every file."""
     options = {
         "hoodie.table.name": _TABLE_NAME,
         "hoodie.datasource.write.operation": "upsert",
@@ -27,9 +27,9 @@ def commit_often(spark: SparkSession, source: Path, table: Path, cleaning: Clean
 
 
 def clean_table(system: System, spark: SparkSession, table: Path) -> float:
-    """Seconds of a clean that keeps the last commit only."""
+    """Clean the table down to its last commit and return the seconds."""
     if system is System.HUDI:
-        # The procedure wants a name; giving it one is no part of cleaning.
+        # The procedure needs a table name; registering it is not part of cleaning.
         name = f"{table.parent.name}_{table.name}".replace("-", "_").replace(".", "_")
         spark.sql(f"CREATE TABLE IF NOT EXISTS `{name}` USING hudi LOCATION '{table}'")
         started = time.perf_counter()
@@ -37,11 +37,11 @@ def clean_table(system: System, spark: SparkSession, table: Path) -> float:
         spark.sql(f"CALL run_clean({call}, options => 'hoodie.metadata.enable=false')").collect()
     else:
         started = time.perf_counter()
-        _by_us(table)
+        _with_engine(table)
     return time.perf_counter() - started
 
 
-def _by_us(table: Path) -> None:
+def _with_engine(table: Path) -> None:
     from hudi_table_services.contract.cleaning import CleanRequest
     from hudi_table_services.jobs.cleaning.clean import clean
 

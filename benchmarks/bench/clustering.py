@@ -1,4 +1,4 @@
-"""Tables of many small files, and their clustering by each system."""
+"""Create tables with many small files, and cluster them with each system."""
 
 import time
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ TABLE_NAME = "lineitem"
 _STRATEGY = "hoodie.clustering.plan.strategy."
 
 
-def scatter(spark: SparkSession, source: Path, table: Path, tasks: int) -> None:
-    """Write the rows with real Hudi so that every Spark task opens a file of its own in every partition."""
+def write_small_files(spark: SparkSession, source: Path, table: Path, tasks: int) -> None:
+    """Write the rows with real Hudi so that every Spark task creates a separate file in every partition."""
     options = {
         "hoodie.table.name": TABLE_NAME,
         "hoodie.datasource.write.operation": "bulk_insert",
@@ -34,12 +34,12 @@ def scatter(spark: SparkSession, source: Path, table: Path, tasks: int) -> None:
 
 
 def cluster(system: System, spark: SparkSession, table: Path, clustering: Clustering) -> float:
-    """Seconds of scheduling and executing, or of scheduling alone."""
+    """Schedule and execute a clustering, or only schedule it, and return the seconds."""
     started = time.perf_counter()
     if system is System.HUDI:
-        _by_hudi(spark, table, clustering)
+        _with_hudi(spark, table, clustering)
     else:
-        _by_us(spark, table, clustering)
+        _with_engine(spark, table, clustering)
     return time.perf_counter() - started
 
 
@@ -52,7 +52,7 @@ def _sizes(clustering: Clustering) -> dict[str, str]:
     }
 
 
-def _by_hudi(spark: SparkSession, table: Path, clustering: Clustering) -> None:
+def _with_hudi(spark: SparkSession, table: Path, clustering: Clustering) -> None:
     settings = {
         "hoodie.metadata.enable": "false",
         "hoodie.parquet.compression.codec": "zstd",
@@ -68,7 +68,7 @@ def _by_hudi(spark: SparkSession, table: Path, clustering: Clustering) -> None:
     spark.sql(f"CALL run_clustering({', '.join(arguments)})").collect()
 
 
-def _by_us(spark: SparkSession, table: Path, clustering: Clustering) -> None:
+def _with_engine(spark: SparkSession, table: Path, clustering: Clustering) -> None:
     from hudi_table_services.contract.clustering import ClusteringRequest, ScheduleClusteringRequest
     from hudi_table_services.jobs.clustering.execute import run_clustering
     from hudi_table_services.jobs.clustering.schedule import schedule_clustering
@@ -93,10 +93,10 @@ class _Range:
 
 
 def rows_read(files: Sequence[Path], columns: Sequence[str]) -> float | None:
-    """Rows that a query for one value of a column has to read by the ranges of the files; mean over columns and values.
+    """Return the rows that a query for one value must read, by the files' ranges; mean over columns and values.
 
-    The values lie at even distances between the smallest and the largest one, so columns must be numbers. Files are
-    compared, not pages or row groups, which both systems cut as they like.
+    The values are evenly spaced between the smallest and the largest value, so columns must be numeric. Whole files are
+    compared, because the systems choose different sizes for pages and row groups.
     """
     if not columns:
         return None

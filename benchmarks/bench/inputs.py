@@ -1,4 +1,4 @@
-"""Inputs of all scenarios, prepared as parquet files before anything is timed."""
+"""Prepare the inputs of all scenarios as parquet files before any measurement."""
 
 import json
 import shutil
@@ -27,7 +27,7 @@ from bench.scenarios import (
     batch_name,
 )
 
-LAYOUT = 2  # raise when inputs change, so that those on disk are made again
+LAYOUT = 2  # raise this number when inputs change, so that inputs on disk are created again
 _FILES_OF_LARGE_INPUTS = 4
 _ROW_GROUP_ROWS = 250_000
 _NEW_KEY_OFFSET = 1_000_000_000_000
@@ -35,7 +35,7 @@ _NEW_KEY_OFFSET = 1_000_000_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Input:
-    """One prepared input: what it holds, and what of the base table it replaces when upserted there."""
+    """One prepared input: its content, and the content of the base table that an upsert of it replaces."""
 
     written: Content
     replaced: Content = NOTHING
@@ -50,11 +50,11 @@ class Inputs:
     by_name: dict[str, Input]
 
     def path(self, name: str) -> Path:
-        """Folder of parquet files."""
+        """Return the folder with the parquet files of an input."""
         return self.folder / name
 
     def expected(self, scenario: Scenario) -> Content:
-        """What the table holds after the scenario."""
+        """Return the expected content of the table after the scenario."""
         content = self.by_name[LINEITEM].written if scenario.on_base else NOTHING
         for name in scenario.inputs:
             content = content + self.by_name[name].written - self.by_name[name].replaced
@@ -62,10 +62,10 @@ class Inputs:
 
 
 def prepare_inputs(folder: Path, scale: float, tpchgen: str) -> Inputs:
-    """Make the inputs, or take those on disk when they are complete.
+    """Create the inputs, or use those on disk if they are complete.
 
     Args:
-        folder: emptied when its inputs are missing or of another layout.
+        folder: emptied if its inputs are missing or have another layout.
         scale: TPC-H scale factor; 1 is 6.0 million rows.
         tpchgen: the ``tpchgen-cli`` command.
     """
@@ -80,7 +80,7 @@ def prepare_inputs(folder: Path, scale: float, tpchgen: str) -> Inputs:
 
 
 def _generate(folder: Path, scale: float, tpchgen: str) -> pa.Table:
-    """Lineitem with the year of shipping, as one Arrow table."""
+    """Generate lineitem with the year of shipping, as one Arrow table."""
     command = [tpchgen, "parquet", "-s", f"{scale:g}", "--tables", "lineitem", "--output-dir", str(folder)]
     subprocess.run(command, check=True, capture_output=True, text=True)
     source = folder / "lineitem.parquet"
@@ -125,7 +125,7 @@ def _make_inputs(folder: Path, lineitem: pa.Table) -> Inputs:
 
 
 def _changed(table: pa.Table) -> pa.Table:
-    """The same keys, other values: quantity plus one, another comment."""
+    """Return rows with the same keys and changed values: quantity plus one, another comment."""
     quantity = pc.add(table["l_quantity"], pa.scalar(1, pa.int32())).cast(
         table.schema.field("l_quantity").type
     )
@@ -135,13 +135,13 @@ def _changed(table: pa.Table) -> pa.Table:
 
 
 def _new(table: pa.Table) -> pa.Table:
-    """Rows with keys that no generated row has."""
+    """Return rows with keys that no generated row has."""
     keys = pc.add(table["l_orderkey"], _NEW_KEY_OFFSET)
     return table.set_column(table.column_names.index("l_orderkey"), "l_orderkey", keys)
 
 
 def _numbered(lineitem: pa.Table) -> pa.Table:
-    """The first rows, 1,800 to a file number (fewer where the data is small)."""
+    """Return the first rows, 1,800 for each file number (fewer if the data is small)."""
     rows_per_file = min(SMALL_FILE_ROWS, lineitem.num_rows // SMALL_FILE_COUNT)
     table = lineitem.slice(0, rows_per_file * SMALL_FILE_COUNT)
     numbers = pa.array(np.arange(table.num_rows, dtype=np.int32) // rows_per_file)

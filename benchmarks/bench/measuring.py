@@ -1,4 +1,4 @@
-"""Run a measured process and watch the memory of its whole process tree: driver, JVM, Python workers."""
+"""Run a measured process and sample the memory of its whole process tree: driver, JVM, Python workers."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ class MeasuredProcessError(Exception):
 class Measurement:
     """Wall-clock seconds of the timed part and the largest resident set of the process tree during it.
 
-    Pages that processes share are counted once per process, which counts against systems with Python workers.
+    Pages shared between processes are counted once per process, to the disadvantage of systems with Python workers.
     """
 
     seconds: float
@@ -32,10 +32,10 @@ class Measurement:
 
 
 def measure(job: Job, python_path: tuple[Path, ...], log: Path) -> Measurement:
-    """Carry out one job in a process of its own.
+    """Run one job in a separate process.
 
     Raises:
-        MeasuredProcessError: the process ended without having finished the timed part.
+        MeasuredProcessError: the process ended before the timed part was finished.
     """
     script = Path(__file__).resolve().parent.parent / "worker.py"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, python_path))}
@@ -75,7 +75,7 @@ def _watch(process: subprocess.Popen[str], log: Path) -> Measurement:
 
 
 class _Sampler:
-    """Samples in a thread of this process, so that the measured one is not disturbed."""
+    """Takes samples in a thread of this process, so that the measured process is not disturbed."""
 
     def __init__(self, pid: int) -> None:
         self.peak_bytes = 0
@@ -112,7 +112,7 @@ def _resident_bytes(root: psutil.Process) -> int:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Leave nothing of the process behind, whichever way it ended."""
+    """Stop the process and all its children."""
     if process.poll() is not None:
         return
     children = psutil.Process(process.pid).children(recursive=True)

@@ -1,4 +1,4 @@
-"""What a measured process tells the one that watches it: lines on standard output."""
+"""Messages from a measured process to the process that started it: lines on standard output."""
 
 import json
 import sys
@@ -23,7 +23,7 @@ class Event:
 
 
 def parse_event(line: str) -> Event | None:
-    """The event in a line; None: the line is somebody's log."""
+    """Parse the event in a line; None if the line is log output."""
     if not line.startswith(_PREFIX):
         return None
     document = json.loads(line.removeprefix(_PREFIX))
@@ -36,12 +36,12 @@ def parse_event(line: str) -> Event | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What a measured process is to do; crosses as JSON on its command line.
+    """The work of a measured process, passed as JSON on its command line.
 
     Attributes:
-        table: folder of the table; holds the base table already where the scenario starts from one.
+        table: folder of the table; contains the base table if the scenario starts from one.
         scratch: folder for the warm-up table and for shuffle files.
-        prepares: only make the table that a clustering starts from.
+        prepares: only create the table that a service starts from.
     """
 
     system: str

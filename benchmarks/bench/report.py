@@ -1,4 +1,4 @@
-"""The printed tables."""
+"""Format the results for printing."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,7 +15,7 @@ _MIB = 1 << 20
 
 
 def result_line(result: Result) -> str:
-    """One measured line: time, memory, files, bytes, and whether the rows are right."""
+    """Format one result: time, memory, files, bytes, and whether the rows are correct."""
     verdict = "rows ok" if result.correct else "WRONG ROWS"
     return (
         f"  {_NAMES[result.system]:<14}{result.median_seconds:>9.1f} s"
@@ -26,7 +26,7 @@ def result_line(result: Result) -> str:
 
 
 def report(results: Sequence[Result], found: Sequence[Ratio]) -> str:
-    """All results by scenario, then all ratios with their targets."""
+    """Format all results by scenario, then all ratios with their targets."""
     return "\n".join([*_result_lines(results), "", *_ratio_lines(found)])
 
 
@@ -40,7 +40,7 @@ def _result_lines(results: Sequence[Result]) -> Iterator[str]:
 
 def _ratio_lines(found: Sequence[Ratio]) -> Iterator[str]:
     if not found:
-        yield "No ratios: they need ours and another system in the same scenario."
+        yield "No ratios: they need this engine and another system in the same scenario."
         return
     titles = {scenario.name: scenario.title for scenario in SCENARIOS}
     yield f"{'scenario':<44}{'figure':<11}{'against':<14}{'ratio':>8}{'target':>10}"

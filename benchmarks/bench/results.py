@@ -19,12 +19,12 @@ ROWS_READ_TARGET = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """One system in one scenario; one item of the tuples per repetition.
+    """The result of one system in one scenario. Each tuple has one item per repetition.
 
     Attributes:
         write_seconds: seconds of each write of the repetition nearest to the median.
-        rows_read: rows that a query for one value of a sort column has to read, on the average.
-        correct: rows and checksum of the table are what they must be, in every repetition.
+        rows_read: average number of rows that a query for one value of a sort column must read.
+        correct: whether row count and checksum of the table are as expected in every repetition.
     """
 
     scenario: str
@@ -49,12 +49,12 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratio:
-    """One figure of ours against another system's.
+    """One figure of this engine compared with another system.
 
     Attributes:
-        what: ``speed`` (theirs over ours, more is better), ``memory``, ``storage`` or ``rows read`` (ours over
-            theirs, less is better).
-        target: the value to reach; None: shown without a verdict.
+        what: ``speed`` (the other system's seconds divided by this engine's, more is better), ``memory``, ``storage``
+            or ``rows read`` (this engine's figure divided by the other system's, less is better).
+        target: the value to reach; None: the ratio has no target.
     """
 
     scenario: str
@@ -65,14 +65,14 @@ class Ratio:
 
     @property
     def is_reached(self) -> bool | None:
-        """None where there is no target."""
+        """Whether the target is reached; None if there is no target."""
         if self.target is None:
             return None
         return self.value >= self.target if self.what == "speed" else self.value <= self.target
 
 
 def ratios(scenario: Scenario, results: Sequence[Result]) -> list[Ratio]:
-    """Every ratio the results of one scenario allow."""
+    """Return every ratio that the results of one scenario allow."""
     by_system = {result.system: result for result in results if result.scenario == scenario.name}
     ours = by_system.get(System.OURS)
     if ours is None or scenario.operation is Operation.PLAIN:
@@ -123,7 +123,7 @@ def write_results(
 
 
 def read_results(path: Path) -> list[Result]:
-    """Results of an earlier run, so that only what changed needs to be measured again."""
+    """Read the results of an earlier run, so that only changed scenarios must be measured again."""
     return [
         Result(
             **{

@@ -1,4 +1,4 @@
-"""What is measured: systems, scenarios, and the ratios we want to reach."""
+"""The measured systems and scenarios, and the target ratios."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -18,7 +18,7 @@ SHIP_YEARS = 7
 
 
 class System(str, Enum):
-    """Who writes."""
+    """A system that writes tables."""
 
     OURS = "ours"
     HUDI = "hudi"
@@ -27,7 +27,7 @@ class System(str, Enum):
 
 
 class Operation(str, Enum):
-    """How rows are written; Hudi's names. ``PLAIN``: Spark's own parquet writer."""
+    """The measured operation, by Hudi's name. ``PLAIN``: Spark's own parquet writer."""
 
     INSERT = "insert"
     UPSERT = "upsert"
@@ -39,14 +39,14 @@ class Operation(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clustering:
-    """How a table is laid out before, and what is to become of it.
+    """The files of a table before a clustering, and the clustering itself.
 
     Attributes:
-        tasks: files in each partition before.
-        columns: sort columns; empty: files are only stitched together.
+        tasks: number of files in each partition before the clustering.
+        columns: sort columns; empty: files are joined without sorting.
         strategy: ``linear``, ``z-order`` or ``hilbert``.
         target_bytes: bytes of a new file; None: the defaults.
-        schedules_only: the plan is made and not executed.
+        schedules_only: whether the plan is scheduled but not executed.
     """
 
     tasks: int
@@ -58,10 +58,10 @@ class Clustering:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cleaning:
-    """What a table has behind it before it is cleaned.
+    """The history of a table before it is cleaned.
 
     Attributes:
-        commits: those that rewrote every file.
+        commits: number of commits that rewrote every file.
     """
 
     commits: int
@@ -69,16 +69,16 @@ class Cleaning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """One thing to measure.
+    """One scenario to measure.
 
     Attributes:
         inputs: names of the prepared inputs, written one after the other.
         partition_by: partition column; None: not partitioned.
-        on_base: starts from the table that the first insert made, not from nothing.
-        speed_target: how many times faster than Hudi we want to be; None: no target.
-        storage_target: bytes on storage, ours over Delta's, not above this; None: no target.
-        clustering: operation CLUSTER: what is done with a table that holds the inputs in small files.
-        cleaning: operation CLEAN: the past of the table that is cleaned down to its last commit.
+        on_base: whether the scenario starts from the table of the first insert, not from an empty folder.
+        speed_target: Hudi's seconds divided by this engine's must be at least this; None: no target.
+        storage_target: this engine's bytes divided by Delta's must be at most this; None: no target.
+        clustering: for operation CLUSTER: how a table with the inputs in small files is clustered.
+        cleaning: for operation CLEAN: the history of the table that is cleaned down to its last commit.
     """
 
     name: str
@@ -95,12 +95,12 @@ class Scenario:
 
     @property
     def is_service(self) -> bool:
-        """Whether it starts from a table that real Hudi prepared, of which each system gets a copy."""
+        """Whether the scenario starts from a copy of a table that real Hudi prepared."""
         return self.clustering is not None or self.cleaning is not None
 
 
 def batch_name(number: int) -> str:
-    """Name of the input of the twenty small inserts with this number, from 0."""
+    """Return the name of input number ``number`` (from 0) of the twenty small inserts."""
     return f"batch_{number:02d}"
 
 
@@ -136,7 +136,7 @@ CLUSTERINGS = (
         MILLION,
         Clustering(tasks=_SMALL, schedules_only=True),
     ),
-    _clustering("cluster_stitch", "560 files stitched", 8.0, MILLION, Clustering(tasks=_SMALL)),
+    _clustering("cluster_stitch", "560 files joined", 8.0, MILLION, Clustering(tasks=_SMALL)),
     _clustering(
         "cluster_sort", "560 files sorted", 4.0, MILLION, Clustering(tasks=_SMALL, columns=("l_partkey",))
     ),
@@ -165,7 +165,7 @@ CLUSTERINGS = (
 
 WARM_UP = "warm_up"
 WARM_UP_CLUSTERING = _clustering(WARM_UP, "", 1.0, WARM_UP, Clustering(tasks=4))
-"""Not measured: its table warms the others up."""
+"""Not measured. Its table is used for the warm-up of the other scenarios."""
 
 SCENARIOS = (
     Scenario(
@@ -237,7 +237,7 @@ SCENARIOS = (
 
 
 def scenario_named(name: str) -> Scenario:
-    """Raises KeyError with the known names when there is no such scenario."""
+    """Return a scenario by name. Raises KeyError with the known names if there is no such scenario."""
     for scenario in (*SCENARIOS, WARM_UP_CLUSTERING):
         if scenario.name == name:
             return scenario

@@ -1,4 +1,4 @@
-"""One warm Spark session per measured process: the same for every system but for the jars it needs."""
+"""One warm Spark session per measured process, with the same settings for every system except its jars."""
 
 import os
 import sys
@@ -17,12 +17,12 @@ DELTA_JARS_VARIABLE = "BENCH_DELTA_JARS"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionOptions:
-    """What all systems share.
+    """Session settings that all systems share.
 
     Attributes:
         cores: worker threads of the local master.
-        driver_memory: heap of the JVM, as Spark writes it (``4g``); Python workers come on top.
-        local_folder: where shuffle files go.
+        driver_memory: heap of the JVM, in Spark's notation (``4g``); Python workers use additional memory.
+        local_folder: folder for shuffle files.
     """
 
     cores: int = 2
@@ -71,6 +71,6 @@ def _settings_of(system: System) -> dict[str, str]:
 
 
 def _jars(package: str, variable: str) -> dict[str, str]:
-    """Local jars (comma-separated) where the environment names them, else the package from Maven Central."""
+    """Use local jars (comma-separated) if the environment names them, otherwise the package from Maven Central."""
     jars = os.environ.get(variable)
     return {"spark.jars": jars} if jars else {"spark.jars.packages": package}

@@ -1,4 +1,4 @@
-"""What a scenario left on storage: the files a reader sees, and the bytes."""
+"""Inspect the table after a scenario: the files that a reader sees, and the bytes on storage."""
 
 import json
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ class TableState:
     """A table after a scenario.
 
     Attributes:
-        rows_read: rows that a query for one value of a sort column has to read; None: there are none.
-        file_count: files a reader of the newest state opens.
-        storage_bytes: everything below the table's folder, old versions and metadata too, less the checksum
-            sidecars that only the JVM's local file system makes.
+        rows_read: rows that a query for one value of a sort column must read; None: no sort columns.
+        file_count: number of files that a reader of the newest state opens.
+        storage_bytes: everything below the table's folder, including old versions and metadata, without the
+            checksum sidecars that only the JVM's local file system creates.
     """
 
     content: Content
@@ -32,10 +32,10 @@ class TableState:
 def inspect_table(
     system: System, table: Path, columns: tuple[str, ...], sorted_by: tuple[str, ...] = ()
 ) -> TableState:
-    """Read the table back with a reader that is none of the writers.
+    """Read the table with a reader that is independent of the measured writers.
 
     Args:
-        sorted_by: columns whose queries are judged by `rows_read`.
+        sorted_by: columns whose queries `rows_read` measures.
     """
     files = _visible_files(system, table)
     return TableState(
@@ -57,13 +57,13 @@ def _visible_files(system: System, table: Path) -> list[Path]:
 
 
 def _hudi_files(table: Path) -> list[Path]:
-    """By hudi-rs, so that neither writer judges itself."""
+    """List the files with hudi-rs, which is independent of both writers."""
     slices = HudiTable(str(table)).get_file_slices()
     return [table / file_slice.base_file_relative_path() for file_slice in slices]
 
 
 def _delta_files(table: Path) -> list[Path]:
-    """Replays the JSON log; the tables here are too young to have a checkpoint."""
+    """Replay the JSON log; the benchmark's tables have too few commits for a checkpoint."""
     visible: set[str] = set()
     for commit in sorted((table / "_delta_log").glob("*.json")):
         for line in commit.read_text().splitlines():

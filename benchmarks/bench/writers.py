@@ -1,4 +1,4 @@
-"""How each system writes one prepared input into its table."""
+"""Write one prepared input into a table with each system."""
 
 from pathlib import Path
 from typing import Protocol
@@ -15,11 +15,11 @@ class Writer(Protocol):
     """Writes parquet inputs into one kind of table."""
 
     def write(self, source: Path, table: Path, operation: Operation, partition_by: str | None) -> None:
-        """Write the rows of ``source`` into the table at ``table``, which is made when it does not exist."""
+        """Write the rows of ``source`` into the table at ``table``; create the table if it does not exist."""
 
 
 class HudiWriter:
-    """Real Apache Hudi: its own defaults, zstd, no metadata table, and no table services beside the write.
+    """Writes with real Apache Hudi: default options, zstd, no metadata table, and no inline table services.
 
     Inline cleaning and archiving are off because the other systems do neither.
     """
@@ -43,7 +43,7 @@ class HudiWriter:
 
 
 class DeltaWriter:
-    """Delta Lake; rows are brought together by partition first, or it would write one file per task."""
+    """Writes with Delta Lake, after a repartition by partition; otherwise Delta would write one file per task."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
@@ -57,7 +57,7 @@ class DeltaWriter:
 
 
 class SparkWriter:
-    """The floor: Spark's own parquet writer, no keys, no shuffle."""
+    """Writes with Spark's own parquet writer, without keys or shuffle: the lower bound for all systems."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
@@ -70,7 +70,7 @@ class SparkWriter:
 
 
 class OurWriter:
-    """This repository's upsert job, called in process on the warm session."""
+    """Writes with this repository's upsert job, called in process on the warm session."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
@@ -93,7 +93,7 @@ class OurWriter:
 
 
 def open_writer(system: System, spark: SparkSession) -> Writer:
-    """The writer of a system."""
+    """Return the writer of a system."""
     writers: dict[System, type[HudiWriter | DeltaWriter | SparkWriter | OurWriter]] = {
         System.OURS: OurWriter,
         System.HUDI: HudiWriter,

@@ -1,1 +1,1 @@
-"""A whole Airflow of one's own: four processes, SQLite, LocalExecutor, nothing outside of one folder."""
+"""A separate Airflow: four processes, SQLite, LocalExecutor, all files in one folder."""

@@ -21,7 +21,7 @@ class ApiError(Exception):
 
 
 class AirflowApi:
-    """A logged-in client."""
+    """A client of the REST API."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -43,9 +43,9 @@ class AirflowApi:
         return self._call("PUT", path, {})
 
     def wait_for_dag(self, dag_id: str, timeout_s: float = 300) -> None:
-        """Until the DAG processor has read it; then unpause it."""
+        """Wait until the DAG processor has read the DAG, then unpause the DAG."""
 
-        def look() -> bool:
+        def is_known() -> bool:
             try:
                 self.get(f"/api/v2/dags/{dag_id}")
             except ApiError as error:
@@ -54,14 +54,14 @@ class AirflowApi:
                 return False
             return True
 
-        wait_until(look, timeout_s, lambda: f"DAG {dag_id} was not read: {self._import_errors()}")
+        wait_until(is_known, timeout_s, lambda: f"DAG {dag_id} was not read: {self._import_errors()}")
         self.patch(f"/api/v2/dags/{dag_id}", {"is_paused": False})
 
     def _import_errors(self) -> Any:
         return self.get("/api/v2/importErrors")["import_errors"]
 
     def backfill(self, dag_id: str, first_day: str, last_day: str, **settings: Any) -> int:
-        """Start a backfill as the dialog of the UI does; returns its id."""
+        """Start a backfill as the dialog of the UI does. Returns its id."""
         body = {
             "dag_id": dag_id,
             "from_date": f"{first_day}T00:00:00Z",
@@ -72,8 +72,8 @@ class AirflowApi:
             "dag_run_conf": {},
             **settings,
         }
-        # On SQLite Airflow may find its database locked half-way, and takes the runs back. A scheduler that had seen
-        # them dies of that; it does not look at those of a paused DAG.
+        # On SQLite Airflow may find its database locked half-way and then removes the runs. A scheduler that has read
+        # these runs dies. It does not read the runs of a paused DAG.
         self.patch(f"/api/v2/dags/{dag_id}", {"is_paused": True})
         try:
             return self._created_backfill(body)
@@ -86,7 +86,7 @@ class AirflowApi:
             try:
                 return int(self.post("/api/v2/backfills", body)["id"])
             except ApiError as error:
-                # 409: the DAG's last backfill is done, which Airflow notes every 30 s only.
+                # 409: Airflow records the end of the DAG's last backfill only every 30 s.
                 if error.status != 409:
                     raise
                 reason = str(error)
@@ -97,7 +97,7 @@ class AirflowApi:
         return self.get(f"/api/v2/backfills/{backfill_id}")["completed_at"] is not None
 
     def runs(self, dag_id: str) -> list[dict[str, Any]]:
-        """All runs by logical date."""
+        """Return all runs, ordered by logical date."""
         runs = self.get(f"/api/v2/dags/{dag_id}/dagRuns", limit=_PAGE)["dag_runs"]
         return sorted(runs, key=lambda run: run["logical_date"] or run["run_after"])
 
@@ -106,20 +106,20 @@ class AirflowApi:
         return {ti["task_id"]: ti for ti in self.get(path, limit=_PAGE)["task_instances"]}
 
     def xcom(self, dag_id: str, run_id: str, task_id: str) -> Any:
-        """The value that a task returned."""
+        """Return the value that a task returned."""
         path = (
             f"/api/v2/dags/{dag_id}/dagRuns/{quote(run_id)}/taskInstances/{task_id}/xcomEntries/return_value"
         )
         return self.get(path)["value"]
 
     def log(self, dag_id: str, run_id: str, task_id: str, try_number: int = 1) -> str:
-        """The log of one try, its events line by line."""
+        """Return the log of one try, one event per line."""
         path = f"/api/v2/dags/{dag_id}/dagRuns/{quote(run_id)}/taskInstances/{task_id}/logs/{try_number}"
         content = self.get(path)["content"]
         return "\n".join(str(e.get("event", e)) if isinstance(e, dict) else str(e) for e in content)
 
     def clear(self, dag_id: str, run_id: str, *task_ids: str) -> None:
-        """Clear tasks of a run, those that succeeded too."""
+        """Clear tasks of a run, including successful ones."""
         body = {
             "dry_run": False,
             "dag_run_id": run_id,
@@ -130,12 +130,12 @@ class AirflowApi:
         self.post(f"/api/v2/dags/{dag_id}/clearTaskInstances", body)
 
     def _call(self, method: str, path: str, body: Mapping[str, Any] | None) -> Any:
-        """On SQLite two parts of the API server may wait for each other: one fails then, and changes nothing."""
+        """Call the API, with retries: on SQLite a request of the API server may fail on a lock without any change."""
         for tries_left in reversed(range(_TRIES)):
             try:
                 return self._call_once(method, path, body)
             except ApiError as error:
-                # 503, or 500 from Airflow's log of events.
+                # 503; or 500 from Airflow's event log.
                 is_locked = error.status == 503 or (error.status == 500 and "Database error" in str(error))
                 if not is_locked or not tries_left:
                     raise
@@ -157,11 +157,11 @@ class AirflowApi:
 
 
 def wait_until(
-    look: Callable[[], object], timeout_s: float, problem: Callable[[], str], pause_s: float = 0.5
+    condition: Callable[[], object], timeout_s: float, problem: Callable[[], str], pause_s: float = 0.5
 ) -> None:
-    """Look again and again; TimeoutError with the problem when time is up."""
+    """Wait until the condition holds. Raises TimeoutError with the problem after the timeout."""
     deadline = time.monotonic() + timeout_s
-    while not look():
+    while not condition():
         if time.monotonic() > deadline:
             raise TimeoutError(f"{problem()} (after {timeout_s:.0f} s)")
         time.sleep(pause_s)

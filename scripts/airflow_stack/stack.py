@@ -19,7 +19,7 @@ from airflow_stack.api import AirflowApi, ApiError
 COMPONENTS = ("api-server", "scheduler", "dag-processor", "triggerer")
 USER = "admin"
 USERS = {"vera": "viewer", "uma": "user", "olga": "op", USER: "admin"}
-"""Name → role; all have the password of the stack."""
+"""User name → role. All users have the password of the stack."""
 
 _HEALTHY_WITHIN_S = 300.0
 _STOP_WITHIN_S = 10.0
@@ -33,14 +33,14 @@ class StackError(Exception):
 
 
 class AirflowStack:
-    """A context manager: inside of it Airflow runs, and after it none of its processes is left.
+    """A context manager that runs an Airflow. At its exit all processes of that Airflow have ended.
 
     Args:
-        home: folder of its own, for database, logs and settings; made if it is missing.
+        home: folder for database, logs and settings of this Airflow only; created if it does not exist.
         dags_folder: read by the DAG processor.
         variables: further environment variables of all processes, such as connections.
         parallelism: tasks that run at once.
-        components: those of `COMPONENTS` to start; what a page shows needs the first only.
+        components: the processes of `COMPONENTS` to start; tests of pages need only the first.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class AirflowStack:
             )
 
     def stop(self, *components: str, kill: bool = False) -> None:
-        """End these components, by default all, with every process they started."""
+        """Stop these components, by default all, with every process that they started."""
         wanted = components or tuple(self.processes)
         stopping = {name: self.processes.pop(name) for name in wanted if name in self.processes}
         first = signal.SIGKILL if kill else signal.SIGINT
@@ -118,7 +118,7 @@ class AirflowStack:
             _signal_session(process.pid, signal.SIGKILL)
             process.wait()
 
-    def refuse_dead(self) -> None:
+    def raise_if_dead(self) -> None:
         """Raises StackError if a process ended by itself."""
         for name, process in self.processes.items():
             if process.poll() is not None:
@@ -139,13 +139,13 @@ class AirflowStack:
         if done.returncode != 0:
             raise StackError(f"airflow db migrate failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
         with closing(sqlite3.connect(self.home / _DATABASE)) as database:
-            # Stays with the file: readers and a writer do not wait for each other.
+            # This setting is stored in the file. With it, readers and a writer do not block each other.
             database.execute("PRAGMA journal_mode=WAL")
 
     def _wait_until_healthy(self) -> None:
         deadline = time.monotonic() + _HEALTHY_WITHIN_S
         while time.monotonic() < deadline:
-            self.refuse_dead()
+            self.raise_if_dead()
             try:
                 health = self.api.get("/api/v2/monitor/health")
             except (ApiError, OSError):
@@ -159,9 +159,9 @@ class AirflowStack:
 
 
 def interrupt_when_terminated() -> None:
-    """Make SIGTERM end this program as Ctrl-C does, so that a stack is stopped with all of its processes.
+    """Make SIGTERM end this program as Ctrl-C does, so that a stack is stopped with all its processes.
 
-    Ctrl-C itself may be switched off where a shell started this in the background.
+    Also enables Ctrl-C again, which a shell may disable for a background process.
     """
 
     def interrupt(number: int, frame: object) -> None:
@@ -172,9 +172,10 @@ def interrupt_when_terminated() -> None:
 
 
 def free_ports(*wanted: int) -> list[int]:
-    """These ports, or the next ones above that nobody listens on and no other stack was given.
+    """Return these ports or, for each port in use, the next free port above it.
 
-    They are this program's until it ends: a stack takes half a minute to listen, and another one may start meanwhile.
+    The ports are reserved until this program ends: a stack needs half a minute before it listens, and another stack may
+    start during that time.
     """
     found: list[int] = []
     for port in wanted:
@@ -185,7 +186,7 @@ def free_ports(*wanted: int) -> list[int]:
 
 
 def _claim(port: int) -> bool:
-    """By a name of Linux's abstract sockets, which is gone with the process that has it."""
+    """Reserve a port by the name of a Linux abstract socket, which is released when the process ends."""
     claim = socket.socket(socket.AF_UNIX)
     try:
         claim.bind(f"\0airflow-stack-port-{port}")
@@ -238,7 +239,7 @@ def _settings(home: Path, dags: Path, port: int, log_ports: list[int], paralleli
 
 
 def _signal_session(session: int, number: signal.Signals) -> None:
-    """Signal every process of a session that we started: Airflow's workers are in process groups of their own."""
+    """Signal every process of a session of this stack; Airflow's workers are in separate process groups."""
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = status.read_text(errors="replace").rpartition(")")[2].split()

@@ -1,4 +1,4 @@
-"""A backfill of the example DAG in an Airflow of the demo's own, followed run by run."""
+"""Run a backfill of the example DAG in the demo's own Airflow, and report each run."""
 
 import json
 import time
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 EXAMPLES = ROOT / "dags_examples"
 _LONGEST_S = 1800
 _PAUSE_S = 2.0
-# Short jobs are over before generated code and the best compiler of the JVM have earned their cost.
+# Short jobs end before generated code and the JVM's optimising compiler pay off.
 _SPARK_DEFAULTS = """\
 spark.driver.bindAddress 127.0.0.1
 spark.driver.host 127.0.0.1
@@ -33,7 +33,7 @@ spark.ui.enabled false
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clustered:
-    """What a clustering did, as its tasks tell it."""
+    """What a clustering did, from the XComs of its tasks."""
 
     instants: tuple[str, ...]
     commit_count: int
@@ -47,7 +47,7 @@ class Clustered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Day:
-    """One run of the DAG. ``clustered`` is None where nothing was due, or all was given up to a load."""
+    """One run of the DAG. ``clustered`` is None if no clustering was due, or if it gave up all groups to a load."""
 
     day: date
     run_id: str
@@ -59,7 +59,7 @@ class Day:
 def demo_stack(
     folder: Path, dags_folder: Path = EXAMPLES, variables: Mapping[str, str] = MappingProxyType({})
 ) -> AirflowStack:
-    """An Airflow whose home, tables and Spark settings are in the folder; with further environment variables."""
+    """Return an Airflow with home, tables and Spark settings in the folder, and with further environment variables."""
     spark_conf = folder / "spark-conf"
     spark_conf.mkdir(parents=True, exist_ok=True)
     (spark_conf / "spark-defaults.conf").write_text(_SPARK_DEFAULTS)
@@ -80,30 +80,30 @@ def follow_backfill(stack: AirflowStack, first: date, last: date) -> Iterator[Da
     """
     stack.api.wait_for_dag(DAG_ID)
     backfill_id = stack.api.backfill(DAG_ID, f"{first}", f"{last}", max_active_runs=3)
-    told: set[str] = set()
+    reported: set[str] = set()
     deadline = time.monotonic() + _LONGEST_S
     while time.monotonic() < deadline:
-        stack.refuse_dead()
+        stack.raise_if_dead()
         is_done = stack.api.is_backfill_done(backfill_id)
         for run in stack.api.runs(DAG_ID):
             if run["state"] == "failed":
                 raise StackError(f"Run {run['dag_run_id']} failed:\n{_failed_log(stack, run['dag_run_id'])}")
-            if run["state"] == "success" and run["dag_run_id"] not in told:
-                told.add(run["dag_run_id"])
+            if run["state"] == "success" and run["dag_run_id"] not in reported:
+                reported.add(run["dag_run_id"])
                 yield _day(stack, run)
         if is_done:
             return
         time.sleep(_PAUSE_S)
-    raise StackError(f"The backfill was not done after {_LONGEST_S} s.")
+    raise StackError(f"The backfill had not ended after {_LONGEST_S} s.")
 
 
 def reprocess_day(stack: AirflowStack, day: date) -> Day:
-    """Backfill one day again although it succeeded."""
+    """Backfill a successful day again."""
     before = {run["dag_run_id"]: run["end_date"] for run in stack.api.runs(DAG_ID)}
     stack.api.backfill(DAG_ID, f"{day}", f"{day}", reprocess_behavior="completed")
     deadline = time.monotonic() + _LONGEST_S
     while time.monotonic() < deadline:
-        stack.refuse_dead()
+        stack.raise_if_dead()
         run = next(r for r in stack.api.runs(DAG_ID) if r["logical_date"].startswith(f"{day}"))
         is_new = run["state"] == "success" and run["end_date"] != before[run["dag_run_id"]]
         if is_new:
@@ -113,7 +113,7 @@ def reprocess_day(stack: AirflowStack, day: date) -> Day:
 
 
 def result_of(xcom: dict[str, Any]) -> JobResult:
-    """The result document in an XCom, which tells the number of partitions besides."""
+    """Parse the result document in an XCom, which also contains the number of partitions."""
     document = {key: value for key, value in xcom.items() if key != "partition_count"}
     return JobResult.from_json(json.dumps(document))
 

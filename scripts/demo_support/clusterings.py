@@ -1,4 +1,4 @@
-"""What clustering made of the table, read without the engine: timeline by hudi-rs, ranges and rows by pyarrow."""
+"""Inspect a clustered table without the engine: the timeline with hudi-rs, ranges and rows with pyarrow."""
 
 import json
 from bisect import bisect_left
@@ -15,11 +15,11 @@ from hudi import HudiTable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineCheck:
-    """Commits between clusterings, by the time at which each was requested.
+    """Numbers of commits between clusterings, by requested time.
 
     Attributes:
-        commits_before: of each clustering, those since the one before.
-        commits_since: those after the last.
+        commits_before: for each clustering, the commits since the previous clustering.
+        commits_since: the commits since the last clustering.
     """
 
     clusterings: tuple[str, ...]
@@ -29,7 +29,7 @@ class TimelineCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SortedFile:
-    """One file and its range of the sort column. ``is_sorted``: no row is out of order."""
+    """One file and its range of the sort column. ``is_sorted``: all rows are in order."""
 
     name: str
     size_bytes: int
@@ -38,16 +38,16 @@ class SortedFile:
     high: Any
     is_sorted: bool
 
-    def may_hold(self, value: Any) -> bool:
+    def may_contain(self, value: Any) -> bool:
         return bool(self.row_count) and self.low <= value <= self.high
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Files that together hold the rows of the table.
+    """Files that together contain the rows of the table.
 
     Attributes:
-        read_share: mean over all values of the column: share of the rows in files whose range holds the value.
+        read_share: share of the rows in files whose range contains a value; mean over all values of the column.
     """
 
     column: str
@@ -63,13 +63,13 @@ class Layout:
         return sum(file.row_count for file in self.files)
 
     def written_by(self, instants: Iterable[str]) -> list[SortedFile]:
-        """Files of these instants, by range."""
+        """Return the files of these instants, ordered by range."""
         wanted = frozenset(instants)
         return sorted((f for f in self.files if _instant(f.name) in wanted), key=lambda f: (f.low, f.high))
 
 
 def timeline_check(table: Path) -> TimelineCheck:
-    """Count the commits between the clusterings, as the timeline tells it."""
+    """Count the commits between the clusterings on the timeline."""
     timeline = HudiTable(str(table)).get_timeline()
     clusterings = sorted(
         i.timestamp for i in timeline.get_completed_replacecommits() if _is_clustering(timeline, i)
@@ -83,13 +83,13 @@ def timeline_check(table: Path) -> TimelineCheck:
 
 
 def layout_now(table: Path, column: str) -> Layout:
-    """The files that readers open."""
+    """Return the files that readers open."""
     slices = HudiTable(str(table)).get_file_slices()
     return _layout([table / one.base_file_relative_path() for one in slices], column)
 
 
 def layout_as_loaded(table: Path, column: str) -> Layout:
-    """The newest file that a load wrote of each file group: nothing was cleaned, so all rows are there."""
+    """Return the newest file that a load wrote in each file group. The demo cleans nothing, so all rows exist."""
     clusterings = frozenset(timeline_check(table).clusterings)
     newest: dict[str, Path] = {}
     for path in sorted(table.rglob("*.parquet"), key=lambda path: _instant(path.name)):
@@ -119,7 +119,7 @@ def _sorted_file(path: Path, values: pa.ChunkedArray) -> SortedFile:
 def _read_share(files: Sequence[SortedFile], values: Mapping[Path, pa.ChunkedArray]) -> float:
     distinct = pc.unique(pa.chunked_array([c for each in values.values() for c in each.chunks])).to_pylist()
     rows = sum(file.row_count for file in files)
-    read = sum(file.row_count for value in distinct for file in files if file.may_hold(value))
+    read = sum(file.row_count for value in distinct for file in files if file.may_contain(value))
     return read / (rows * len(distinct)) if rows else 0.0
 
 

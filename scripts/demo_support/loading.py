@@ -1,4 +1,4 @@
-"""Send deliveries through the write job: as a script once, then in process on one Spark session."""
+"""Upsert deliveries with the write job: the first as a script, the others in process on one Spark session."""
 
 import logging
 import os
@@ -25,7 +25,7 @@ TABLE_NAME = "flights"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
-    """File sizes of the demo's table: tiny on purpose, so that a month of flights fills several files."""
+    """File sizes of the demo's table: tiny, so that a month of flights fills several files."""
 
     max_file_bytes: int
     small_file_limit_bytes: int
@@ -40,7 +40,7 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """One delivery, and what the job said about it."""
+    """One delivery and the job's result."""
 
     delivery: Delivery
     result: JobResult
@@ -64,7 +64,7 @@ class Loader:
         return self._output / "table"
 
     def load(self, delivery: Delivery) -> Load:
-        """One upsert, in process; the first call starts Spark."""
+        """Upsert a delivery in process. The first call starts Spark."""
         if self._spark is None:
             self._spark = open_session(self._output / "spark.log")
         request = self._request(delivery, self._source(delivery))
@@ -73,7 +73,7 @@ class Loader:
         return Load(delivery=delivery, result=result, seconds=time.perf_counter() - started)
 
     def load_by_script(self, delivery: Delivery) -> Load:
-        """The same through the job script, as Airflow or a shell would start it."""
+        """Upsert a delivery with the job script, as Airflow or a shell would start it."""
         result_file = self._output / "result.json"
         command = self.script_arguments(delivery, result_file)
         started = time.perf_counter()
@@ -88,7 +88,7 @@ class Loader:
         return Load(delivery=delivery, result=result, seconds=time.perf_counter() - started)
 
     def script_arguments(self, delivery: Delivery, result_file: Path) -> list[str]:
-        """The command line after ``python``."""
+        """Return the command line after ``python``."""
         request = self._request(delivery, self._source(delivery))
         pairs = {
             "--base-path": request.base_path,
@@ -126,7 +126,7 @@ class Loader:
 
 
 def open_session(log: Path) -> SparkSession:
-    """A local session on two cores whose JVM and workers write what they have to say to ``log``."""
+    """Open a local session on two cores whose JVM and workers write their output to ``log``."""
     warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
     logging.getLogger("py4j").setLevel(logging.ERROR)
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -146,7 +146,7 @@ def open_session(log: Path) -> SparkSession:
 
 @contextmanager
 def _errors_to(log: Path) -> Iterator[None]:
-    """Processes started in here inherit ``log`` as their standard error."""
+    """Give processes started in this context ``log`` as their standard error."""
     kept = os.dup(2)
     try:
         with log.open("w") as file:

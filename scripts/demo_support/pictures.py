@@ -1,4 +1,4 @@
-"""Everything the demo draws with characters."""
+"""Format the demo's output as text."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
@@ -21,29 +21,29 @@ def heading(text: str) -> str:
 
 
 def bar(value: float, full: float, width: int = _BAR_WIDTH) -> str:
-    """A bar of at most ``width`` characters for ``value`` out of ``full``, in steps of an eighth."""
+    """Draw a bar of at most ``width`` characters for ``value`` out of ``full``, in steps of an eighth."""
     eighths = round(min(max(value / full, 0), 1) * width * 8)
     blocks, rest = divmod(eighths, 8)
     return ("█" * blocks + (_EIGHTHS[rest] if rest else "")).ljust(width)
 
 
 def load_line(load: Load) -> str:
-    """What one commit did: rows, files padded, files opened."""
+    """Format one commit: rows, padded files, opened files."""
     return _commit_line(f"{load.delivery.day:%a %d %b}  {load.delivery.note}", load.result, load.seconds)
 
 
 def day_line(day: Day) -> str:
-    """The same of one run of the DAG."""
+    """Format the commit of one run of the DAG."""
     return _commit_line(f"{day.day:%a %d %b}", day.result, day.seconds)
 
 
 def clustered_line(done: Clustered) -> str:
-    """What a clustering did to how many files."""
+    """Format one clustering: files and bytes before and after."""
     before, after = (_kib(size) for size in (done.bytes_in, done.bytes_out))
     what = (
         f"{done.files_in} files, {before} KiB → {done.files_out} files, {after} KiB, sorted by {done.order}"
     )
-    label = f"clustered, {done.commit_count} commits on"
+    label = f"clustering after {done.commit_count} commits"
     return f"    {label:<26}{what:<60}{done.seconds:5.1f} s"
 
 
@@ -54,7 +54,7 @@ def _commit_line(label: str, result: JobResult, seconds: float) -> str:
         for text in (
             f"+{rows.inserted}" if rows.inserted else "",
             f"~{rows.updated}" if rows.updated else "",
-            f"{rows.older_than_stored} lost to newer" if rows.older_than_stored else "",
+            f"{rows.older_than_stored} older than stored" if rows.older_than_stored else "",
         )
         if text
     ]
@@ -77,7 +77,7 @@ def _kib(size_bytes: int) -> str:
 
 
 def calendar(checks: Sequence[DayCheck]) -> Iterator[str]:
-    """A week to a line: rows of each day, and whether the table equals the source."""
+    """Format one week per line: rows of each day, and whether the table equals the source."""
     for start in range(0, len(checks), 7):
         cells = (
             f"{check.day:%d %b} {check.table_count:>4} {'ok' if check.is_equal else 'NO'}"
@@ -89,9 +89,9 @@ def calendar(checks: Sequence[DayCheck]) -> Iterator[str]:
 def file_bars(
     files: Sequence[DataFile], sizes: Sizes, notes: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[str]:
-    """Files of every partition, each as a bar that is full at the maximum file size; with notes by file name."""
+    """Draw the files of every partition as bars, which are full at the maximum file size, with notes by file name."""
     limit = round(sizes.small_file_limit_bytes / sizes.max_file_bytes * _BAR_WIDTH)
-    legend = f"small and still to be padded, below {_kib(sizes.small_file_limit_bytes)} KiB"
+    legend = f"small, will be padded: below {_kib(sizes.small_file_limit_bytes)} KiB"
     mark = f"{legend:>{limit}}│" if len(legend) <= limit else f"{'':{limit}}│ {legend}"
     yield f"  {mark:<{_BAR_WIDTH}}▏ max {_kib(sizes.max_file_bytes)} KiB"
     for partition, group in groupby(files, key=lambda file: file.partition_path):
@@ -105,8 +105,8 @@ def file_bars(
 
 
 def layout_lines(loaded: Layout, now: Layout) -> Iterator[str]:
-    """Files, sizes and what a reader of one value reads: as loaded, and as clustered."""
-    yield f"  {'':34}who looks for one {loaded.column} reads"
+    """Format files, sizes and the share that a query for one value reads: as loaded, and as clustered."""
+    yield f"  {'':34}a query for one {loaded.column} reads"
     for name, layout in (("as loaded", loaded), ("clustered", now)):
         share = layout.read_share
         yield (
@@ -116,17 +116,17 @@ def layout_lines(loaded: Layout, now: Layout) -> Iterator[str]:
 
 
 def timeline_line(check: TimelineCheck, every: int) -> str:
-    """How many commits there were before each clustering."""
+    """Format the number of commits before each clustering."""
     counts = ", ".join(map(str, check.commits_before)) or "none"
     return (
-        f"  on the timeline {len(check.clusterings)} of them, after {counts} commits each, and {check.commits_since} "
-        f"since (every {every})"
+        f"  {len(check.clusterings)} clusterings on the timeline, after {counts} commits, and {check.commits_since} "
+        f"commits since the last (expected: every {every})"
     )
 
 
 def record_size_lines(results: Sequence[JobResult], files: Sequence[DataFile]) -> Iterator[str]:
-    """Per partition: the first and the last estimate, and the true bytes per row of the files as they are."""
-    yield f"  {'partition':<12}{'first estimate':>16}{'last estimate':>16}{'truth':>12}{'last is off by':>18}"
+    """Format, for each partition, the first and the last estimate and the actual bytes per row of the files."""
+    yield f"  {'partition':<12}{'first estimate':>16}{'last estimate':>16}{'actual':>12}{'error of last':>18}"
     for partition in sorted({file.partition_path for file in files}):
         estimates = [
             report.record_size_bytes
@@ -142,6 +142,6 @@ def record_size_lines(results: Sequence[JobResult], files: Sequence[DataFile]) -
 
 
 def last_estimate_source(results: Sequence[JobResult]) -> str:
-    """Where the last estimate came from, in the engine's words."""
+    """Return the source of the last estimate, in the engine's words."""
     texts = [report.record_size for result in results for report in result.partitions if report.record_size]
     return texts[-1] if texts else "no estimate was needed"

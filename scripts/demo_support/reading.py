@@ -19,7 +19,7 @@ class DataFile:
     """One file that a reader of the newest state opens.
 
     Attributes:
-        footer_bytes: schema, statistics and bloom filter; what remains of ``size_bytes`` are the rows.
+        footer_bytes: bytes of schema, statistics and bloom filter; the rest of ``size_bytes`` are the rows.
     """
 
     partition_path: str
@@ -31,7 +31,7 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayCheck:
-    """Rows of one day in the source and in the table. ``is_equal``: the same number, and every value the same."""
+    """Rows of one day in the source and in the table. ``is_equal``: equal numbers and equal values."""
 
     day: date
     source_count: int
@@ -40,19 +40,19 @@ class DayCheck:
 
 
 def data_files(table: Path) -> list[DataFile]:
-    """The table's live files, by partition, largest first."""
+    """Return the table's live files, by partition, largest first."""
     slices = HudiTable(str(table)).get_file_slices()
     files = [_data_file(table / one.base_file_relative_path(), one.partition_path) for one in slices]
     return sorted(files, key=lambda file: (file.partition_path, -file.size_bytes))
 
 
 def commit_count(table: Path) -> int:
-    """Completed commits on the timeline."""
+    """Return the number of completed commits on the timeline."""
     return len(HudiTable(str(table)).get_timeline().get_completed_commits())
 
 
 def check_days(table: Path, expected: pa.Table) -> list[DayCheck]:
-    """Compare the table with what it must hold, day by day and value by value."""
+    """Compare the table with the expected rows, day by day and value by value."""
     found = _sorted(pa.Table.from_batches(HudiTable(str(table)).read()).select(expected.column_names))
     expected = _sorted(expected)
     found = found.cast(expected.schema)
@@ -75,7 +75,7 @@ def _sorted(table: pa.Table) -> pa.Table:
 
 
 def _data_file(path: Path, partition_path: str) -> DataFile:
-    footer = pq.read_metadata(path)  # hudi-rs itself only estimates the rows of a file
+    footer = pq.read_metadata(path)  # hudi-rs only estimates the number of rows of a file
     return DataFile(
         partition_path=partition_path,
         name=path.name,

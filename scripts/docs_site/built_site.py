@@ -1,4 +1,4 @@
-"""What must hold for the built site: every link leads somewhere, and nothing is loaded from elsewhere."""
+"""Check the built site: every link has a target, and nothing is loaded from another host."""
 
 import posixpath
 import re
@@ -15,7 +15,7 @@ _REMOTE_STYLE = re.compile(r"(?:url\(|@import\s+)[\"']?(?:https?:)?//", re.IGNOR
 
 @dataclass
 class _Page(HTMLParser):
-    """Ids, links and what is loaded, of one page."""
+    """Ids, links and loaded resources of one page."""
 
     ids: set[str] = field(default_factory=set)
     links: list[str] = field(default_factory=list)
@@ -34,27 +34,27 @@ class _Page(HTMLParser):
 
 
 def problems(site: Path) -> Iterator[str]:
-    """Each in a line; none: the site is whole."""
+    """Yield one line for each problem of the site."""
     pages = {path.relative_to(site).as_posix(): _read(path) for path in sorted(site.rglob("*.html"))}
     for name, page in pages.items():
         for target in page.loaded:
             if _REMOTE.match(target):
                 yield f"{name} loads {target}"
             elif not target.startswith(("data:", "#")) and not _exists(site, name, target):
-                yield f"{name} loads {target}, which is not there"
+                yield f"{name} loads {target}, which does not exist"
         for target in page.links:
             if not re.match(r"[a-z][a-z0-9+.-]*:|//", target):
-                yield from _broken(site, pages, name, target)
+                yield from _broken_link(site, pages, name, target)
     for path in sorted(site.rglob("*.css")):
         if _REMOTE_STYLE.search(path.read_text(encoding="utf-8")):
             yield f"{path.relative_to(site)} loads from another host"
 
 
-def _broken(site: Path, pages: dict[str, _Page], name: str, target: str) -> Iterator[str]:
+def _broken_link(site: Path, pages: dict[str, _Page], name: str, target: str) -> Iterator[str]:
     path, _, anchor = target.partition("#")
     place = _resolved(name, path) if path else name
     if not (site / place).is_file():
-        yield f"{name} points to {target}, which is not there"
+        yield f"{name} points to {target}, which does not exist"
     elif anchor and place in pages and unquote(anchor) not in pages[place].ids:
         yield f"{name} points to {target}, which has no such heading"
 

@@ -1,4 +1,4 @@
-"""Classes of the provider as their sources describe them. Nothing is imported, so Airflow need not be installed."""
+"""Read the provider's classes and docstrings from their sources. Nothing is imported, so Airflow is not needed."""
 
 import ast
 import re
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _PARAM = re.compile(r"^:param (\w+):\s*(.*)$")
-# What Airflow calls, and nobody else.
-_FOR_AIRFLOW = ("_", "get_ui_")
+# Methods that only Airflow calls.
+_AIRFLOW_METHODS = ("_", "get_ui_")
 _MODEL = re.compile(r"see `(\w+)` for the parameters")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -20,7 +20,7 @@ class Parameter:
 
     Attributes:
         default: source text; empty: required.
-        words: from a docstring, as Markdown; empty: nobody describes it.
+        words: description from a docstring, as Markdown; empty: no description.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribedClass:
-    """A class with its prose and parameters; bases outside of the package are left out."""
+    """A class with its prose and parameters, without those of base classes outside of the package."""
 
     name: str
     module: str
@@ -41,7 +41,7 @@ class DescribedClass:
 
 
 class Sources:
-    """All classes of a package's modules, by name."""
+    """All classes in the modules of a package, by name."""
 
     def __init__(self, package: Path) -> None:
         self.nodes: dict[str, ast.ClassDef] = {}
@@ -54,18 +54,18 @@ class Sources:
                     self.modules[node.name] = module
 
     def leaves(self, prefix: str) -> list[str]:
-        """Public classes of these modules that no other class derives from."""
+        """Return the public classes of these modules that have no subclass."""
         bases = {base for node in self.nodes.values() for base in self._bases(node)}
         names = [name for name, module in self.modules.items() if module.startswith(prefix)]
         return [name for name in names if not name.startswith("_") and name not in bases]
 
     def describe(self, name: str) -> DescribedClass:
-        """Own parameters first, as its docstring orders them, then those of its bases."""
+        """Describe a class: first its own parameters in the order of its docstring, then those of its bases."""
         lines = list(self._lineage(name))
         arguments = {
             arg: default for each in reversed(lines) for arg, default in _arguments(self.nodes[each])
         }
-        words = {arg: text for each in reversed(lines) for arg, text in self._words(each).items()}
+        words = {arg: text for each in reversed(lines) for arg, text in self._descriptions(each).items()}
         own = parameters_in(_docstring(self.nodes[name]))
         order = [*(arg for arg in own if arg in words), *(arg for arg in arguments if arg not in own)]
         return DescribedClass(
@@ -77,21 +77,23 @@ class Sources:
                 for arg in order
             ),
             undescribed=tuple(arg for arg in arguments if arg not in words),
-            unknown=tuple(arg for arg in own if arg not in {**arguments, **dict.fromkeys(self._rest(lines))}),
+            unknown=tuple(
+                arg for arg in own if arg not in {**arguments, **dict.fromkeys(self._kwargs_names(lines))}
+            ),
         )
 
     def methods(self, name: str) -> Iterator[tuple[str, str]]:
-        """Public methods with a docstring: how they are called, and their docstring as Markdown."""
+        """Yield the signature and the docstring, as Markdown, of each public method with a docstring."""
         for node in self.nodes[name].body:
             if (
                 isinstance(node, Function)
-                and not node.name.startswith(_FOR_AIRFLOW)
+                and not node.name.startswith(_AIRFLOW_METHODS)
                 and ast.get_docstring(node)
             ):
                 is_value = any(isinstance(d, ast.Name) and "property" in d.id for d in node.decorator_list)
                 yield node.name if is_value else _call(node), as_markdown(ast.get_docstring(node) or "")
 
-    def _words(self, name: str) -> dict[str, str]:
+    def _descriptions(self, name: str) -> dict[str, str]:
         docstring = _docstring(self.nodes[name])
         model = _MODEL.search(docstring)
         borrowed = parameters_in(_docstring(self.nodes[model[1]])) if model else {}
@@ -99,8 +101,8 @@ class Sources:
         kept = {arg: text for arg, text in borrowed.items() if arg in own}
         return {**kept, **parameters_in(docstring)}
 
-    def _rest(self, lineage: list[str]) -> Iterator[str]:
-        """Names under which constructors take whatever else there is."""
+    def _kwargs_names(self, lineage: list[str]) -> Iterator[str]:
+        """Yield the names of the constructors' ``**`` arguments."""
         for name in lineage:
             constructor = _constructor(self.nodes[name])
             if constructor is not None and constructor.args.kwarg is not None:
@@ -118,7 +120,7 @@ class Sources:
 
 
 def parameters_in(docstring: str) -> dict[str, str]:
-    """``:param name: words``, with the lines that continue them."""
+    """Return each ``:param name: description``, with its continuation lines."""
     found: dict[str, str] = {}
     current = ""
     for line in docstring.splitlines():
@@ -133,13 +135,13 @@ def parameters_in(docstring: str) -> dict[str, str]:
 
 
 def prose_of(docstring: str) -> str:
-    """What stands before the parameters, without pointers to pages."""
+    """Return the text before the parameters, without ``seealso`` lines."""
     prose = docstring.split(":param ")[0]
     return re.sub(r"^\.\. seealso::.*$", "", prose, flags=re.MULTILINE).strip()
 
 
 def as_markdown(text: str) -> str:
-    """Our docstrings as Markdown: code in single backticks, blocks fenced, sections of arguments as lists."""
+    """Convert a docstring to Markdown: code in single backticks, fenced blocks, sections of arguments as lists."""
     text = re.sub(r"``([^`]+)``", r"`\1`", text)
     text = re.sub(r"\bdocs/([\w-]+\.md)", r"[\1](\1)", text)
     text = re.sub(r"^::\n\n((?: {4}.*\n?|\n)+)", _fenced, text, flags=re.MULTILINE)
@@ -173,7 +175,7 @@ def _constructor(node: ast.ClassDef) -> Function | None:
 
 
 def _arguments(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
-    """Names and defaults of the constructor's own arguments; dataclasses tell theirs as attributes."""
+    """Return names and defaults of the constructor's own arguments; dataclasses list theirs as attributes."""
     constructor = _constructor(node)
     return _defaults(constructor) if constructor is not None else iter(())
 

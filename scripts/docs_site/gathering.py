@@ -1,4 +1,4 @@
-"""Gather the pages of docs/, and the files of the repository that they point to, as sources of the site."""
+"""Collect the pages of docs/, and the repository's files that they link to, as sources of the site."""
 
 import os
 import posixpath
@@ -14,16 +14,16 @@ HOME = "docs/index.md"
 DECISIONS = "docs/adr/README.md"
 _LANGUAGES = {".py": "python", ".sh": "sh", ".toml": "toml"}
 _QUESTION = re.compile(r"^- \[(?P<text>[^\]]+)\]\((?P<page>[^)#:]+\.md)\)")
-_PAGE_WITHOUT_PLACE = "---\norphan: true\n---\n"
+_ORPHAN_PAGE = "---\norphan: true\n---\n"
 
 
 @dataclass(slots=True)
 class Gathering:
-    """One run: what was written, and what is still to be written.
+    """The state of one run: the pages written, and the pages still to write.
 
     Attributes:
         repository: root of the checkout.
-        target: folder of the site's sources; made anew.
+        target: folder of the site's sources; deleted and created again.
     """
 
     repository: Path
@@ -32,10 +32,10 @@ class Gathering:
     _todo: list[str] = field(default_factory=list)
 
     def gather(self) -> int:
-        """Write all sources; how many pages there are.
+        """Write all sources and return the number of pages.
 
         Raises:
-            FileNotFoundError: a page points to nothing.
+            FileNotFoundError: a page links to a file that does not exist.
         """
         shutil.rmtree(self.target, ignore_errors=True)
         docs = self.repository / "docs"
@@ -65,7 +65,7 @@ class Gathering:
             return page + "".join(_contents(text))
         if name == DECISIONS:
             return f"{page}\n```{{toctree}}\n:glob:\n:maxdepth: 1\n\n0*\n```\n"
-        return page if name.startswith("docs/") else _PAGE_WITHOUT_PLACE + page
+        return page if name.startswith("docs/") else _ORPHAN_PAGE + page
 
     def _with_links(self, name: str, text: str, *, folder: str) -> str:
         here = posixpath.dirname(site_name(name, is_folder=(self.repository / name).is_dir()))
@@ -77,7 +77,7 @@ class Gathering:
             meant = posixpath.normpath(posixpath.join(folder, path))
             at = self.repository / meant
             if not at.exists():
-                raise FileNotFoundError(f"{name} points to {target}, which is not there.")
+                raise FileNotFoundError(f"{name} links to {target}, which does not exist.")
             if at.is_dir() or at.suffix in (".md", *_LANGUAGES):
                 self._todo.append(meant)
             else:
@@ -94,7 +94,7 @@ class Gathering:
 
 
 def site_name(name: str, *, is_folder: bool) -> str:
-    """Where a file of the repository stands in the site's sources.
+    """Return the path of a repository file in the site's sources.
 
     ``docs/clean.md`` → ``clean.md``, ``dags_examples/a.py`` → ``files/dags_examples/a.py.md``.
     """
@@ -107,7 +107,7 @@ def site_name(name: str, *, is_folder: bool) -> str:
 
 
 def questions(text: str) -> Iterator[tuple[str, str, str]]:
-    """The home page's lists: heading, question, page."""
+    """Yield heading, question and page for each entry in the lists of the home page."""
     heading = ""
     for line in text.splitlines():
         if line.startswith("## "):
@@ -117,7 +117,7 @@ def questions(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _contents(home: str) -> Iterator[str]:
-    """What the side bar shows: the same lists."""
+    """Yield the entries of the side bar, which are the same lists."""
     shown: set[str] = set()
     current = ""
     lines: list[str] = []
@@ -136,16 +136,16 @@ def _contents(home: str) -> Iterator[str]:
 
 def _file_page(name: str, text: str) -> str:
     language = _LANGUAGES[PurePosixPath(name).suffix]
-    return f"{_PAGE_WITHOUT_PLACE}# {name}\n\n`````{language}\n{text}`````\n"
+    return f"{_ORPHAN_PAGE}# {name}\n\n`````{language}\n{text}`````\n"
 
 
 def _folder_page(name: str, path: Path) -> str:
     names = sorted(each.name for each in path.iterdir() if each.suffix in _LANGUAGES)
-    return f"{_PAGE_WITHOUT_PLACE}# {name}\n\n" + "".join(f"- [{each}]({each})\n" for each in names)
+    return f"{_ORPHAN_PAGE}# {name}\n\n" + "".join(f"- [{each}]({each})\n" for each in names)
 
 
 def unreachable(docs: Path) -> list[str]:
-    """Pages of docs/ to which no list of the home page leads; decisions have a list of their own."""
+    """Return the pages of docs/ that no list of the home page links to. Decisions have a separate list."""
     home = (docs / "index.md").read_text(encoding="utf-8")
     reached = {os.path.normpath(page) for _, _, page in questions(home)}
     names = (path.relative_to(docs).as_posix() for path in sorted(docs.rglob("*.md")))

@@ -1,4 +1,4 @@
-"""What stands in a Markdown page: headings with their anchors, links, code blocks. As code hosts read it."""
+"""Parse a Markdown page as code hosts do: headings with their anchors, links, code blocks."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ _HEADING = re.compile(r"^(#{1,6}) +(.*?) *#*$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeBlock:
-    """A fenced block.
+    """A fenced code block.
 
     Attributes:
         line: number of its first line in the page, from 1.
@@ -38,7 +38,7 @@ class Link:
 
 
 def code_blocks(text: str) -> Iterator[CodeBlock]:
-    """All fenced blocks, without the fence's indentation."""
+    """Yield all fenced blocks, without the indentation of their fence."""
     language, start, lines, indent = "", 0, list[str](), ""
     for number, line in enumerate(text.splitlines(), start=1):
         fence = _FENCE.match(line)
@@ -52,14 +52,14 @@ def code_blocks(text: str) -> Iterator[CodeBlock]:
 
 
 def links(text: str) -> Iterator[Link]:
-    """Links and pictures."""
+    """Yield links and pictures."""
     for number, line in prose_lines(text):
         for found in (*_LINK.finditer(line), *_IMAGE.finditer(line)):
             yield Link(text=found["text"], target=found["target"], line=number)
 
 
 def with_targets(text: str, renamed: Callable[[str], str]) -> str:
-    """The page with another target for each of its links and pictures."""
+    """Return the page with the target of each link and picture renamed."""
     prose = {number for number, _ in prose_lines(text)}
     lines = text.splitlines()
     for number in prose:
@@ -73,7 +73,7 @@ def with_targets(text: str, renamed: Callable[[str], str]) -> str:
 
 
 def anchors(text: str) -> list[str]:
-    """What links may name behind ``#``, in order: code hosts make them of headings."""
+    """Return the anchors that links may name after ``#``, in order. Code hosts derive them from headings."""
     seen: dict[str, int] = {}
     found = []
     for _, line in prose_lines(text, keeps_code=True):
@@ -86,18 +86,18 @@ def anchors(text: str) -> list[str]:
 
 
 def title_of(text: str) -> str:
-    """The first heading."""
+    """Return the first heading."""
     return next((h[2] for _, line in prose_lines(text, keeps_code=True) if (h := _HEADING.match(line))), "")
 
 
 def slug_of(heading: str) -> str:
-    """Lower case, without punctuation, with hyphens for spaces; of a link only its text."""
+    """Convert a heading to an anchor: lower case, no punctuation, hyphens for spaces, only the text of links."""
     plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
     return re.sub(r"[^\w\- ]", "", plain.lower()).replace(" ", "-")
 
 
 def prose_lines(text: str, *, keeps_code: bool = False) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers, without fenced blocks and comments; code within a line is blanked out."""
+    """Yield numbered lines without fenced blocks and comments, and with inline code blanked out."""
     is_code = False
     without_comments = re.sub(r"<!--.*?-->", lambda m: "\n" * m[0].count("\n"), text, flags=re.DOTALL)
     for number, line in enumerate(without_comments.splitlines(), start=1):
@@ -108,10 +108,10 @@ def prose_lines(text: str, *, keeps_code: bool = False) -> Iterator[tuple[int, s
 
 
 def _blanked(line: str) -> str:
-    """A link whose text is code stays a link."""
+    """Replace inline code by placeholders, so that a link whose text is code stays a link."""
     return re.sub(r"`[^`]*`", lambda code: "x" * len(code[0]), line)
 
 
 def read_pages(folder: Path) -> dict[Path, str]:
-    """Every Markdown file below a folder."""
+    """Read every Markdown file below a folder."""
     return {path: path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.md"))}

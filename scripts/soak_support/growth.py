@@ -1,4 +1,4 @@
-"""Pure arithmetic: from samples to figures of growth, and whether they are within limits."""
+"""Compute growth from samples, and compare it with the limits."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -9,22 +9,22 @@ from soak_support.sampling import Sample
 
 USS_SHARE = 0.10
 USS_MIB = 20.0
-MORE_FILES = 10
-"""An executor's worker that is at a task has seven more than an idle one."""
-MORE_THREADS = 5
+MAX_FILE_GROWTH = 10
+"""A worker of the executor that runs a task has seven more open files than an idle worker."""
+MAX_THREAD_GROWTH = 5
 LIMITS = (
-    f"memory (what both USS and RSS have grown by): at most {USS_SHARE:.0%} of USS + {USS_MIB:.0f} MiB more in the "
+    f"memory (growth of both USS and RSS): at most {USS_SHARE:.0%} of USS + {USS_MIB:.0f} MiB more in the "
     "last third than in the first; "
-    f"open files: at most {MORE_FILES} more; threads: at most {MORE_THREADS} more; "
-    "processes of a component: not more"
+    f"open files: at most {MAX_FILE_GROWTH} more; threads: at most {MAX_THREAD_GROWTH} more; "
+    "processes of a component: no growth"
 )
-_LIVES_LONG = 0.9
-"""In so many of the rounds a process must be seen to be judged; the others are tasks, parsers and jobs."""
+_MIN_PRESENCE = 0.9
+"""Share of the rounds in which a process must exist to be evaluated; others are tasks, parsers and jobs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A figure's median in the first and in the last third, and the difference by hour."""
+    """A figure's median in the first and in the last third, and its growth per hour."""
 
     first: float
     last: float
@@ -37,7 +37,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """What became of one process that lived all the time."""
+    """Growth of one process that ran all the time."""
 
     component: str
     pid: int
@@ -49,33 +49,33 @@ class Growth:
     threads: Change
 
     def problems(self) -> list[str]:
-        """What is beyond the limits."""
+        """Return the figures above their limits."""
         found = []
-        # A page that a forked process shared and writes to, or that the other one gave up, is new in USS only.
+        # If a forked process writes to a shared page, or the other process frees the page, only USS grows.
         if min(self.uss.more, self.rss.more) > USS_SHARE * self.uss.first + USS_MIB:
             found.append(f"USS {self.uss.first:.0f} → {self.uss.last:.0f} MiB")
-        if self.files.more > MORE_FILES:
+        if self.files.more > MAX_FILE_GROWTH:
             found.append(f"open files {self.files.first:.0f} → {self.files.last:.0f}")
-        if self.threads.more > MORE_THREADS:
+        if self.threads.more > MAX_THREAD_GROWTH:
             found.append(f"threads {self.threads.first:.0f} → {self.threads.last:.0f}")
         return [f"{self.component} {self.pid} ({self.role}): {problem}" for problem in found]
 
 
 def growths(all_samples: Sequence[Sample], warm_up_s: float) -> list[Growth]:
-    """Of the processes that were there in nearly all rounds after the warm-up."""
+    """Return the growth of the processes that existed in nearly all rounds after the warm-up."""
     kept = [sample for sample in all_samples if sample.seconds >= warm_up_s]
     rounds = sorted({sample.seconds for sample in kept})
     by_process: dict[tuple[str, int], list[Sample]] = defaultdict(list)
     for sample in kept:
         by_process[sample.component, sample.pid].append(sample)
-    lasting = [found for found in by_process.values() if len(found) >= _LIVES_LONG * len(rounds)]
+    lasting = [found for found in by_process.values() if len(found) >= _MIN_PRESENCE * len(rounds)]
     return [_growth(found) for found in lasting if len(found) >= 3]
 
 
 def process_counts(all_samples: Sequence[Sample], warm_up_s: float) -> dict[str, Change]:
-    """Component → how few processes it had at once.
+    """Return, for each component, the change of the smallest number of its processes at once.
 
-    The fewest: tasks come and go, and overlap where a machine is busy; a process that never ends is in every round.
+    The smallest number ignores tasks, which overlap on a busy machine, but includes each process that never ends.
     """
     kept = [sample for sample in all_samples if sample.seconds >= warm_up_s]
     rounds = sorted({sample.seconds for sample in kept})
@@ -93,7 +93,7 @@ def process_counts(all_samples: Sequence[Sample], warm_up_s: float) -> dict[str,
 def change(
     points: Iterable[tuple[float, float]], typical: Callable[[Iterable[float]], float] = median
 ) -> Change:
-    """Of at least three points of time (seconds) and value; what is typical of a third is compared."""
+    """Compare the typical value of the first and last third of at least three points (seconds, value)."""
     ordered = sorted(points)
     third = len(ordered) // 3
     first, last = ordered[:third], ordered[-third:]

@@ -1,4 +1,4 @@
-"""Memory, open files, sockets and threads of every process of an Airflow, again and again, as a CSV."""
+"""Sample memory, open files, sockets and threads of every process of an Airflow into a CSV."""
 
 import csv
 import os
@@ -15,14 +15,14 @@ _TASK_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]+")
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One process at one moment.
+    """One process at one time.
 
     Attributes:
-        seconds: since sampling began.
-        component: the process of `AirflowStack` to whose session it belongs.
-        role: what it calls itself, shortened.
-        uss: MiB that it shares with no other process; what would be free if it ended.
-        files: open descriptors, sockets among them.
+        seconds: seconds since sampling began.
+        component: the process of `AirflowStack` whose session contains the process.
+        role: its command line, shortened.
+        uss: MiB that it shares with no other process, which would be free if it ended.
+        files: open descriptors, including sockets.
     """
 
     seconds: float
@@ -38,7 +38,7 @@ class Sample:
 
 
 def samples(seconds: float, sessions: Mapping[str, int]) -> Iterator[Sample]:
-    """All processes that run now in these sessions (component → session's id); those that end are left out."""
+    """Sample all running processes of these sessions (component → session's id), except those that end meanwhile."""
     names = {session: component for component, session in sessions.items()}
     for process in psutil.process_iter():
         try:
@@ -76,7 +76,7 @@ def _role(process: psutil.Process) -> str:
 
 
 class SampleFile:
-    """A CSV of samples that is complete after each of them."""
+    """A CSV of samples, flushed after each sample."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("w", newline="")

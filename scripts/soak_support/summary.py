@@ -1,12 +1,12 @@
-"""The plain-text summary of a soak, and its verdict."""
+"""Write the plain-text summary of a soak, with PASS or FAIL."""
 
 from collections.abc import Mapping, Sequence
 
 from soak_support.growth import LIMITS, Growth, growths, process_counts
 from soak_support.sampling import Sample
 
-_MORE_PROCESSES = 2.0
-"""A task that happens to run at the median is no growth."""
+_MAX_PROCESS_GROWTH = 2.0
+"""Allowed growth of the number of processes: tasks may run at the sampling time."""
 
 
 def summary(
@@ -15,7 +15,7 @@ def summary(
     runs: Mapping[str, Mapping[str, int]],
     notes: Sequence[str],
 ) -> tuple[str, list[str]]:
-    """The text, and what is beyond the limits.
+    """Return the text and the problems.
 
     Args:
         runs: DAG → state → number of runs.
@@ -27,12 +27,12 @@ def summary(
     problems += [
         f"{component} has more processes: {count.first:.0f} → {count.last:.0f}"
         for component, count in counts.items()
-        if count.more > _MORE_PROCESSES
+        if count.more > _MAX_PROCESS_GROWTH
     ]
     problems += [f"{dag_id} has failed runs" for dag_id, states in runs.items() if states.get("failed")]
     problems += [f"{dag_id} never ran" for dag_id, states in runs.items() if not states]
     if not found:
-        problems.append("too short: no process was seen often enough")
+        problems.append("too short: no process has enough samples")
     lines = [*_head(all_samples, warm_up_s), *map(_line, found), ""]
     lines += ["fewest processes at once: " + _of_counts(counts)]
     lines += [
@@ -48,7 +48,7 @@ def _head(all_samples: Sequence[Sample], warm_up_s: float) -> list[str]:
     rounds = len({sample.seconds for sample in all_samples})
     return [
         f"{last / 60:.0f} minutes, {rounds} rounds of samples; the first {warm_up_s / 60:.0f} minutes are warm-up.",
-        "Median of the first third → of the last third, and growth by hour. Memory in MiB; USS is shared with nobody.",
+        "Median of the first third → of the last third, and growth per hour. Memory in MiB; USS is unshared memory.",
         "",
         f"{'process':<58} {'USS':>21} {'RSS':>21} {'files':>12} {'sockets':>11} {'threads':>11}",
     ]

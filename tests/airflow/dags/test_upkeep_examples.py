@@ -51,7 +51,7 @@ def recover(
 def test_what_a_dead_writer_left_is_rolled_back(
     recover: Callable[..., dict[str, str]], table: SmallTable
 ) -> None:
-    states = recover("roll back what dead writers left")
+    states = recover("roll back failed writes")
     assert (states["preview_0"], states["act_0"], states["health_after"]) == ("success",) * 3
     assert states["act_1"] == states["act_2"] == "skipped"
     assert table.timeline_store.load().pending == ()

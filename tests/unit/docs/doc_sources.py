@@ -1,4 +1,4 @@
-"""The pages under test, as the site's own scripts read them."""
+"""The pages under test, read by the site's own scripts."""
 
 import sys
 from pathlib import Path
@@ -22,7 +22,7 @@ def name_of(path: Path) -> str:
 
 
 def blocks_in(*languages: str) -> dict[str, CodeBlock]:
-    """Code blocks by page and line."""
+    """Return code blocks by page and line."""
     return {
         f"{name_of(path)}:{block.line}": block
         for path, text in PAGES.items()

@@ -1,4 +1,4 @@
-"""Code in the pages: Python compiles and names what there is, shell blocks call our scripts as they can be called."""
+"""Code blocks of the pages: Python compiles and uses existing names; shell blocks use existing scripts and flags."""
 
 import ast
 import importlib
@@ -23,7 +23,7 @@ MAKE_TARGETS = re.findall(
     r"^([a-z0-9-]+):", (REPOSITORY / "Makefile").read_text(encoding="utf-8"), re.MULTILINE
 )
 
-# What Airflow's and its Spark provider's own classes take, as far as the pages use it.
+# Parameters of Airflow's and its Spark provider's own classes that the pages use.
 AIRFLOWS_ARGUMENTS = {
     "conf",
     "inlets",
@@ -43,7 +43,7 @@ AIRFLOWS_ARGUMENTS = {
 
 
 def parsed(text: str) -> ast.Module:
-    """A block may go on inside of the ``with`` of the block before."""
+    """Parse a block, which may continue the ``with`` of the previous block."""
     try:
         return ast.parse(text)
     except IndentationError:
@@ -97,12 +97,12 @@ def test_python_of(place: str) -> None:
         ("HudiAsset()", ["HudiAsset needs base_path"]),
     ],
 )
-def test_the_check_of_python_finds_what_it_is_for(text: str, says: list[str]) -> None:
+def test_python_check_finds_unknown_names_and_parameters(text: str, says: list[str]) -> None:
     assert list(wrong_names(parsed(text))) == says
 
 
 def commands(text: str) -> Iterator[list[str]]:
-    """Words of each command, without its comment; lines that end with a backslash go on."""
+    """Yield the words of each command without its comment; a backslash at the end continues a line."""
     for line in text.replace("\\\n", " ").splitlines():
         for part in re.split(r"&&|;", line):
             if words := shlex.split(part, comments=True):
@@ -121,7 +121,7 @@ def job_script(path: Path) -> JobScript:
 
 
 def wrong_command(words: list[str]) -> str:
-    """What is wrong with a call of a script or of make; empty: nothing."""
+    """Return the error in a call of a script or of make; empty if the call is correct."""
     if words[0] == "make":
         unknown = [word for word in words[1:] if "=" not in word and word not in MAKE_TARGETS]
         return f"no target {unknown[0]}" if unknown else ""
@@ -146,7 +146,7 @@ def test_shell_of(place: str) -> None:
 @pytest.mark.parametrize(
     ("text", "is_right"),
     [
-        ("spark_jobs/clean.py --base-path s3://lake/t --preview   # nothing goes", True),
+        ("spark_jobs/clean.py --base-path s3://lake/t --preview   # deletes nothing", True),
         ("make demo && make test", True),
         ("spark-submit --py-files a.zip spark_jobs/clean.py \\\n  --base-path /t --hours-retained 2", True),
         ("spark_jobs/clean.py --base-path /t --hours 2", False),
@@ -155,7 +155,7 @@ def test_shell_of(place: str) -> None:
         ("make nothing", False),
     ],
 )
-def test_the_check_of_shell_finds_what_it_is_for(text: str, is_right: bool) -> None:
+def test_shell_check_finds_unknown_scripts_flags_and_targets(text: str, is_right: bool) -> None:
     assert [wrong for words in commands(text) if (wrong := wrong_command(words))] == [] or not is_right
     assert any(wrong_command(words) for words in commands(text)) is not is_right
 

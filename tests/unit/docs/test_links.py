@@ -1,4 +1,4 @@
-"""Every link of a page leads somewhere, on a code host as on the site."""
+"""Every link of a page has a target, on a code host and on the site."""
 
 from pathlib import Path
 
@@ -46,32 +46,34 @@ def test_links_and_pictures_of(path: Path) -> None:
         ("[a](../../outside.md)", False),
     ],
 )
-def test_the_check_of_links_finds_what_it_is_for(text: str, is_right: bool) -> None:
+def test_link_check_finds_broken_links(text: str, is_right: bool) -> None:
     assert (broken_links(DOCS / "page.md", text) == []) is is_right
 
 
-def test_anchors_are_those_of_code_hosts() -> None:
+def test_anchors_equal_those_of_code_hosts() -> None:
     page = "# A `b.c`, d!\n## Same\n## Same\n```\n# code\n```\n### [Text](x.md) & more\n"
     assert anchors(page) == ["a-bc-d", "same", "same-1", "text--more"]
 
 
-def test_the_home_page_leads_to_every_page() -> None:
+def test_home_page_links_to_every_page() -> None:
     assert unreachable(DOCS) == []
 
 
-def test_a_page_that_the_home_page_does_not_name_is_found(tmp_path: Path) -> None:
+def test_page_missing_from_the_home_page_is_found(tmp_path: Path) -> None:
     (tmp_path / "adr").mkdir()
-    for name in ("index.md", "named.md", "lost.md", "adr/0001-a.md", "adr/README.md"):
+    for name in ("index.md", "named.md", "unnamed.md", "adr/0001-a.md", "adr/README.md"):
         (tmp_path / name).write_text("## Heading\n\n- [Question?](named.md)\n", encoding="utf-8")
-    assert unreachable(tmp_path) == ["adr/README.md", "lost.md"]
+    assert unreachable(tmp_path) == ["adr/README.md", "unnamed.md"]
 
 
-def test_each_question_has_one_answer() -> None:
-    asked = [(question, page) for _, question, page in questions((DOCS / "index.md").read_text("utf-8"))]
-    assert len({question for question, _ in asked}) == len({page for _, page in asked}) == len(asked) > 20
+def test_each_question_has_its_own_page() -> None:
+    entries = [(question, page) for _, question, page in questions((DOCS / "index.md").read_text("utf-8"))]
+    assert (
+        len({question for question, _ in entries}) == len({page for _, page in entries}) == len(entries) > 20
+    )
 
 
-def test_links_get_new_targets_and_nothing_else_changes() -> None:
+def test_only_targets_of_links_are_renamed() -> None:
     page = "[a](x.md), ![b](y.png)\n`[c](z.md)`\n```\n[d](x.md)\n```\n"
     assert with_targets(page, str.upper) == page.replace("[a](x.md)", "[a](X.MD)").replace(
         "(y.png)", "(Y.PNG)"
@@ -88,5 +90,5 @@ def test_links_get_new_targets_and_nothing_else_changes() -> None:
         ("LICENSE", False, "files/LICENSE"),
     ],
 )
-def test_place_on_the_site_of(name: str, is_folder: bool, place: str) -> None:
+def test_path_on_the_site_of(name: str, is_folder: bool, place: str) -> None:
     assert site_name(name, is_folder=is_folder) == place

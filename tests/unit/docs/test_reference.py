@@ -1,4 +1,4 @@
-"""The reference is what the docstrings say, and the guide of errors knows every error and exit code."""
+"""The reference equals the docstrings, and the page of errors covers every error class and exit code."""
 
 import re
 import subprocess
@@ -15,18 +15,18 @@ GUIDE = (DOCS / "operations.md").read_text(encoding="utf-8")
 
 
 def errors(root: type[HudiTableServiceError]) -> list[type[HudiTableServiceError]]:
-    """The class and those below it, but for such as other tests make up."""
+    """Return the class and its subclasses, without classes that other tests define."""
     own = (child for child in root.__subclasses__() if child.__module__ == root.__module__)
     return [root, *(error for child in own for error in errors(child))]
 
 
-def test_reference_is_current_and_every_parameter_has_words() -> None:
+def test_reference_is_current_and_describes_every_parameter() -> None:
     command = [sys.executable, REPOSITORY / "scripts" / "make_reference_doc.py", "--check"]
     checked = subprocess.run(command, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stderr
 
 
-def test_reference_has_every_operator_and_sensor_that_airflow_is_told_of() -> None:
+def test_reference_has_every_operator_and_sensor_of_the_provider_info() -> None:
     page = (DOCS / "reference.md").read_text(encoding="utf-8")
     from airflow_hudi_provider.get_provider_info import get_provider_info
 
@@ -41,13 +41,13 @@ def test_reference_has_every_operator_and_sensor_that_airflow_is_told_of() -> No
     assert [name for name in leaves if f"\n### {name}\n" not in page] == []
 
 
-def test_a_parameter_without_words_and_words_without_a_parameter_are_found(tmp_path: Path) -> None:
+def test_undescribed_and_unknown_parameters_are_found(tmp_path: Path) -> None:
     package = tmp_path / "package"
     package.mkdir()
     (package / "a.py").write_text(
-        'class Base:\n    """Base.\n\n    :param told: a.\n    """\n\n'
-        "    def __init__(self, *, told=1, hidden=2): ...\n\n\n"
-        'class Leaf(Base):\n    """Leaf.\n\n    :param own: ``b``\n        and more.\n    :param gone: c.\n    """\n\n'
+        'class Base:\n    """Base.\n\n    :param inherited: a.\n    """\n\n'
+        "    def __init__(self, *, inherited=1, hidden=2): ...\n\n\n"
+        'class Leaf(Base):\n    """Leaf.\n\n    :param own: ``b``\n        and more.\n    :param extra: c.\n    """\n\n'
         "    def __init__(self, *, own, **kwargs): ...\n",
         encoding="utf-8",
     )
@@ -55,10 +55,10 @@ def test_a_parameter_without_words_and_words_without_a_parameter_are_found(tmp_p
     leaf = sources.describe("Leaf")
     assert [(p.name, p.default, p.words) for p in leaf.parameters if p.words] == [
         ("own", "", "`b` and more."),
-        ("gone", "", "c."),
-        ("told", "1", "a."),
+        ("extra", "", "c."),
+        ("inherited", "1", "a."),
     ]
-    assert (leaf.undescribed, leaf.unknown) == (("hidden",), ("gone",))
+    assert (leaf.undescribed, leaf.unknown) == (("hidden",), ("extra",))
     assert sources.leaves("package.") == ["Leaf"]
 
 
@@ -74,12 +74,12 @@ def test_docstrings_become_markdown() -> None:
 
 
 @pytest.mark.parametrize("error", errors(HudiTableServiceError))
-def test_guide_tells_of(error: type[HudiTableServiceError]) -> None:
+def test_guide_has_a_section_for(error: type[HudiTableServiceError]) -> None:
     retried = "retried" if error.retryable else "not retried"
     section = re.search(rf"^### {error.__name__}\n\n(.*)\n((?:(?!^#).*\n)*)", GUIDE, re.MULTILINE)
     assert section, f"docs/operations.md has no section for {error.__name__}"
     assert section[1].startswith(f"Exit code {error.exit_code}, {retried}. ")
-    assert len(section[1] + section[2]) > 100, "what it means, and what to do"
+    assert len(section[1] + section[2]) > 100, "the section must give meaning and remedy"
 
 
 def test_guide_lists_every_exit_code() -> None:
@@ -87,6 +87,6 @@ def test_guide_lists_every_exit_code() -> None:
     assert listed == {0, *(error.exit_code for error in errors(HudiTableServiceError))}
 
 
-def test_guide_tells_of_no_error_that_is_gone() -> None:
-    told = re.findall(r"^### (\w+Error)$", GUIDE, re.MULTILINE)
-    assert sorted(told) == sorted(error.__name__ for error in errors(HudiTableServiceError))
+def test_guide_has_no_section_for_a_removed_error() -> None:
+    sections = re.findall(r"^### (\w+Error)$", GUIDE, re.MULTILINE)
+    assert sorted(sections) == sorted(error.__name__ for error in errors(HudiTableServiceError))

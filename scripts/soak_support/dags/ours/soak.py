@@ -1,4 +1,4 @@
-"""A table that is written every two and a half minutes, followed, waited for and looked after."""
+"""DAGs that write a table every two and a half minutes, read it, wait for it and maintain it."""
 
 import os
 from datetime import datetime, timedelta
@@ -35,7 +35,7 @@ SETTINGS = {
     "catchup": False,
     "max_active_runs": 1,
     "is_paused_upon_creation": True,
-    # On a loaded machine Airflow takes a task for dead whose heartbeat is late.
+    # On a busy machine Airflow considers a task with a late heartbeat dead.
     "default_args": {"retries": 3, "retry_delay": timedelta(seconds=10)},
 }
 
@@ -43,7 +43,7 @@ with DAG("soak_write", schedule=EVERY, **SETTINGS):
 
     @task
     def land() -> str:
-        """Two hundred rows, half of them there already."""
+        """Write two hundred rows; half of them exist already."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -78,7 +78,7 @@ with DAG("soak_wait", schedule=EVERY, **SETTINGS):
     )
 
 with DAG("soak_deferred", schedule="@once", **SETTINGS):
-    # These look for the whole hour, half of them at a table that is not there.
+    # These sensors wait for the whole hour; half of them wait for a table that does not exist.
     HudiInstantSensor.partial(task_id="wait", deferrable=True, poke_interval=5, min_count=NEVER).expand(
         base_path=[TABLE if number % 2 else f"{FOLDER}/none-{number}" for number in range(WAITING)]
     )
@@ -97,7 +97,7 @@ with DAG("soak_follow", schedule=[EVERY_COMMIT], **SETTINGS):
     read()
 
 with DAG("soak_services", schedule=[EVERY_TWO], **SETTINGS):
-    # So few commits are kept that all services have something to do within the hour.
+    # Few commits are kept, so that all services have work within the hour.
     cluster = ClusteringOperator(task_id="cluster", base_path=TABLE, every_n_commits=4, when_held="wait")
     clean = CleanOperator(
         task_id="clean",

@@ -1,4 +1,4 @@
-"""As many DAGs, tasks and waiting triggers as in the other folder, of Airflow alone: what grows here is Airflow's."""
+"""The same number of plain Airflow DAGs, tasks and triggers as in the other folder: growth here is Airflow's own."""
 
 import os
 import time
@@ -15,7 +15,7 @@ SETTINGS = {
     "catchup": False,
     "max_active_runs": 1,
     "is_paused_upon_creation": True,
-    # On a loaded machine Airflow takes a task for dead whose heartbeat is late.
+    # On a busy machine Airflow considers a task with a late heartbeat dead.
     "default_args": {"retries": 3, "retry_delay": timedelta(seconds=10)},
 }
 
