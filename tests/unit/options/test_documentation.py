@@ -157,7 +157,7 @@ def test_config_page_lists_every_rule_and_fact() -> None:
 
 def test_what_the_page_of_several_writers_tells_to_set_is_free_of_errors() -> None:
     page = (REPOSITORY / "docs" / "concurrency.md").read_text(encoding="utf-8")
-    block = page.split("## What to set in Hudi's writers beside ours")[1].split("```")[1]
+    block = page.split("## Settings for Hudi writers on the same table")[1].split("```")[1]
     options = dict(line.split("=", 1) for line in block.split())
     assert len(options) == 3
     facts = RuntimeFacts(engine="both", writers=2, services_apart=True, storage_scheme="file")
