@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hudi_table_services.commits.clustering_attempt import ClusteringAttempt, replaced_without
-from hudi_table_services.commits.measured_lock import MeasuredLock
+from hudi_table_services.commits.measured_lock import measured_lock
 from hudi_table_services.commits.pending_writes import remove_traces_of_finished_writes
+from hudi_table_services.commits.plan_attempt import ClusteringAttempt, replaced_without
 from hudi_table_services.commits.staging_area import StagingArea
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.clustering import (
@@ -48,7 +48,7 @@ from hudi_table_services.planning.clustering.outdated_plans import (
 from hudi_table_services.planning.clustering.stored_plan import read_plan_settings
 from hudi_table_services.planning.file_sizing.write_profile import commit_metadata
 from hudi_table_services.storage.clock import Clock, SystemClock
-from hudi_table_services.storage.locks.lock import TableLock, table_lock
+from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.pending_plans import groups_being_written
 from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.snapshot_loader import load_snapshot
@@ -321,7 +321,7 @@ class _ExecuteJob:
         return commit_metadata(stats, WriteOperation.CLUSTER, extra, ordered)
 
     def _lock(self) -> TableLock:
-        return MeasuredLock(table_lock(self._storage, self._options.lock, self._clock), self._watch)
+        return measured_lock(self._storage, self._options.lock, self._clock, self._watch)
 
 
 def _dropped(clustering: Clustering) -> DroppedPlan:
