@@ -82,7 +82,7 @@ def execute_clustering(
     Raises:
         HudiTableServiceError: some plans failed, after all others were executed. It is of the kind of the first
             failure that may succeed when it is run again, else of the first one; its message names all of them, and
-            its `report` tells what became of each plan.
+            its `evidence` is the report of what became of each plan.
     """
     options = resolve_clustering_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)
@@ -379,5 +379,5 @@ def _told(
             times = ", ".join(each.clustering.instant.requested_time for each in dropped)
             sentences.append(f"Cancelled, since other writers changed all of their groups: {times}.")
         told = type(told)(" ".join(sentences), hint=told.hint)
-    told.report = report
+    told.evidence = report
     return told
