@@ -37,7 +37,7 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.schema import StructType
 from hudi_table_services.model.table_service_plans import ClusteringGroup
 from hudi_table_services.model.table_snapshot import TableSnapshot
-from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
+from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
 from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.clustering_job_options import ClusteringJobOptions
 from hudi_table_services.planning.clustering.outdated_plans import (
@@ -302,7 +302,7 @@ class _ExecuteJob:
     def _metadata(
         self, work: _Work, outcomes: Sequence[GroupOutcome], lost: frozenset[FileGroupId]
     ) -> CommitMetadata:
-        stats = []
+        stats: list[WriteStat] = []
         replaced: dict[str, tuple[str, ...]] = {}
         for group, outcome in zip(work.groups, outcomes, strict=True):
             if not lost.isdisjoint(FileGroupId(s.partition_path, s.file_id) for s in group.slices):

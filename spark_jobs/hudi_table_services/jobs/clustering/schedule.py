@@ -31,6 +31,7 @@ from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.schema import ArrayType, MapType, StructType
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.clustering_job_options import ClusteringJobOptions
 from hudi_table_services.planning.clustering.checks import check_clustering_options
@@ -151,7 +152,7 @@ class _ScheduleJob:
             commits=self._commits(snapshot),
         )
 
-    def _commits(self, snapshot: TableSnapshot) -> tuple[tuple[Instant, object], ...]:
+    def _commits(self, snapshot: TableSnapshot) -> tuple[tuple[Instant, CommitMetadata], ...]:
         if self._options.plan.plan_strategy is not PlanStrategyKind.COMMIT_BASED:
             return ()
         store, earliest = self._table.timeline_store, self._options.plan.earliest_commit
