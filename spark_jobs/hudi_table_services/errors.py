@@ -11,7 +11,7 @@
     │  ├─ MalformedFileNameError
     │  ├─ MalformedMetadataError                             properties, JSON, Avro, footers
     │  └─ TimelineInvariantError                             e.g. a completed instant of zero bytes
-    ├─ CommitConflictError                       75    yes   somebody else was first; plan again
+    ├─ CommitConflictError                       75    yes   another writer was first; plan again
     │  ├─ InstantExistsError
     │  ├─ TableExistsError
     │  ├─ FileGroupConflictError
@@ -19,7 +19,7 @@
     │  ├─ LockNotAcquiredError
     │  ├─ InstantVanishedError                               our pending instant was rolled back by another writer
     │  └─ InstantHeldError                                   another attempt works on the same plan
-    ├─ CommitStateUnknownError                   75    yes   may have happened: delete nothing, look again
+    ├─ CommitStateUnknownError                   75    yes   may have happened: delete nothing, run again
     ├─ StorageError                              74    yes
     │  ├─ ObjectNotFoundError
     │  ├─ ObjectExistsError
@@ -29,13 +29,6 @@
     └─ UnsafeConfigError                         78    no    settings that were checked would harm a table
 """
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from hudi_table_services.contract.clustering import ClusteringReport
-    from hudi_table_services.contract.config_check import ConfigReport
-    from hudi_table_services.contract.health import HealthReport
-
 
 class HudiTableServiceError(Exception):
     """Base of all errors of this package.
@@ -44,18 +37,22 @@ class HudiTableServiceError(Exception):
         exit_code: process exit code of a job that ends with this error (sysexits(3) numbers).
         retryable: whether the same request may succeed when it is simply run again.
         hint: what the reader of the message can do next; may be empty.
-        report: what became of each plan of an execution of which some failed; None: nothing to tell. It belongs to
-            the error that ends a job: pickled, an error loses it.
+        path: the file that the error is about, relative to the base path; empty: the error is about no single file.
+        evidence: the report that led to the error, such as all findings of a check, or the outcome of every plan
+            where some failed; None: there is none. Only the error that ends a job has one: pickling drops it.
     """
 
     exit_code = 70
     retryable = False
-    report: "ClusteringReport | None" = None
 
-    def __init__(self, message: str, *, hint: str = "") -> None:
+    def __init__(
+        self, message: str, *, hint: str = "", path: str = "", evidence: object | None = None
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.path = path
+        self.evidence = evidence
 
     @property
     def kind(self) -> str:
@@ -67,11 +64,13 @@ class HudiTableServiceError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         # Errors cross from Spark workers to the driver by pickle.
-        return (_rebuild, (type(self), self.message, self.hint))
+        return (_rebuild, (type(self), self.message, self.hint, self.path))
 
 
-def _rebuild(error_class: type[HudiTableServiceError], message: str, hint: str) -> HudiTableServiceError:
-    return error_class(message, hint=hint)
+def _rebuild(
+    error_class: type[HudiTableServiceError], message: str, hint: str, path: str
+) -> HudiTableServiceError:
+    return error_class(message, hint=hint, path=path)
 
 
 class InvalidRequestError(HudiTableServiceError):
@@ -132,27 +131,27 @@ class TableExistsError(CommitConflictError):
 
 
 class FileGroupConflictError(CommitConflictError):
-    """Another writer changed a file group this commit changes too, or added rows of keys that it adds too."""
+    """Another writer changed a file group that this commit changes, or added rows with keys that it adds."""
 
 
 class PendingPlanError(CommitConflictError):
-    """File groups of this write are under a pending plan that does not give way."""
+    """File groups of this write belong to a pending plan that does not give way."""
 
 
 class LockNotAcquiredError(CommitConflictError):
-    """The table lock stayed with another writer for the whole waiting time."""
+    """Another writer kept the table lock for the whole waiting time, or took it over."""
 
 
 class InstantVanishedError(CommitConflictError):
-    """Our own pending instant is gone: another writer rolled it back."""
+    """The pending instant of this job is gone: another writer rolled it back or completed it."""
 
 
 class InstantHeldError(CommitConflictError):
-    """Another attempt works on the same plan, and its heartbeat is alive."""
+    """Another attempt carries out the same plan, and its heartbeat is alive."""
 
 
 class CommitStateUnknownError(HudiTableServiceError):
-    """The commit may or may not have happened. Nothing is deleted; the next run looks again."""
+    """The commit may or may not have happened. Nothing is deleted; the next run reads the timeline again."""
 
     exit_code = 75
     retryable = True
@@ -166,11 +165,21 @@ class StorageError(HudiTableServiceError):
 
 
 class ObjectNotFoundError(StorageError):
-    """The object does not exist."""
+    """The object does not exist.
+
+    Retryable: a clean or an archival may have removed it while the job read it, and the next run plans without it.
+    """
+
+    retryable = True
 
 
 class ObjectExistsError(StorageError):
-    """Create-if-absent found the object present."""
+    """Create-if-absent found the object present.
+
+    Retryable: another writer created it first, and the next run starts from what that writer left.
+    """
+
+    retryable = True
 
 
 class StoragePermissionError(StorageError):
@@ -190,20 +199,16 @@ class ExecutionFailedError(HudiTableServiceError):
 class UnhealthyTableError(HudiTableServiceError):
     """A measure of the health report is beyond its limit, or the timeline cannot be trusted.
 
-    Attributes:
-        health: the whole report.
+    `evidence` is the whole `HealthReport`.
     """
 
     exit_code = 76
-    health: "HealthReport | None" = None
 
 
 class UnsafeConfigError(HudiTableServiceError):
-    """Settings that were checked have a finding as bad as the request says.
+    """Settings that were checked have a finding at least as severe as the request refuses.
 
-    Attributes:
-        config: all findings.
+    `evidence` is the `ConfigReport` with all findings.
     """
 
     exit_code = 78
-    config: "ConfigReport | None" = None

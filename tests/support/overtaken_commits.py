@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from hudi_table_services.commits.commit_attempt import CommitAttempt
+from hudi_table_services.commits.attempt import CommitAttempt
 from hudi_table_services.model.concurrent_change import ConcurrentChange
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant

@@ -1,17 +1,20 @@
-"""The table lock, with the time that a job waits for it on the job's stopwatch."""
+"""The table lock of a job, which adds the time that the job waits for it to the job's stopwatch."""
 
 import time
 from types import TracebackType
 
 from hudi_table_services.commits.stopwatch import Stopwatch
-from hudi_table_services.storage.locks.lock import TableLock
+from hudi_table_services.options.locks import LockOptions
+from hudi_table_services.storage.clock import Clock
+from hudi_table_services.storage.locks.lock import TableLock, table_lock
+from hudi_table_services.storage.stores.storage import Storage
 
 LOCK_WAIT = "lock_wait"
 """Name of the time in the result document; it is also part of the phase in which the job waited."""
 
 
 class MeasuredLock:
-    """A `TableLock` whose entries are timed, those that fail too."""
+    """A `TableLock` that measures how long entering takes, also where entering fails."""
 
     def __init__(self, lock: TableLock, watch: Stopwatch) -> None:
         self._lock = lock
@@ -35,3 +38,8 @@ class MeasuredLock:
 
     def verify(self) -> None:
         self._lock.verify()
+
+
+def measured_lock(storage: Storage, options: LockOptions, clock: Clock, watch: Stopwatch) -> TableLock:
+    """The lock that the options choose, with its waiting time on the stopwatch."""
+    return MeasuredLock(table_lock(storage, options, clock), watch)

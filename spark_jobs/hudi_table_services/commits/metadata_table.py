@@ -1,9 +1,14 @@
-"""Switch the metadata table off before a commit that does not maintain it."""
+"""Keep the metadata table from contradicting the table. Only `commits.door` calls this module.
+
+No job maintains the metadata table yet: where it would become stale, it is switched off, or the change is refused.
+"""
 
 import logging
 
 from hudi_table_services.errors import UnsupportedTableError
+from hudi_table_services.model.instant import Action
 from hudi_table_services.storage.table_store import (
+    METADATA_TABLE,
     disable_metadata_table,
     read_table_config,
     remove_unlisted_metadata_table,
@@ -12,23 +17,64 @@ from hudi_table_services.tables.table import TableAccess, must_disable_metadata_
 
 _LOG = logging.getLogger(__name__)
 
+_CHANGES_NO_LISTED_FILE = (Action.SAVEPOINT, Action.ROLLBACK)
+"""A savepoint changes no file. A rollback applied `undoes` before it deleted its first file."""
 
-def switch_off_metadata_table(table: TableAccess) -> None:
-    """Look again right before completing: any default Hudi write lists the metadata table anew.
 
-    Call it under the table lock.
+def apply(table: TableAccess, *, completes: Action | None = None, undoes: str | None = None) -> None:
+    """Make sure that no metadata table contradicts the change that follows. Call it under the table lock.
+
+    Args:
+        completes: action of the instant that is about to be completed; None: files are about to be deleted.
+        undoes: requested time of the write whose files are about to be deleted; None: the change is no undo.
 
     Raises:
-        UnsupportedTableError: somebody switched a metadata table on since the job began.
+        UnsupportedTableError: the metadata table was not listed when the job began, and the change would make it
+            stale.
     """
+    if undoes is not None:
+        _apply_undo(table, undoes)
+    elif completes not in _CHANGES_NO_LISTED_FILE:
+        _switch_off(table)
+
+
+def _switch_off(table: TableAccess) -> None:
+    """Read the configuration again right before the change: any default Hudi write lists the metadata table anew."""
     config = read_table_config(table.storage)
     if not must_disable_metadata_table(config):
         remove_unlisted_metadata_table(table.storage, config)
         return
     if not must_disable_metadata_table(table.config):
         raise UnsupportedTableError(
-            "Another writer switched the metadata table on during this write.",
+            "Another writer switched the metadata table on during this job.",
             hint="Run the request again, with hoodie.metadata.enable=false to switch it off.",
         )
     disable_metadata_table(table.storage, config, table.clock)
     _LOG.warning("Switched off the metadata table; Hudi builds it anew at its next write.")
+
+
+def _apply_undo(table: TableAccess, instant_time: str) -> None:
+    """Switch off a metadata table that contains the undone instant: it would list the deleted files forever.
+
+    The job may switch it off if it was listed when the job began, since the request allowed it then.
+    """
+    config = read_table_config(table.storage)
+    if not must_disable_metadata_table(config):
+        return
+    # A completed write is certainly in the metadata table, whatever the metadata table's own timeline shows.
+    was_completed = any(i.requested_time == instant_time for i in table.load_timeline().completed_writes)
+    if not (was_completed or _contains(table, instant_time)):
+        return
+    if not must_disable_metadata_table(table.config):
+        raise UnsupportedTableError(
+            f"The metadata table contains {instant_time}, which is to be rolled back.",
+            hint="Run the request again with hoodie.metadata.enable=false to switch the metadata table off.",
+        )
+    disable_metadata_table(table.storage, config, table.clock)
+    _LOG.warning("Switched off the metadata table, which contains the undone write %s.", instant_time)
+
+
+def _contains(table: TableAccess, instant_time: str) -> bool:
+    folder = f"{METADATA_TABLE}/{table.config.table_version.layout.timeline_folder}"
+    files = table.storage.list_folder(folder).files
+    return any(stored.name.startswith(instant_time) for stored in files)

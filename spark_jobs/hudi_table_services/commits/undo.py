@@ -11,11 +11,11 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
+from hudi_table_services.commits.door import complete, prepare_deletion
 from hudi_table_services.errors import (
     CommitConflictError,
     InstantExistsError,
     MalformedFileNameError,
-    UnsupportedTableError,
 )
 from hudi_table_services.hudi_format.table_service_plans import (
     decode_rollback_plan,
@@ -38,11 +38,6 @@ from hudi_table_services.storage.pending_plans import (
     is_dead_write_candidate,
 )
 from hudi_table_services.storage.stores.storage import Storage
-from hudi_table_services.storage.table_store import (
-    METADATA_TABLE,
-    disable_metadata_table,
-    read_table_config,
-)
 from hudi_table_services.tables.table import TableAccess
 
 _LOG = logging.getLogger(__name__)
@@ -269,7 +264,7 @@ def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Ins
     store, started = table.timeline_store, table.clock.now()
     if rollback.state is InstantState.REQUESTED:
         _refuse_if_built_upon(table, rollback, plan)
-    _keep_metadata_table_right(table, plan)
+    prepare_deletion(table, undoes=_undone_time(plan))
     files_to_delete(plan)  # refuses what must not be touched before anything is
     # Hidden before the rollback counts as begun: until then nothing was deleted, and it may still be dropped.
     _hide_completed(table, plan)
@@ -281,7 +276,7 @@ def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Ins
     _delete_undone(table, plan)
     metadata = rollback_metadata(plan, rollback.requested_time, _elapsed_ms(table, started))
     try:
-        completed = store.complete(rollback, encode_rollback_metadata(metadata))
+        completed = complete(table, rollback, encode_rollback_metadata(metadata), lock=None)
     except InstantExistsError:
         completed = next(i for i in table.load_timeline().completed if i.identity == rollback.identity)
     _LOG.info("Completed rollback %s of %s", completed.requested_time, metadata.commits_rolled_back)
@@ -302,7 +297,7 @@ def _refuse_if_built_upon(table: TableAccess, rollback: Instant, plan: RollbackP
 
 
 def _undo(table: TableAccess, plan: RollbackPlan) -> None:
-    _keep_metadata_table_right(table, plan)
+    prepare_deletion(table, undoes=_undone_time(plan))
     files_to_delete(plan)
     _hide_completed(table, plan)
     _delete_undone(table, plan)
@@ -360,30 +355,3 @@ def _remove_undone_instants(table: TableAccess, plan: RollbackPlan) -> None:
                     store.remove(replace(instant, action=action))
             else:
                 store.remove(instant)
-
-
-def _keep_metadata_table_right(table: TableAccess, plan: RollbackPlan) -> None:
-    """A metadata table that heard of the instant would list its files for good once the rollback completes.
-
-    It is switched off if this job may do so: the table had it at the start, and was let through nevertheless.
-    """
-    instant_time = _undone_time(plan)
-    config = read_table_config(table.storage)
-    listed = config.metadata_partitions + config.inflight_metadata_partitions
-    # Of a completed write it knows for certain, whatever its own timeline still says.
-    was_completed = any(i.requested_time == instant_time for i in table.load_timeline().completed_writes)
-    if not listed or not (was_completed or _metadata_table_knows(table, instant_time)):
-        return
-    if not (table.config.metadata_partitions or table.config.inflight_metadata_partitions):
-        raise UnsupportedTableError(
-            f"The metadata table holds {instant_time}, which is to be rolled back.",
-            hint="Run the request again with hoodie.metadata.enable=false to switch the metadata table off.",
-        )
-    disable_metadata_table(table.storage, config, table.clock)
-    _LOG.warning("Switched off the metadata table, which knows the undone write %s.", instant_time)
-
-
-def _metadata_table_knows(table: TableAccess, instant_time: str) -> bool:
-    folder = f"{METADATA_TABLE}/{table.config.table_version.layout.timeline_folder}"
-    files = table.storage.list_folder(folder).files
-    return any(stored.name.startswith(instant_time) for stored in files)

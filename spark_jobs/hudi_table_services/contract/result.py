@@ -22,8 +22,6 @@ from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.errors import (
     HudiTableServiceError,
     InvalidRequestError,
-    UnhealthyTableError,
-    UnsafeConfigError,
 )
 
 
@@ -200,16 +198,17 @@ class JobResult:
 
     @classmethod
     def failed(cls, request: JobRequest, error: BaseException) -> "JobResult":
-        """The result of a request that ended with an error, with what was done before it as far as it tells."""
+        """Result of a failed request, with the report that the error carries."""
+        evidence = error.evidence if isinstance(error, HudiTableServiceError) else None
         return cls(
             request_id=request.request_id,
             outcome=Outcome.FAILED,
             operation=request.work,
             table_name=request.table_name,
             base_path=request.base_path,
-            clustering=error.report if isinstance(error, HudiTableServiceError) else None,
-            health=error.health if isinstance(error, UnhealthyTableError) else None,
-            config=error.config if isinstance(error, UnsafeConfigError) else None,
+            clustering=evidence if isinstance(evidence, ClusteringReport) else None,
+            health=evidence if isinstance(evidence, HealthReport) else None,
+            config=evidence if isinstance(evidence, ConfigReport) else None,
             error=JobError.of(error),
         )
 

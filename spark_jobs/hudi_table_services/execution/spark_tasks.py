@@ -2,8 +2,8 @@
 
 `spark.range(n)` over n partitions holds exactly one id each, so a group reaches its executor without a shuffle,
 under classic Spark and Spark Connect alike. Task descriptions travel in the pickled function, results come
-back as one binary cell. Spark retries a task whose error is worth a retry; an error that cannot go away
-(`retryable` false) is handed back as a value so that the driver raises the original instead of Spark's wrapping.
+back as one binary cell. Spark retries a task whose error is worth a retry. An error that cannot go away
+(`retryable` false, or a missing file) is handed back as a value, so that the driver knows the original class and path.
 """
 
 import pickle
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
-from hudi_table_services.errors import ExecutionFailedError, HudiTableServiceError
+from hudi_table_services.errors import ExecutionFailedError, HudiTableServiceError, ObjectNotFoundError
 from hudi_table_services.execution.task_groups import group_tasks
 from hudi_table_services.execution.task_progress import Measure, Phase, TaskCounts
 
@@ -112,6 +112,10 @@ def collect_results(spark: "SparkSession", frame: "DataFrame", description: str)
         _describe(spark, None)
     results = [pickle.loads(row[0]) for row in rows]  # noqa: S301 - written by our own workers just now
     for result in results:
+        if isinstance(result, ObjectNotFoundError):
+            raise ExecutionFailedError(
+                f"Spark failed while doing: {description}. {result.message}", path=result.path
+            ) from result
         if isinstance(result, HudiTableServiceError):
             raise result
     return results
@@ -122,6 +126,8 @@ def _guarded(work: Callable[[], object]) -> pa.RecordBatch:
     pa.set_cpu_count(1)
     try:
         result: object = work()
+    except ObjectNotFoundError as error:
+        result = error  # reading a missing file again does not help
     except HudiTableServiceError as error:
         if error.retryable:
             raise

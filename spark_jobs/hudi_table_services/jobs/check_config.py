@@ -88,9 +88,7 @@ def _unsafe(report: ConfigReport, request: CheckConfigRequest) -> UnsafeConfigEr
     bad = [each for each in report.findings if request.fails_with(each.severity)]
     told = "; ".join(f"{each.rule} ({', '.join(each.options)}): {each.reason}" for each in bad)
     cures = " ".join(dict.fromkeys(each.cure for each in bad))
-    error = UnsafeConfigError(f"{config_verdict(report)}. {told}", hint=cures)
-    error.config = report
-    return error
+    return UnsafeConfigError(f"{config_verdict(report)}. {told}", hint=cures, evidence=report)
 
 
 def _look(storage: Storage, request: CheckConfigRequest) -> TableFacts | None:

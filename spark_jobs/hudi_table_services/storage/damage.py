@@ -1,4 +1,4 @@
-"""Errors about damaged bytes that say which file holds them: decoders know bytes, and no paths."""
+"""Errors about damaged bytes get the path of their file here: decoders know bytes, and no paths."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ _HINT = "Restore the file from a copy; nothing was deleted on its account."
 
 @contextmanager
 def naming(path: str) -> Iterator[None]:
-    """Put the path, relative to the base path, before the message of an error about damage.
+    """Add the path, relative to the base path, to an error about damage that names no file yet.
 
     Raises:
         CorruptTableError: of the class that was raised inside.
@@ -18,6 +18,7 @@ def naming(path: str) -> Iterator[None]:
     try:
         yield
     except CorruptTableError as error:
-        if path in error.message:
+        if error.path:
             raise
-        raise type(error)(f"{path}: {error.message}", hint=error.hint or _HINT) from error
+        named = type(error)(f"{path}: {error.message}", hint=error.hint or _HINT, path=path)
+        raise named from error

@@ -92,7 +92,8 @@ class TimelineStore:
             path = self.path_of(replace(requested, action=action))
             with suppress(ObjectNotFoundError):
                 return self._storage.read(path)
-        raise ObjectNotFoundError(f"{self.path_of(requested)} does not exist.")
+        missing = self.path_of(requested)
+        raise ObjectNotFoundError(f"{missing} does not exist.", path=missing)
 
     def commit_metadata(self, instant: Instant) -> CommitMetadata:
         """What a completed write says of itself, or an inflight one of its plan.
@@ -106,6 +107,7 @@ class TimelineStore:
         except MalformedMetadataError as error:
             raise MalformedMetadataError(
                 f"{self.path_of(instant)}: {error.message}",
+                path=self.path_of(instant),
                 hint="A writer died while writing it. Restore the file from a copy, or undo the instant with Hudi's "
                 "command line; nothing is written to the table before that.",
             ) from error

@@ -1,6 +1,7 @@
 """What earlier cleans left on the timeline: the watermark, and plans that nobody finished."""
 
 import logging
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -64,22 +65,26 @@ def clean_of_request(table: TableAccess, timeline: Timeline, request_id: str) ->
 
 
 def pending_cleans(table: TableAccess, timeline: Timeline) -> tuple[PendingClean, ...]:
-    """Cleans to be finished, oldest first. One whose plan was never written is removed: it deleted nothing."""
+    """Cleans to be finished, oldest first, without those that have no plan yet."""
     found = []
-    for instant in timeline.pending:
-        if instant.action is not Action.CLEAN:
-            continue
-        try:
-            content = table.timeline_store.read_requested(instant)
-        except ObjectNotFoundError:
-            continue  # another job finished or removed it this moment
+    for instant, content in _stored_plans(table, timeline):
         if content:
             with naming(table.timeline_store.requested_path_of(instant)):
                 found.append(PendingClean(instant, decode_clean_plan(content)))
-        elif _is_abandoned(table, instant):
-            _LOG.warning("Removing clean %s, which has no plan.", instant.requested_time)
-            table.timeline_store.remove(instant)
     return tuple(found)
+
+
+def cleans_without_plan(table: TableAccess, timeline: Timeline) -> tuple[Instant, ...]:
+    """Pending cleans whose writer died before it wrote the plan: they deleted nothing."""
+    plans = _stored_plans(table, timeline)
+    return tuple(i for i, content in plans if not content and _is_abandoned(table, i))
+
+
+def _stored_plans(table: TableAccess, timeline: Timeline) -> Iterator[tuple[Instant, bytes]]:
+    for instant in timeline.pending:
+        if instant.action is Action.CLEAN:
+            with suppress(ObjectNotFoundError):  # another job just finished or removed it
+                yield instant, table.timeline_store.read_requested(instant)
 
 
 def _is_abandoned(table: TableAccess, instant: Instant) -> bool:

@@ -1,4 +1,7 @@
-"""Files that went while a write was reading them: another writer replaced them, and a clean removed them, say."""
+"""Tell a conflict from a lost file where a file disappeared while a write was reading it.
+
+Another writer may have replaced the file, so that a clean removed it; or a rollback removed it with its commit.
+"""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -12,6 +15,7 @@ from hudi_table_services.errors import (
     ObjectNotFoundError,
 )
 from hudi_table_services.model.concurrent_change import ChangeKind
+from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.storage.concurrent_changes import load_commit_changes
 from hudi_table_services.storage.snapshot_loader import load_snapshot
@@ -25,21 +29,21 @@ _LOG = logging.getLogger(__name__)
 def conflict_where_cleaned(
     table: TableAccess, planned_with: Callable[[], TableSnapshot | None], request_id: str = ""
 ) -> Iterator[None]:
-    """Turn the failure to read such a file into the conflict that it is; others are raised as they are.
+    """Turn the failure to read a file that other writers removed into a conflict; raise other failures as they are.
 
     Args:
-        planned_with: the snapshot whose files are read, None before there is one; asked after a failure only.
+        planned_with: the snapshot whose files are read, None before there is one; called after a failure only.
         request_id: of the write, whose staged rows another attempt clears away once it has committed; empty: none.
 
     Raises:
-        FileGroupConflictError: names one of the files.
+        FileGroupConflictError: names the file.
         CommitConflictError: another attempt of the request has committed.
     """
     try:
         yield
     except (ExecutionFailedError, ObjectNotFoundError) as failure:
         if (before := planned_with()) is not None:
-            conflict = _second_write(table, before, request_id) or _conflict(table, before, str(failure))
+            conflict = _second_write(table, before, request_id) or _conflict(table, before, failure.path)
             if conflict is not None:
                 raise conflict from failure
         raise
@@ -52,42 +56,38 @@ def _second_write(table: TableAccess, before: TableSnapshot, request_id: str) ->
         except CommitConflictError as conflict:
             return conflict
         except HudiTableServiceError as error:
-            _LOG.warning("Whether another attempt has committed cannot be told: %s", error)
+            _LOG.warning("Cannot find out whether another attempt has committed: %s", error)
     return None
 
 
-def _conflict(table: TableAccess, before: TableSnapshot, failure: str) -> HudiTableServiceError | None:
-    gone = _gone_by_right(table, before, failure)
-    if gone is None:
+def _conflict(table: TableAccess, before: TableSnapshot, path: str) -> HudiTableServiceError | None:
+    """The conflict if the missing file is one of the snapshot, and other writers removed it; None: it was lost."""
+    missing = next((s for s in before.all_slices if path and s.base_file_path == path), None)
+    if missing is None or not _is_removed_by_others(table, before, missing, path):
         return None
     return FileGroupConflictError(
-        f"Another writer replaced or undid {gone}, and it was removed while this write was reading it.",
+        f"Another writer replaced or undid {path}, and it was removed while this write was reading it.",
         hint="Nothing was committed; run the request again. If it happens often, let cleaning retain more.",
     )
 
 
-def _gone_by_right(table: TableAccess, before: TableSnapshot, failure: str) -> str | None:
-    """The file that the failure names, if another write completed on its file group since, or its own was undone.
+def _is_removed_by_others(table: TableAccess, before: TableSnapshot, missing: FileSlice, path: str) -> bool:
+    """Whether another write has completed on the file group since, or the write of the file was undone.
 
-    A file that is lost also leaves an older slice behind, or none; then nobody has written to its file group.
+    A lost file also leaves an older slice, or none; but then no other write has completed on its file group.
     """
-    named = {s: path for s in before.all_slices if (path := s.base_file_path) is not None and path in failure}
-    if not named:
-        return None
+    group, written_at = missing.file_group_id, missing.base_instant_time
     try:
-        now = load_snapshot(table.storage, {s.file_group_id.partition_path for s in named})
-        newest = {s.file_group_id: s.base_instant_time for s in now.all_slices}
+        now = load_snapshot(table.storage, {group.partition_path})
+        newest = next((s.base_instant_time for s in now.all_slices if s.file_group_id == group), "")
         changes = load_commit_changes(table.timeline_store, before.timeline, now.timeline)
-        completed = [change for change in changes if change.kind is ChangeKind.COMPLETED]
-        changed = {group for change in completed for group in change.file_groups}
-        undone = {change.instant.requested_time for change in changes if change.kind is ChangeKind.UNDONE}
-        for file_slice, path in named.items():
-            group, written_at = file_slice.file_group_id, file_slice.base_instant_time
-            by_right = group in changed or newest.get(group, "") > written_at or written_at in undone
-            if by_right and not table.storage.exists(path):
-                return path
+        is_changed = any(c.kind is ChangeKind.COMPLETED and group in c.file_groups for c in changes)
+        is_undone = any(
+            c.kind is ChangeKind.UNDONE and c.instant.requested_time == written_at for c in changes
+        )
+        is_removed_by_others = is_changed or newest > written_at or is_undone
+        return is_removed_by_others and not table.storage.exists(path)
     except HudiTableServiceError as error:
-        _LOG.warning(
-            "Whether others replaced files cannot be told: %s", error
-        )  # what failed first tells more
-    return None
+        # Raise the first failure, which says more.
+        _LOG.warning("Cannot find out whether other writers replaced %s: %s", path, error)
+        return False

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from hudi_table_services.commits.clustering_attempt import ClusteringAttempt
+from hudi_table_services.commits.plan_attempt import ClusteringAttempt
 from hudi_table_services.contract.clustering import ScheduleClusteringRequest
 from hudi_table_services.contract.recovery import CreateSavepointRequest
 from hudi_table_services.contract.result import Outcome

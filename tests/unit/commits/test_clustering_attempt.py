@@ -5,8 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from hudi_table_services.commits.clustering_attempt import ClusteringAttempt
 from hudi_table_services.commits.pending_writes import clear_pending_writes
+from hudi_table_services.commits.plan_attempt import ClusteringAttempt
 from hudi_table_services.contract.clustering import ScheduleClusteringRequest
 from hudi_table_services.errors import ExecutionFailedError, InstantVanishedError
 from hudi_table_services.hudi_format.markers import MarkerKind

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from hudi_table_services.commits.commit_attempt import CommitAttempt
+from hudi_table_services.commits.attempt import CommitAttempt
 from hudi_table_services.commits.pending_writes import clear_pending_writes
 from hudi_table_services.errors import FileGroupConflictError, LockNotAcquiredError
 from hudi_table_services.hudi_format.markers import MarkerKind

@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from hudi_table_services.commits.commit_attempt import CommitAttempt
+from hudi_table_services.commits.attempt import CommitAttempt
 from hudi_table_services.commits.pending_writes import remove_traces_of_finished_writes
 from hudi_table_services.commits.undo import rollback_instant
 from hudi_table_services.errors import CommitConflictError, InstantVanishedError

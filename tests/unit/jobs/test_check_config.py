@@ -142,9 +142,9 @@ def test_the_least_severity_that_fails(fail_on: str, options: dict[str, str], fa
         return
     with pytest.raises(UnsafeConfigError) as error:
         check_table_config(request)
-    assert error.value.config is not None
-    assert len(error.value.config.findings) == 1
-    assert error.value.config.findings[0].cure in error.value.hint
+    assert error.value.evidence is not None
+    assert len(error.value.evidence.findings) == 1
+    assert error.value.evidence.findings[0].cure in error.value.hint
 
 
 @pytest.mark.parametrize(

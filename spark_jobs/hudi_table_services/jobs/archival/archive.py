@@ -6,7 +6,8 @@ Nothing but names and metadata is read; no Spark is needed.
 import logging
 from dataclasses import replace
 
-from hudi_table_services.commits.measured_lock import MeasuredLock
+from hudi_table_services.commits.instants import remove_archived
+from hudi_table_services.commits.measured_lock import measured_lock
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.archival import ArchiveReport, ArchiveRequest
 from hudi_table_services.contract.result import JobResult, Outcome
@@ -19,7 +20,7 @@ from hudi_table_services.options.archive_job_options import ArchiveJobOptions
 from hudi_table_services.planning.archival import plan_archival
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.file_slices import first_write_time
-from hudi_table_services.storage.locks.lock import TableLock, table_lock
+from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
@@ -65,9 +66,7 @@ class _ArchiveJob:
             return self._result(timeline, plan, Outcome.PLANNED, reason="preview: nothing was written")
         if not plan.instants:
             return self._result(timeline, plan, Outcome.NOTHING_TO_DO, reason=plan.reason)
-        lock = MeasuredLock(
-            table_lock(self._table.storage, self._options.lock, self._table.clock), self._watch
-        )
+        lock = measured_lock(self._table.storage, self._options.lock, self._table.clock, self._watch)
         with lock:
             return self._archive(lock, _first_staying(timeline, plan))
 
@@ -101,9 +100,8 @@ class _ArchiveJob:
         with self._watch.phase("archive"):
             missing = [i for i in plan.instants if i.identity not in held]
             files = self._writer.write(missing) if missing else ()
-        lock.verify()
         with self._watch.phase("delete"):
-            self._table.timeline_store.remove_archived(plan.instants)
+            remove_archived(self._table, plan.instants, lock=lock)
         with self._watch.phase("merge"):
             files += self._writer.keep_in_shape()
         _LOG.info("Archived %d instants: %s", len(plan.instants), plan.reason)

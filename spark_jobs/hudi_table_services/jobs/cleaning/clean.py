@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from hudi_table_services.commits.measured_lock import MeasuredLock
+from hudi_table_services.commits.instants import remove_without_plan, request_instant
+from hudi_table_services.commits.measured_lock import measured_lock
 from hudi_table_services.commits.pending_writes import clear_pending_writes
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.cleaning import CleanRequest
@@ -36,7 +37,7 @@ from hudi_table_services.storage.clock import Clock, SystemClock, instant_text
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.file_slices import Visibility
 from hudi_table_services.storage.file_versions import partition_files, replacements, visible_times
-from hudi_table_services.storage.locks.lock import TableLock, table_lock
+from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.pending_plans import planned_file_names
 from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.snapshot_loader import load_snapshot
@@ -46,6 +47,7 @@ from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.clean_history import (
     PendingClean,
     clean_of_request,
+    cleans_without_plan,
     last_clean,
     pending_cleans,
     savepointed_names,
@@ -154,7 +156,10 @@ class _CleanJob:
             self._table, self._lock(), self._request.request_id, self._options.failed_writes
         )
         self._report.rolled_back(rolled_back)
-        for pending in pending_cleans(self._table, self._table.load_timeline()):
+        timeline = self._table.load_timeline()
+        for abandoned in cleans_without_plan(self._table, timeline):
+            remove_without_plan(self._table, abandoned)
+        for pending in pending_cleans(self._table, timeline):
             _LOG.info("Finishing clean %s, which was left pending", pending.instant.requested_time)
             self._report.finished(pending.instant, self._carry_out(pending, self._latest(pending)))
 
@@ -282,8 +287,7 @@ class _CleanJob:
             is_restored = any(i.action is Action.RESTORE for i in timeline.pending)
             if pinned != proposal.pinned or is_undone or is_restored:
                 return None
-            lock.verify()
-            instant = self._table.timeline_store.request(Action.CLEAN, encode_clean_plan(plan))
+            instant = request_instant(self._table, Action.CLEAN, encode_clean_plan(plan), lock=lock)
         _LOG.info("Requested clean %s", instant.requested_time)
         return PendingClean(instant, plan)
 
@@ -299,4 +303,4 @@ class _CleanJob:
             )
 
     def _lock(self) -> TableLock:
-        return MeasuredLock(table_lock(self._storage, self._options.lock, self._table.clock), self._watch)
+        return measured_lock(self._storage, self._options.lock, self._table.clock, self._watch)

@@ -5,10 +5,10 @@ import time
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 
-from hudi_table_services.commits.metadata_table import switch_off_metadata_table
+from hudi_table_services.commits.door import complete, prepare_deletion
+from hudi_table_services.commits.instants import begin_clean
 from hudi_table_services.errors import InstantExistsError, InstantVanishedError
 from hudi_table_services.hudi_format.partition_metadata import PARTITION_METAFILE
 from hudi_table_services.hudi_format.table_service_plans import encode_clean_metadata
@@ -64,16 +64,13 @@ def carry_out(
     Raises:
         CorruptTableError: the plan names something that is no data file; nothing was deleted.
     """
-    store, started = table.timeline_store, time.monotonic()
+    started = time.monotonic()
     planned = planned_names(clean.plan)
     with lock:  # first, so that no metadata table lists files that are gone
-        switch_off_metadata_table(table)
+        prepare_deletion(table)
     instant = clean.instant
     if instant.state is InstantState.REQUESTED:
-        # Hudi keeps the plan in the inflight file of layout 1, too.
-        has_plan = not table.config.table_version.layout.has_completion_time_in_names
-        with suppress(InstantExistsError):  # another job is at it, too
-            instant = store.start(instant, store.read_requested(instant) if has_plan else b"")
+        instant = begin_clean(table, instant)
     deletions = _delete(table, planned, frozenset(protected), min(parallelism, _MOST_THREADS))
     with lock:
         emptied = _remove_partitions(table, clean.plan.partitions_to_delete)
@@ -86,10 +83,8 @@ def carry_out(
             failed=deletions.failed,
             emptied=emptied,
         )
-        switch_off_metadata_table(table)
-        lock.verify()
         try:
-            completed = store.complete(instant, encode_clean_metadata(metadata))
+            completed = complete(table, instant, encode_clean_metadata(metadata), lock=lock)
         except (InstantExistsError, InstantVanishedError):
             _LOG.info("Another job completed clean %s.", instant.requested_time)
             return CompletedClean(None, deletions)

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hudi_table_services.commits.clustering_attempt import ClusteringAttempt, replaced_without
-from hudi_table_services.commits.measured_lock import MeasuredLock
+from hudi_table_services.commits.measured_lock import measured_lock
 from hudi_table_services.commits.pending_writes import remove_traces_of_finished_writes
+from hudi_table_services.commits.plan_attempt import ClusteringAttempt, replaced_without
 from hudi_table_services.commits.staging_area import StagingArea
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.clustering import (
@@ -37,7 +37,7 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.schema import StructType
 from hudi_table_services.model.table_service_plans import ClusteringGroup
 from hudi_table_services.model.table_snapshot import TableSnapshot
-from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
+from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
 from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.clustering_job_options import ClusteringJobOptions
 from hudi_table_services.planning.clustering.outdated_plans import (
@@ -48,7 +48,7 @@ from hudi_table_services.planning.clustering.outdated_plans import (
 from hudi_table_services.planning.clustering.stored_plan import read_plan_settings
 from hudi_table_services.planning.file_sizing.write_profile import commit_metadata
 from hudi_table_services.storage.clock import Clock, SystemClock
-from hudi_table_services.storage.locks.lock import TableLock, table_lock
+from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.pending_plans import groups_being_written
 from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.snapshot_loader import load_snapshot
@@ -82,7 +82,7 @@ def execute_clustering(
     Raises:
         HudiTableServiceError: some plans failed, after all others were executed. It is of the kind of the first
             failure that may succeed when it is run again, else of the first one; its message names all of them, and
-            its `report` tells what became of each plan.
+            its `evidence` is the report of what became of each plan.
     """
     options = resolve_clustering_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)
@@ -302,7 +302,7 @@ class _ExecuteJob:
     def _metadata(
         self, work: _Work, outcomes: Sequence[GroupOutcome], lost: frozenset[FileGroupId]
     ) -> CommitMetadata:
-        stats = []
+        stats: list[WriteStat] = []
         replaced: dict[str, tuple[str, ...]] = {}
         for group, outcome in zip(work.groups, outcomes, strict=True):
             if not lost.isdisjoint(FileGroupId(s.partition_path, s.file_id) for s in group.slices):
@@ -321,7 +321,7 @@ class _ExecuteJob:
         return commit_metadata(stats, WriteOperation.CLUSTER, extra, ordered)
 
     def _lock(self) -> TableLock:
-        return MeasuredLock(table_lock(self._storage, self._options.lock, self._clock), self._watch)
+        return measured_lock(self._storage, self._options.lock, self._clock, self._watch)
 
 
 def _dropped(clustering: Clustering) -> DroppedPlan:
@@ -379,5 +379,5 @@ def _told(
             times = ", ".join(each.clustering.instant.requested_time for each in dropped)
             sentences.append(f"Cancelled, since other writers changed all of their groups: {times}.")
         told = type(told)(" ".join(sentences), hint=told.hint)
-    told.report = report
+    told.evidence = report
     return told

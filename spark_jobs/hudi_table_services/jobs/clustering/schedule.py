@@ -7,7 +7,8 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hudi_table_services.commits.measured_lock import MeasuredLock
+from hudi_table_services.commits.instants import request_instant
+from hudi_table_services.commits.measured_lock import measured_lock
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.clustering import ScheduleClusteringRequest
 from hudi_table_services.contract.result import JobResult
@@ -30,6 +31,7 @@ from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.schema import ArrayType, MapType, StructType
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.clustering_job_options import ClusteringJobOptions
 from hudi_table_services.planning.clustering.checks import check_clustering_options
@@ -39,7 +41,7 @@ from hudi_table_services.planning.commit_count import gate_reason
 from hudi_table_services.planning.recovery.undo_rules import refuse_unfinished_restore
 from hudi_table_services.storage.clock import Clock, SystemClock, instant_text
 from hudi_table_services.storage.concurrent_changes import load_commit_changes
-from hudi_table_services.storage.locks.lock import table_lock
+from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.pending_plans import groups_being_written
 from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.snapshot_loader import load_snapshot
@@ -150,7 +152,7 @@ class _ScheduleJob:
             commits=self._commits(snapshot),
         )
 
-    def _commits(self, snapshot: TableSnapshot) -> tuple[tuple[Instant, object], ...]:
+    def _commits(self, snapshot: TableSnapshot) -> tuple[tuple[Instant, CommitMetadata], ...]:
         if self._options.plan.plan_strategy is not PlanStrategyKind.COMMIT_BASED:
             return ()
         store, earliest = self._table.timeline_store, self._options.plan.earliest_commit
@@ -181,7 +183,7 @@ class _ScheduleJob:
 
     def _put(self, snapshot: TableSnapshot, proposal: ClusteringProposal) -> tuple[Instant, ...]:
         """Request the instants; none if a planned file group has changed since the plan was made."""
-        lock = MeasuredLock(table_lock(self._storage, self._options.lock, self._clock), self._watch)
+        lock = measured_lock(self._storage, self._options.lock, self._clock, self._watch)
         with self._watch.phase("request"), lock:
             store = self._table.timeline_store
             now = store.load()
@@ -193,10 +195,9 @@ class _ScheduleJob:
             written = groups_being_written(store, now)
             if any(c.file_groups & planned for c in fresh) or not planned.isdisjoint(written):
                 return ()
-            lock.verify()
-            return self._request_plans(proposal)
+            return self._request_plans(proposal, lock)
 
-    def _request_plans(self, proposal: ClusteringProposal) -> tuple[Instant, ...]:
+    def _request_plans(self, proposal: ClusteringProposal, lock: TableLock) -> tuple[Instant, ...]:
         instants: list[Instant] = []
         store = self._table.timeline_store
         is_v6 = self._table.config.table_version is TableVersion.V6
@@ -209,7 +210,9 @@ class _ScheduleJob:
             }
             plan = stored_plan(groups, proposal, self._options.plan, self._to_uri)
             content = encode_requested_replace(plan, extra)
-            instants.append(store.request(action, content, requested_time))
+            instants.append(
+                request_instant(self._table, action, content, lock=lock, requested_time=requested_time)
+            )
             _LOG.info("Requested clustering %s with %d groups", requested_time, len(groups))
         return tuple(instants)
 

@@ -91,9 +91,8 @@ def _unhealthy(report: HealthReport) -> UnhealthyTableError:
     message = f"The table is not as it should be: {told}."
     if report.damage:
         message = f"The timeline cannot be trusted: {report.damage}"
-    error = UnhealthyTableError(message, hint=" ".join(dict.fromkeys(each.advice for each in failed)))
-    error.health = report
-    return error
+    hint = " ".join(dict.fromkeys(each.advice for each in failed))
+    return UnhealthyTableError(message, hint=hint, evidence=report)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from hudi_table_services.commits.metadata_table import switch_off_metadata_table
+from hudi_table_services.commits.door import prepare_deletion
 from hudi_table_services.contract.recovery import OrphanFile, OrphanReport, RepairOrphansRequest
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import InvalidRequestError, ObjectNotFoundError, StorageError
@@ -126,7 +126,7 @@ class _RepairJob:
         failed: list[str] = []
         if going:
             lock.verify()
-            switch_off_metadata_table(self._table)
+            prepare_deletion(self._table)
         for first in range(0, len(going), _PORTION):
             lock.verify()
             portion = [stored.path for stored in going[first : first + _PORTION]]

@@ -8,7 +8,8 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hudi_table_services.commits.metadata_table import switch_off_metadata_table
+from hudi_table_services.commits.door import complete
+from hudi_table_services.commits.instants import begin_restore, remove_without_plan, request_instant
 from hudi_table_services.commits.pending_writes import remove_traces_of_finished_writes
 from hudi_table_services.commits.undo import finish_pending_rollbacks, undo_in_place
 from hudi_table_services.commits.undo_checks import require_dead
@@ -110,8 +111,7 @@ def pending_restores(table: TableAccess, timeline: Timeline) -> tuple[PendingRes
                 "savepoint again; nothing is written to the table before that.",
             )
         else:
-            _LOG.warning("Removing restore %s, which has no plan.", instant.requested_time)
-            table.timeline_store.remove(instant)
+            remove_without_plan(table, instant)
     return tuple(found)
 
 
@@ -123,14 +123,14 @@ def carry_out_restore(table: TableAccess, pending: PendingRestore, lock: TableLo
     Raises:
         InstantHeldError: the writer of a pending instant is alive.
     """
-    store, started = table.timeline_store, table.clock.now()
+    started = table.clock.now()
     plan, instant = pending.plan, pending.instant
     references = plan.instants_to_rollback
     timeline = table.load_timeline()
     present = {r.requested_time: _writes_at(timeline, r.requested_time) for r in references}
     require_dead(table, (i for each in present.values() for i in each))
     if instant.state is InstantState.REQUESTED:
-        instant = store.start(instant)
+        instant = begin_restore(table, instant)
     rollbacks: dict[str, tuple[RollbackMetadata, ...]] = {}
     for reference in references:
         time = reference.requested_time
@@ -145,9 +145,7 @@ def carry_out_restore(table: TableAccess, pending: PendingRestore, lock: TableLo
         rollbacks=rollbacks,
         restored_instants=references,
     )
-    switch_off_metadata_table(table)
-    lock.verify()
-    completed = store.complete(instant, encode_restore_metadata(metadata))
+    completed = complete(table, instant, encode_restore_metadata(metadata), lock=lock)
     _LOG.info("Completed restore %s to savepoint %s", completed.requested_time, plan.savepoint_to_restore)
     return completed
 
@@ -223,9 +221,8 @@ class _RestoreJob:
             ),
             savepoint_to_restore=self._request.savepoint,
         )
-        lock.verify()
         content = encode_restore_plan(plan, notes={REQUEST_ID_KEY: self._request.request_id})
-        instant = self._table.timeline_store.request(Action.RESTORE, content)
+        instant = request_instant(self._table, Action.RESTORE, content, lock=lock)
         _LOG.info("Requested restore %s of %d instants", instant.requested_time, len(chosen))
         pending = PendingRestore(instant=instant, plan=plan, request_id=self._request.request_id)
         return self._report.done(carry_out_restore(self._table, pending, lock))

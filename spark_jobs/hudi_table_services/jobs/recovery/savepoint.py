@@ -2,13 +2,14 @@
 
 import logging
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 
+from hudi_table_services.commits.door import complete
+from hudi_table_services.commits.instants import begin_savepoint, remove_archived, remove_savepoints
 from hudi_table_services.contract.recovery import CreateSavepointRequest, DeleteSavepointRequest
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult, Outcome
-from hudi_table_services.errors import InstantExistsError, InvalidRequestError
+from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.hudi_format.table_service_plans import encode_savepoint_metadata
 from hudi_table_services.jobs.archival.checks import barriers
 from hudi_table_services.jobs.archival.writing import archive_writer
@@ -66,10 +67,8 @@ def create_savepoint(
         kept = f"{sum(len(each.file_names) for each in metadata.partitions.values())} files"
         if request.preview:
             return _previewed(request, options, f"would keep {kept} of commit {commit.requested_time}")
-        lock.verify()
-        with suppress(InstantExistsError):  # of an attempt that died
-            table.timeline_store.begin_savepoint(commit.requested_time)
-        completed = table.timeline_store.complete(pending, encode_savepoint_metadata(metadata))
+        begin_savepoint(table, commit.requested_time, lock=lock)
+        completed = complete(table, pending, encode_savepoint_metadata(metadata), lock=lock)
     _LOG.info("Savepoint %s keeps %s", completed.requested_time, kept)
     return _result(request, options, completed, reason=f"keeps {kept}")
 
@@ -94,12 +93,7 @@ def delete_savepoint(
         if request.preview and deleted:
             return _previewed(request, options, f"would delete {names}")
         _archive_stranded(table, lock, timeline, deleted)
-        lock.verify()
-        for savepoint in deleted:
-            if savepoint.is_completed:
-                table.timeline_store.remove_completed(savepoint)
-            table.timeline_store.remove(savepoint)
-            _LOG.info("Deleted savepoint %s", savepoint.requested_time)
+        remove_savepoints(table, deleted, lock=lock)
     if not deleted:
         return _result(request, options, None, reason=f"no savepoint at {', '.join(request.instants)}")
     return _result(request, options, deleted[0], reason=f"deleted {names}")
@@ -125,8 +119,7 @@ def _archive_stranded(
     lock.verify()
     if missing := [i for i in stranded if i.identity not in held]:
         writer.write(missing)
-    lock.verify()
-    table.timeline_store.remove_archived(stranded)
+    remove_archived(table, stranded, lock=lock)
     _LOG.info("Archived %s with their savepoints", ", ".join(i.requested_time for i in stranded))
 
 

@@ -130,7 +130,8 @@ def plan_batch(table: TableAccess, placed: PlacedBatch, options: WriteOptions) -
 
 def _latest_totals(table: TableAccess, timeline: Timeline, options: WriteOptions) -> tuple[CommitTotals, ...]:
     """Evidence of Hudi's own estimator: bytes and rows of the latest commits (see `hudi_record_size`)."""
-    store, found, wanted = table.timeline_store, [], options.file_sizing.estimator_max_commits
+    store, wanted = table.timeline_store, options.file_sizing.estimator_max_commits
+    found: list[CommitTotals] = []
     for instant in reversed(timeline.completed_writes):
         if wanted == 0:
             break

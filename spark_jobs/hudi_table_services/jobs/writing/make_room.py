@@ -11,6 +11,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from itertools import chain
 
+from hudi_table_services.commits.instants import request_instant
 from hudi_table_services.errors import PendingPlanError
 from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
 from hudi_table_services.jobs.clustering.cancel import drop_plan
@@ -165,8 +166,7 @@ def _give_way(
     extra = {**plan.extra_metadata, PREDECESSOR_KEY: _time(plan)}
     content = encode_requested_replace(replace(plan.plan, groups=kept), extra)
     action = plan.instant.action
-    lock.verify()
-    instant = table.timeline_store.request(action, content)
+    instant = request_instant(table, action, content, lock=lock)
     _LOG.warning(
         "Clustering %s gave way to this write; %s takes its place with %d of its %d groups.",
         _time(plan),

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hudi_table_services.commits.commit_attempt import CommitAttempt
-from hudi_table_services.commits.measured_lock import MeasuredLock
+from hudi_table_services.commits.attempt import CommitAttempt
+from hudi_table_services.commits.measured_lock import measured_lock
 from hudi_table_services.commits.pending_writes import clear_pending_writes, remove_traces_of_finished_writes
 from hudi_table_services.commits.staging_area import StagingArea
 from hudi_table_services.commits.stopwatch import Stopwatch
@@ -66,7 +66,7 @@ from hudi_table_services.planning.table.key_generator import (
 )
 from hudi_table_services.planning.table.table_changes import partition_matches, refuse_changed_schema
 from hudi_table_services.storage.clock import Clock, SystemClock
-from hudi_table_services.storage.locks.lock import TableLock, table_lock
+from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.request_identity import REQUEST_ID_KEY, find_completed
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
@@ -392,7 +392,7 @@ class _UpsertJob:
         }
 
     def _lock(self) -> TableLock:
-        return MeasuredLock(table_lock(self._storage, self._options.lock, self._clock), self._watch)
+        return measured_lock(self._storage, self._options.lock, self._clock, self._watch)
 
 
 def _parsed(schema_json: str | None) -> StructType | None:

@@ -271,23 +271,26 @@ def translated(operation: str, path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise _translation(error, f"Cannot {operation} {path or 'the base path'!r}") from error
+        raise _translation(error, operation, path) from error
 
 
-def _translation(error: OSError, what: str) -> StorageError:
+def _translation(error: OSError, operation: str, path: str) -> StorageError:
+    what = f"Cannot {operation} {path or 'the base path'!r}"
     match error.errno:
         case errno.ENOENT | errno.ENOTDIR:
-            return ObjectNotFoundError(f"{what}: it does not exist.")
+            return ObjectNotFoundError(f"{what}: it does not exist.", path=path)
         case errno.EEXIST:
-            return ObjectExistsError(f"{what}: it exists already.")
+            return ObjectExistsError(f"{what}: it exists already.", path=path)
         case errno.EACCES | errno.EPERM | errno.EROFS:
             return StoragePermissionError(
                 f"{what}: {error.strerror}.",
+                path=path,
                 hint="Give the job's user read and write access below the base path.",
             )
         case errno.ENOSPC | errno.EDQUOT:
             return StorageError(
                 f"{what}: {error.strerror}.",
+                path=path,
                 hint="Free some space and run the request again; it repairs what this run left.",
             )
-    return StorageError(f"{what}: {error.strerror or error}.")
+    return StorageError(f"{what}: {error.strerror or error}.", path=path)

@@ -59,7 +59,7 @@ class MemoryStorage:
         try:
             return self._place.objects[checked_path(path)]
         except KeyError:
-            raise ObjectNotFoundError(f"Cannot {operation} {path!r}: it does not exist.") from None
+            raise ObjectNotFoundError(f"Cannot {operation} {path!r}: it does not exist.", path=path) from None
 
     def read(self, path: str) -> bytes:
         return self._object("read", path)[0]
@@ -101,7 +101,7 @@ class MemoryStorage:
         place = self._place
         with place.guard:
             if exclusive and path in place.objects:
-                raise ObjectExistsError(f"Cannot create {path!r}: it exists already.")
+                raise ObjectExistsError(f"Cannot create {path!r}: it exists already.", path=path)
             place.put(checked_path(path), data)
 
     def read_versioned(self, path: str) -> tuple[bytes, ObjectVersion]:
@@ -113,7 +113,9 @@ class MemoryStorage:
         with place.guard:
             present = self._version(path) if path in place.objects else None
             if present != expected:
-                raise ObjectExistsError(f"Cannot put {path!r}: it is not the version that was seen.")
+                raise ObjectExistsError(
+                    f"Cannot put {path!r}: it is not the version that was seen.", path=path
+                )
             place.put(checked_path(path), data)
             return self._version(path)
 

@@ -140,7 +140,9 @@ class ObjectStoreStorage:
                 put = obstore.put(self.store, checked_path(path), data, mode=mode, use_multipart=False)
         except (ObjectNotFoundError, ObjectExistsError) as error:
             # S3 answers "no such key" where the object that was to be replaced is gone.
-            raise ObjectExistsError(f"Cannot put {path!r}: it is not the version that was seen.") from error
+            raise ObjectExistsError(
+                f"Cannot put {path!r}: it is not the version that was seen.", path=path
+            ) from error
         except NotImplementedError as error:
             raise StorageError(f"Cannot put {path!r}: {self.uri} knows no conditional puts.") from error
         return _version(put)
@@ -280,18 +282,19 @@ def translated(operation: str, path: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise ObjectNotFoundError(f"{what}: it does not exist.") from error
+        raise ObjectNotFoundError(f"{what}: it does not exist.", path=path) from error
     except (exceptions.AlreadyExistsError, exceptions.PreconditionError) as error:
-        raise ObjectExistsError(f"{what}: it exists already.") from error
+        raise ObjectExistsError(f"{what}: it exists already.", path=path) from error
     except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
         raise StoragePermissionError(
             f"{what}: permission denied.",
+            path=path,
             hint="Give the job's identity read, write and delete access below the base path.",
         ) from error
     except (exceptions.BaseError, OSError) as error:
         # The rest of obstore's text is a debug dump.
         reason = str(error).partition("\n")[0]
-        raise StorageError(f"{what}: {reason}.") from error
+        raise StorageError(f"{what}: {reason}.", path=path) from error
 
 
 def _client_setting(key: str) -> str:

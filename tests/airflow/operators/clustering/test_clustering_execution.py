@@ -108,7 +108,7 @@ from hudi_table_services.contract.result import JobResult
 from hudi_table_services.errors import StorageError
 failed = ClusteringPlanReport(instant_time="{broken}", state="failed", error="It broke.")
 error = StorageError("It broke.")
-error.report = ClusteringReport(plans=(*report(times).plans, failed))
+error.evidence = ClusteringReport(plans=(*report(times).plans, failed))
 asked = ExecuteClusteringRequest.from_json(json.dumps(request))
 open(result_path, "w").write(JobResult.failed(asked, error).to_json())
 sys.exit(74)

@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from hudi_table_services.commits.commit_attempt import CommitAttempt
+from hudi_table_services.commits.attempt import CommitAttempt
 from hudi_table_services.contract.clustering import ScheduleClusteringRequest
 from hudi_table_services.contract.result import Outcome
 from hudi_table_services.jobs.clustering.schedule import schedule_clustering

@@ -175,9 +175,9 @@ def failing_or_not(looked: Looked) -> HealthReport:
     try:
         return looked.report()
     except UnhealthyTableError as error:
-        if error.health is None:
+        if error.evidence is None:
             raise
-        return error.health
+        return error.evidence
 
 
 @VERSIONS
@@ -196,7 +196,7 @@ def test_a_lost_file_fails_always(version: TableVersion, left: bytes | None, fau
     with pytest.raises(UnhealthyTableError, match="missing_files is 1, above 0") as caught:
         looked.result()
     assert "Run no clustering" in (caught.value.hint or "")
-    report = caught.value.health
+    report = caught.value.evidence
     assert report is not None
     assert (report.status, report.missing_examples) == ("failing", (f"{path}: {fault}",))
     assert f"  missing: {path}: {fault}" in health_lines(report, FileStats())
@@ -242,8 +242,8 @@ def test_a_write_left_behind_by_archival_can_have_been_replaced_by_an_archived_o
     history.storage.delete(newest)
     with pytest.raises(UnhealthyTableError) as caught:
         looked.report(later=timedelta(days=2))
-    assert caught.value.health is not None
-    assert caught.value.health.missing_examples == (f"{newest}: gone",)
+    assert caught.value.evidence is not None
+    assert caught.value.evidence.missing_examples == (f"{newest}: gone",)
 
 
 @VERSIONS
@@ -332,7 +332,7 @@ def test_an_instant_of_zero_bytes_fails_always(version: TableVersion) -> None:
     looked.storage.write(looked.table.timeline_store.path_of(commit), b"")
     with pytest.raises(UnhealthyTableError, match="cannot be trusted.*zero bytes") as caught:
         looked.result()
-    report = caught.value.health
+    report = caught.value.evidence
     assert report is not None
     assert (report.status, report.measures) == ("failing", {"damaged": 1.0})
     failed = JobResult.failed(HealthRequest(base_path="/t"), caught.value)

@@ -1,0 +1,234 @@
+"""One attempt to commit a write: request it, start it, write data, delete uncounted files, complete it.
+
+The table lock is held only to choose the instant, to check and complete the commit, and to undo it. Until the
+completed file exists readers see the old table. An attempt that fails is rolled back at once. One that is killed, or
+that fails because it did not get the lock, is rolled back by the next job.
+"""
+
+import logging
+from collections.abc import Mapping
+from itertools import count
+from types import TracebackType
+
+from hudi_table_services.commits.attempt_traces import AttemptTraces
+from hudi_table_services.commits.checks import (
+    Again,
+    NoConflict,
+    NoNewKeyTwice,
+    NoSecondWrite,
+    NothingArchivedMeanwhile,
+    RowComparison,
+    SameSchema,
+    archived_meanwhile,
+)
+from hudi_table_services.commits.door import complete
+from hudi_table_services.commits.table_now import Check, Conditions, read_table_now
+from hudi_table_services.commits.undo import rollback_instant
+from hudi_table_services.errors import CommitStateUnknownError, HudiTableServiceError, LockNotAcquiredError
+from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
+from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
+from hudi_table_services.hudi_format.workload_profile import encode_workload_profile
+from hudi_table_services.model.concurrent_change import ConcurrentChange, ConflictStrategy
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import NEW_FILE_GROUP, CommitMetadata
+from hudi_table_services.storage.concurrent_changes import load_completed_changes
+from hudi_table_services.storage.locks.lock import TableLock
+from hudi_table_services.tables.archived_timeline import ArchivedTimeline
+from hudi_table_services.tables.request_lookup import refuse_second_write
+from hudi_table_services.tables.table import TableAccess
+
+_LOG = logging.getLogger(__name__)
+
+_ROUNDS_WITHOUT_LOCK = 5
+
+
+class CommitAttempt:
+    """Use as a context manager: leaving it by an error rolls the attempt back.
+
+    Args:
+        snapshot: the table as the plan saw it; commits completed since are checked for conflicts.
+        action: COMMIT, or REPLACE_COMMIT for operations that replace file groups.
+        request_id: owner noted in the heartbeat.
+        strategy: whether a pending plan of a table service prevents the commit.
+    """
+
+    def __init__(
+        self,
+        table: TableAccess,
+        snapshot: TableSnapshot,
+        action: Action,
+        lock: TableLock,
+        request_id: str,
+        strategy: ConflictStrategy = ConflictStrategy.SIMPLE,
+    ) -> None:
+        self._table = table
+        self._store = table.timeline_store
+        self._snapshot = snapshot
+        self._action = action
+        self._lock = lock
+        self._request_id = request_id
+        self._strategy = strategy
+        self._traces: AttemptTraces | None = None
+        self._requested: Instant | None = None
+        self._is_completed = False
+        self._requested_among = Timeline()
+        self._changes_before: tuple[ConcurrentChange, ...] = ()
+
+    @property
+    def instant_time(self) -> str:
+        return self._pending.requested_time
+
+    @property
+    def _pending(self) -> Instant:
+        assert self._requested is not None  # noqa: S101 - set on entry
+        return self._requested
+
+    def __enter__(self) -> "CommitAttempt":
+        content = encode_requested_replace(None) if self._action is Action.REPLACE_COMMIT else b""
+        try:
+            with self._lock:
+                self._note_changes()
+                requested_time = self._store.new_instant_time()
+                self._traces = AttemptTraces(self._table.storage, requested_time, self._request_id)
+                self._traces.start_heartbeat()
+                self._requested = self._store.request(self._action, content, requested_time)
+        except BaseException:
+            self._stop_heartbeat()
+            raise
+        _LOG.info("Requested %s %s", self._action.value, requested_time)
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            # After LockNotAcquiredError do not wait for the lock again just to roll back; the next job does it.
+            if not self._is_completed and not isinstance(
+                error, CommitStateUnknownError | LockNotAcquiredError
+            ):
+                self._roll_back()
+        finally:
+            self._stop_heartbeat()
+
+    def start(self, profile: CommitMetadata) -> None:
+        """Write the inflight file with the workload profile; data may be written afterwards.
+
+        Args:
+            profile: with the file groups that are going to be replaced, so that no clustering is planned for them.
+        """
+        content = encode_workload_profile(profile, self._table.config.table_version)
+        self._requested = self._store.start(self._pending, content)
+
+    def _note_changes(self) -> None:
+        """Load what completed since the snapshot: those commits may be archived before this attempt completes.
+
+        Commits requested from now on are not archived before.
+
+        Raises:
+            FileGroupConflictError: some of it may be archived already.
+        """
+        now, planned_with = self._store.load(), self._snapshot.timeline
+        if ArchivedTimeline(self._table.storage, self._table.config).may_have_newer(planned_with, now):
+            raise archived_meanwhile()
+        refuse_second_write(self._table, planned_with, now, self._request_id)
+        self._requested_among = now
+        self._changes_before = load_completed_changes(self._store, planned_with, now)
+
+    def complete(self, metadata: CommitMetadata, comparison: RowComparison | None = None) -> Instant:
+        """Make the write visible.
+
+        Args:
+            comparison: asked about commits that added rows meanwhile; None: the write may add a key once more.
+
+        Raises:
+            FileGroupConflictError: a commit completed meanwhile changed a file group of this one, or added a row that
+                this one adds too.
+            InstantVanishedError: another writer rolled this attempt back.
+            UnsupportedTableError: another writer switched a metadata table on meanwhile.
+        """
+        assert self._traces is not None  # noqa: S101 - set on entry
+        counted = {stat.path for stat in metadata.write_stats}
+        self._traces.delete_uncounted(keep=counted)
+        completed = self._complete(metadata, comparison)
+        self._is_completed = True
+        _LOG.info("Completed %s %s", self._action.value, completed.requested_time)
+        self._traces.stop_heartbeat()
+        self._traces.remove_after_completion(keep=counted)
+        return completed
+
+    def _complete(self, metadata: CommitMetadata, comparison: RowComparison | None) -> Instant:
+        """Complete the commit; compare rows without the lock, and again where a commit came between.
+
+        The last round compares under the lock.
+        """
+        content = encode_commit_metadata(metadata, self._table.config.table_version)
+        checks = self._checks(metadata)
+        compared: frozenset[Instant] = frozenset()
+        for rounds in count():
+            rows = (
+                ()
+                if comparison is None
+                else (NoNewKeyTwice(comparison, compared, rounds == _ROUNDS_WITHOUT_LOCK),)
+            )
+            try:
+                with self._lock:
+                    return self._complete_if_allowed(content, (*checks, *rows))
+            except Again as again:
+                changes = again.changes
+            if comparison is not None:
+                comparison.refuse(changes)
+            compared |= {change.instant for change in changes}
+        raise AssertionError("unreachable")
+
+    def _checks(self, metadata: CommitMetadata) -> tuple[Check, ...]:
+        return (
+            NoSecondWrite(self._request_id),
+            SameSchema(),
+            NothingArchivedMeanwhile(since=self._requested_among),
+            NoConflict(changed_file_groups(metadata), self._strategy),
+        )
+
+    def _complete_if_allowed(self, content: bytes, checks: tuple[Check, ...]) -> Instant:
+        now = read_table_now(
+            self._table, self._snapshot, own_times={self.instant_time}, noted=self._changes_before
+        )
+        return complete(
+            self._table, self._pending, content, lock=self._lock, conditions=Conditions(now, checks)
+        )
+
+    def _stop_heartbeat(self) -> None:
+        if self._traces is not None:
+            self._traces.stop_heartbeat()
+
+    def _roll_back(self) -> None:
+        if self._requested is None or self._traces is None:
+            return
+        try:
+            # Another attempt of the same request takes this one for dead, and rolls it back under the lock as well.
+            with self._lock:
+                rollback_instant(self._table, self._requested)
+            if not any(i.is_completed for i in self._store.load().find(self.instant_time)):
+                # Another writer may have rolled this attempt back while its tasks went on writing.
+                self._traces.stop_heartbeat()
+                self._traces.remove()
+        except HudiTableServiceError as failure:
+            _LOG.warning(
+                "Could not roll back %s (%s); the next job on this table does it.", self.instant_time, failure
+            )
+
+
+def changed_file_groups(metadata: CommitMetadata) -> frozenset[FileGroupId]:
+    """File groups that a commit rewrites or replaces; new ones conflict with no other commit."""
+    rewritten = {
+        FileGroupId(stat.partition_path, stat.file_id)
+        for stat in metadata.write_stats
+        if stat.prev_commit != NEW_FILE_GROUP
+    }
+    replaced: Mapping[str, tuple[str, ...]] = metadata.partition_to_replace_file_ids or {}
+    return frozenset(rewritten | {FileGroupId(p, f) for p, ids in replaced.items() for f in ids})

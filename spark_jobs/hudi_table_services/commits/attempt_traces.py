@@ -1,0 +1,66 @@
+"""Heartbeat and markers of one attempt to write or to execute a plan."""
+
+import logging
+from collections.abc import Collection
+
+from hudi_table_services.errors import StorageError
+from hudi_table_services.storage.locks.heartbeat import Heartbeat
+from hudi_table_services.storage.markers import MarkerStore
+from hudi_table_services.storage.stores.storage import Storage
+
+_LOG = logging.getLogger(__name__)
+
+
+class AttemptTraces:
+    """Starts and ends the heartbeat of an attempt, and deletes files that its markers name and that do not count.
+
+    A trace that cannot be removed is logged: a heartbeat expires, and the next job removes the rest.
+
+    Args:
+        owner: content of the heartbeat: the request id, or the id of the attempt.
+    """
+
+    def __init__(self, storage: Storage, instant_time: str, owner: str) -> None:
+        self._instant_time = instant_time
+        self._heartbeat = Heartbeat(storage, instant_time, owner=owner)
+        self._markers = MarkerStore(storage, instant_time)
+
+    def start_heartbeat(self) -> None:
+        """Write the heartbeat and keep it fresh. Raises StorageError if it cannot be written."""
+        self._heartbeat.start()
+
+    def abandon_heartbeat(self) -> None:
+        """Tell the tasks, and a retry of the same request, that this attempt is over; the file stays."""
+        try:
+            self._heartbeat.abandon()
+        except StorageError as failure:
+            _LOG.warning("The heartbeat of %s expires by itself: %s", self._instant_time, failure)
+
+    def stop_heartbeat(self) -> None:
+        """Remove the heartbeat if it still belongs to this attempt."""
+        try:
+            self._heartbeat.stop()
+        except StorageError as failure:
+            # It expires; no job reads the heartbeat of a write that is over.
+            _LOG.warning("The heartbeat of %s stays behind: %s", self._instant_time, failure)
+
+    def delete_uncounted(self, keep: Collection[str] = ()) -> None:
+        """Delete marked files of retried and speculative tasks: all but those to keep.
+
+        Raises:
+            StorageError: a file could not be deleted.
+        """
+        for path in self._markers.sweep(keep=set(keep)):
+            _LOG.info("Deleted %s, which does not count.", path)
+
+    def remove(self, keep: Collection[str] = ()) -> None:
+        """Delete uncounted files and the markers themselves. Raises StorageError."""
+        self.delete_uncounted(keep)
+        self._markers.delete()
+
+    def remove_after_completion(self, keep: Collection[str]) -> None:
+        """Do the same after the commit, when a failure changes nothing about the rows any more."""
+        try:
+            self.remove(keep)
+        except StorageError as failure:
+            _LOG.warning("The markers of %s stay behind: %s", self._instant_time, failure)

@@ -1,0 +1,222 @@
+"""Checks that a change has to pass under the lock before it becomes visible, each a value of its own."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from hudi_table_services.commits.table_now import TableNow
+from hudi_table_services.commits.undo import is_being_rolled_back
+from hudi_table_services.errors import FileGroupConflictError, InstantVanishedError
+from hudi_table_services.hudi_format.avro_schema import from_avro_json
+from hudi_table_services.model.concurrent_change import ChangeKind, ConcurrentChange, ConflictStrategy
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.schema import StructType
+from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import CommitMetadata
+from hudi_table_services.planning.conflict_detection import find_conflict
+from hudi_table_services.planning.table.table_changes import refuse_changed_schema
+from hudi_table_services.storage.locks.heartbeat import read_heartbeat_owner
+from hudi_table_services.tables.archived_timeline import ArchivedTimeline
+from hudi_table_services.tables.request_lookup import refuse_second_write
+from hudi_table_services.tables.table import TableAccess
+
+_RUN_AGAIN = "Nothing was committed; run the request again."
+
+
+@dataclass(frozen=True, slots=True)
+class SameSchema:
+    """The table has the schema that the job planned with."""
+
+    def refuse(self, now: TableNow) -> None:
+        """Raises CommitConflictError."""
+        refuse_changed_schema(_schema_of(now.planned_with), _schema_of(now.snapshot))
+
+
+@dataclass(frozen=True, slots=True)
+class NoSecondWrite:
+    """No other attempt of the same request has committed since the plan."""
+
+    request_id: str
+
+    def refuse(self, now: TableNow) -> None:
+        """Raises CommitConflictError."""
+        refuse_second_write(now.table, now.planned_with.timeline, now.timeline, self.request_id)
+
+
+@dataclass(frozen=True, slots=True)
+class NothingArchivedMeanwhile:
+    """No write that was pending in `since` may have completed and been archived: it could not be compared any more."""
+
+    since: Timeline
+
+    def refuse(self, now: TableNow) -> None:
+        """Raises FileGroupConflictError."""
+        archived = ArchivedTimeline(now.table.storage, now.table.config)
+        if archived.may_have_pending(self.since, now.timeline):
+            raise archived_meanwhile()
+
+
+@dataclass(frozen=True, slots=True)
+class NothingUndone:
+    """No commit that the job planned with was rolled back."""
+
+    def refuse(self, now: TableNow) -> None:
+        """Raises FileGroupConflictError."""
+        undone = next((c.instant for c in now.changes if c.kind is ChangeKind.UNDONE), None)
+        if undone is not None:
+            raise FileGroupConflictError(
+                f"Another writer rolled back the completed {undone.action.value} {undone.requested_time} during this "
+                "job.",
+                hint=_RUN_AGAIN,
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class NoConflict:
+    """No other writer has changed, or is about to replace, a file group of this commit."""
+
+    file_groups: frozenset[FileGroupId]
+    strategy: ConflictStrategy
+
+    def refuse(self, now: TableNow) -> None:
+        """Raises FileGroupConflictError."""
+        conflict = find_conflict(now.changes, self.file_groups, self.strategy)
+        if conflict is not None:
+            raise FileGroupConflictError(conflict.message, hint=_RUN_AGAIN)
+
+
+class RowComparison(Protocol):
+    """Compares the rows that a write adds with those that others added since its snapshot (see `duplicate_check`)."""
+
+    def concerns(self, change: ConcurrentChange) -> bool:
+        """Whether the change may contain rows to refuse. Called under the lock: reads nothing."""
+        ...
+
+    def refuse(self, changes: Sequence[ConcurrentChange]) -> None:
+        """Raises FileGroupConflictError where both bring rows of the same key."""
+        ...
+
+
+class Again(Exception):  # noqa: N818 - a request to the caller, not a failure
+    """The check needs to read rows: compare these changes without the lock, then try to complete once more."""
+
+    def __init__(self, changes: Sequence[ConcurrentChange]) -> None:
+        super().__init__(f"{len(changes)} changes are still to be compared")
+        self.changes = tuple(changes)
+
+
+@dataclass(frozen=True, slots=True)
+class NoNewKeyTwice:
+    """No other writer has added a row with a key that this commit adds.
+
+    Attributes:
+        compared: instants whose rows were compared in earlier rounds.
+        compares_under_lock: whether to read rows now, under the lock, instead of asking for another round.
+    """
+
+    comparison: RowComparison
+    compared: frozenset[Instant] = frozenset()
+    compares_under_lock: bool = False
+
+    def refuse(self, now: TableNow) -> None:
+        """Raises Again if rows are to be compared, FileGroupConflictError if a key would be there twice."""
+        changes = [c for c in now.changes if c.instant not in self.compared and self.comparison.concerns(c)]
+        if changes and not self.compares_under_lock:
+            raise Again(changes)
+        if changes:
+            self.comparison.refuse(changes)
+
+
+@dataclass(frozen=True, slots=True)
+class StillOurs:
+    """The heartbeat of the plan names this attempt: no other attempt took the plan over."""
+
+    instant_time: str
+    attempt: str
+
+    def refuse(self, now: TableNow) -> None:
+        """Raises InstantVanishedError."""
+        refuse_taken_over(now.table, self.instant_time, self.attempt)
+
+
+@dataclass(frozen=True, slots=True)
+class NotCancelled:
+    """No rollback of the plan was begun: the job that finishes the rollback would delete the new files."""
+
+    instant: Instant
+
+    def refuse(self, now: TableNow) -> None:
+        """Raises InstantVanishedError."""
+        refuse_cancelled(now.table, now.timeline, self.instant)
+
+
+@dataclass(frozen=True, slots=True)
+class SomethingLeft:
+    """At least one group of the plan was not changed by others."""
+
+    instant_time: str
+    metadata: CommitMetadata
+
+    def refuse(self, now: TableNow) -> None:
+        """Raises FileGroupConflictError."""
+        if not self.metadata.partition_to_replace_file_ids:
+            raise FileGroupConflictError(
+                f"Other writers changed, or are changing, every file group of clustering {self.instant_time}.",
+                hint="Nothing was committed; run the job again.",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class FilesThere:
+    """All files that the commit names exist: committing without one would lose rows.
+
+    Attributes:
+        when_missing: called before the check refuses.
+    """
+
+    instant_time: str
+    paths: tuple[str, ...]
+    when_missing: Callable[[], None]
+
+    def refuse(self, now: TableNow) -> None:
+        """Raises InstantVanishedError."""
+        missing = [path for path in self.paths if not now.table.storage.exists(path)]
+        if missing:
+            self.when_missing()
+            raise InstantVanishedError(
+                f"{missing[0]}, which clustering {self.instant_time} wrote, is gone: another job removed it.",
+                hint="Nothing was committed; run the job again when no other job executes the plan.",
+            )
+
+
+def refuse_taken_over(table: TableAccess, instant_time: str, attempt: str) -> None:
+    """Raises InstantVanishedError if the heartbeat of the plan is gone or names another attempt."""
+    if read_heartbeat_owner(table.storage, instant_time) != attempt:
+        raise InstantVanishedError(
+            f"Another attempt took clustering {instant_time} over, or cancelled it.",
+            hint="This attempt committed nothing.",
+        )
+
+
+def refuse_cancelled(table: TableAccess, timeline: Timeline, instant: Instant) -> None:
+    """Raises InstantVanishedError if a rollback of the plan was begun. Call it under the table lock."""
+    if is_being_rolled_back(table, timeline, instant):
+        raise InstantVanishedError(
+            f"A cancellation of clustering {instant.requested_time} was begun and has not been finished.",
+            hint="Nothing was committed; the next execution or cancellation finishes it.",
+        )
+
+
+def archived_meanwhile() -> FileGroupConflictError:
+    """The conflict of a job that cannot know what other writers changed."""
+    return FileGroupConflictError(
+        "Commits that other writers completed during this job may be archived already, so that their changes cannot "
+        "be compared with it.",
+        hint=f"{_RUN_AGAIN} If it happens often, let archival keep more commits.",
+    )
+
+
+def _schema_of(snapshot: TableSnapshot) -> StructType | None:
+    return from_avro_json(snapshot.schema_json) if snapshot.schema_json else None

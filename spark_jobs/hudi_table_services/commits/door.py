@@ -1,0 +1,61 @@
+"""The only place where an instant is completed: checks, metadata table, lock, completed file."""
+
+from collections.abc import Callable
+
+from hudi_table_services.commits import metadata_table
+from hudi_table_services.commits.table_now import Conditions
+from hudi_table_services.model.instant import Instant
+from hudi_table_services.storage.locks.lock import TableLock
+from hudi_table_services.tables.table import TableAccess
+
+
+def complete(
+    table: TableAccess,
+    pending: Instant,
+    content: bytes,
+    *,
+    lock: TableLock | None,
+    conditions: Conditions | None = None,
+    before: Callable[[], None] | None = None,
+) -> Instant:
+    """Make one change visible, or refuse it. Call it under the table lock.
+
+    Args:
+        pending: the instant, requested and inflight on the timeline.
+        content: of the completed file.
+        lock: verified right before the completed file is created. None for a rollback: its files are deleted by
+            then, and the record of that stays true if the lock is lost.
+        conditions: checks that the change has to pass first.
+        before: called once all checks have passed, to delete files that must not become part of the table.
+
+    Returns:
+        The completed instant.
+
+    Raises:
+        Again: a check needs another round; nothing was changed.
+        HudiTableServiceError: a check refused.
+        UnsupportedTableError: see `metadata_table.apply`.
+        LockNotAcquiredError: another writer took the lock over.
+        InstantVanishedError, InstantExistsError, CommitStateUnknownError: see `TimelineStore.complete`.
+    """
+    if conditions is not None:
+        conditions.refuse()
+    if before is not None:
+        before()
+    # `before` may take long. From here to the completed file nothing but these three steps may come.
+    metadata_table.apply(table, completes=pending.action)
+    if lock is not None:
+        lock.verify()
+    return table.timeline_store.complete(pending, content)
+
+
+def prepare_deletion(table: TableAccess, *, undoes: str | None = None) -> None:
+    """Do what has to come before files of the table are deleted. Call it under the table lock.
+
+    Args:
+        undoes: requested time of the write whose files are deleted; None: the files are outdated, or orphans.
+
+    Raises:
+        UnsupportedTableError: see `metadata_table.apply`.
+    """
+    metadata_table.apply(table, undoes=undoes)

@@ -1,0 +1,285 @@
+"""One attempt to execute a clustering plan: take it, write beside the table, complete it under the lock.
+
+The heartbeat names the attempt that executes the plan. An attempt that finds the heartbeat of another one has lost
+the plan: it completes nothing, and its tasks remove what they wrote. The attempt that takes a plan over removes what
+the dead attempt left. Groups whose files were changed meanwhile are given up one by one.
+"""
+
+import logging
+import time
+import uuid
+from collections.abc import Callable, Collection, Mapping
+from types import TracebackType
+
+from hudi_table_services.commits.attempt_traces import AttemptTraces
+from hudi_table_services.commits.checks import (
+    FilesThere,
+    NotCancelled,
+    NothingArchivedMeanwhile,
+    NothingUndone,
+    SameSchema,
+    SomethingLeft,
+    StillOurs,
+    refuse_cancelled,
+    refuse_taken_over,
+)
+from hudi_table_services.commits.door import complete
+from hudi_table_services.commits.table_now import Check, Conditions, TableNow, read_table_now
+from hudi_table_services.commits.undo import roll_back_clustering, sweep_listed, sweep_pending
+from hudi_table_services.errors import (
+    CommitStateUnknownError,
+    HudiTableServiceError,
+    InstantHeldError,
+    InstantVanishedError,
+)
+from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Instant, InstantState
+from hudi_table_services.model.table_service_plans import ClusteringPlan
+from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.write_stat import CommitMetadata
+from hudi_table_services.planning.clustering.outdated_plans import partitions_of, unchanged_groups
+from hudi_table_services.planning.conflict_detection import groups_to_give_up
+from hudi_table_services.storage.locks.heartbeat import has_heartbeat, read_heartbeat_owner
+from hudi_table_services.storage.locks.lock import TableLock
+from hudi_table_services.storage.pending_plans import running_writes
+from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.tables.executions import is_executed_by_others
+from hudi_table_services.tables.table import TableAccess
+
+_LOG = logging.getLogger(__name__)
+_POLL_SECONDS = 2.0
+
+MetadataWithout = Callable[[frozenset[FileGroupId]], CommitMetadata]
+"""Content of the completed instant, without the groups that hold one of these file groups."""
+
+
+class ClusteringAttempt:
+    """Use as a context manager: leaving it by an error removes what was written, and the plan waits again.
+
+    Args:
+        instant: the pending clustering.
+        request_id: who asks; an attempt of the same request is dead, or must not commit beside us, and loses the plan.
+        wait_seconds: how long to wait while another attempt holds the plan; 0: not at all.
+        expires_after_minutes: age at which an execution without a heartbeat, as Hudi's are, counts as dead.
+    """
+
+    def __init__(
+        self,
+        table: TableAccess,
+        instant: Instant,
+        lock: TableLock,
+        *,
+        request_id: str,
+        wait_seconds: int = 0,
+        expires_after_minutes: int = 60,
+    ) -> None:
+        self._table = table
+        self._store = table.timeline_store
+        self._instant = instant
+        self._lock = lock
+        self._wait_seconds = wait_seconds
+        self._request_id = request_id
+        self._expires_after_minutes = expires_after_minutes
+        self._is_over = False
+        self._is_dropping = False
+        self.attempt = f"{request_id}/{uuid.uuid4().hex}"
+        """Id of this attempt, which its tasks compare with the content of the heartbeat."""
+        self._traces = AttemptTraces(table.storage, instant.requested_time, self.attempt)
+
+    @property
+    def instant_time(self) -> str:
+        return self._instant.requested_time
+
+    def __enter__(self) -> "ClusteringAttempt":
+        deadline = time.monotonic() + self._wait_seconds
+        while not self._take():
+            if time.monotonic() >= deadline:
+                raise self._held()
+            time.sleep(_POLL_SECONDS)
+        return self
+
+    def _take(self) -> bool:
+        """Take the plan unless a living attempt executes it; returns whether this attempt has it now.
+
+        Raises:
+            InstantVanishedError: the plan was cancelled, or completed, meanwhile.
+        """
+        with self._lock:
+            timeline = self._store.load()
+            pending = [i for i in timeline.pending if i.identity == self._instant.identity]
+            if not pending:
+                raise InstantVanishedError(
+                    f"Clustering {self.instant_time} is not pending any more.",
+                    hint="Another job completed or cancelled it.",
+                )
+            if self._is_held(pending[0]):
+                return False
+            refuse_cancelled(self._table, timeline, pending[0])
+            try:
+                self._traces.start_heartbeat()
+                self._begin(pending[0])
+            except BaseException:
+                self._traces.abandon_heartbeat()
+                raise
+        return True
+
+    def _is_held(self, pending: Instant) -> bool:
+        """Whether another request executes the plan."""
+        return is_executed_by_others(
+            self._table, pending, self._request_id, expires_after_minutes=self._expires_after_minutes
+        )
+
+    def _held(self) -> InstantHeldError:
+        if has_heartbeat(self._table.storage, self.instant_time):
+            return InstantHeldError(
+                f"Another attempt executes clustering {self.instant_time}; its heartbeat is alive.",
+                hint="Wait until it has ended, or let the job wait (when_held=wait).",
+            )
+        return InstantHeldError(
+            f"Clustering {self.instant_time} was begun within the last {self._expires_after_minutes} minutes and has "
+            "no heartbeat, as executions by Hudi have none.",
+            hint="Wait until it has ended. If it is dead, run this again with "
+            "hoodie.clustering.expiration.threshold.mins=0.",
+        )
+
+    def _begin(self, pending: Instant) -> None:
+        if pending.state is InstantState.REQUESTED:
+            self._instant = self._store.start(pending)
+            return
+        _LOG.warning("Taking over clustering %s from an attempt that died.", self.instant_time)
+        self._instant = pending
+        sweep_pending(self._table, pending)
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._is_over:
+            self._traces.stop_heartbeat()
+        elif self._is_dropping or isinstance(error, CommitStateUnknownError) or not self._give_back():
+            # Keep the file: an inflight plan without a heartbeat looks like one that Hudi executes, and other jobs
+            # would leave it alone until it expires.
+            self._traces.abandon_heartbeat()
+        else:
+            self._traces.stop_heartbeat()
+
+    def complete(
+        self, snapshot: TableSnapshot, metadata_without: MetadataWithout
+    ) -> tuple[Instant, frozenset[FileGroupId]]:
+        """Make the new files visible and the old ones not.
+
+        Args:
+            snapshot: the table as the execution saw it; what was committed since is checked.
+            metadata_without: gives the commit's metadata once the groups to be given up are known.
+
+        Returns:
+            The completed instant, and the file groups that others changed meanwhile.
+
+        Raises:
+            FileGroupConflictError: no group is left that others did not change.
+            InstantVanishedError: the plan was cancelled or taken over.
+        """
+        with self._lock:
+            now = read_table_now(self._table, snapshot, own_times={self.instant_time})
+            lost = self._lost(now)
+            metadata = metadata_without(lost)
+            kept = {stat.path for stat in metadata.write_stats}
+            completed = complete(
+                self._table,
+                self._instant,
+                encode_commit_metadata(metadata, self._table.config.table_version),
+                lock=self._lock,
+                conditions=Conditions(now, self._checks(snapshot, metadata)),
+                before=lambda: self._delete_uncounted(snapshot, kept),
+            )
+            self._is_over = True
+            self._traces.stop_heartbeat()  # under the lock: another attempt's heartbeat may be there afterwards
+        _LOG.info("Completed clustering %s", self.instant_time)
+        self._traces.remove_after_completion(keep=kept)
+        return completed, lost
+
+    def _checks(self, snapshot: TableSnapshot, metadata: CommitMetadata) -> tuple[Check, ...]:
+        paths = tuple(stat.path for stat in metadata.write_stats)
+        return (
+            StillOurs(self.instant_time, self.attempt),
+            SameSchema(),
+            NotCancelled(self._instant),
+            NothingArchivedMeanwhile(since=snapshot.timeline),
+            NothingUndone(),
+            SomethingLeft(self.instant_time, metadata),
+            FilesThere(self.instant_time, paths, when_missing=lambda: self._leave_to_others(paths)),
+        )
+
+    def _lost(self, now: TableNow) -> frozenset[FileGroupId]:
+        """File groups that others wrote or replaced since the plan, or are writing: their changes take precedence."""
+        return groups_to_give_up((*now.changes, *running_writes(self._store, now.timeline)))
+
+    def _delete_uncounted(self, snapshot: TableSnapshot, kept: Collection[str]) -> None:
+        """Delete files that do not count: with a completed instant they would be part of the table."""
+        self._lock.verify()
+        self._traces.delete_uncounted(keep=kept)
+        # An earlier execution of the same instant may have left files without markers.
+        sweep_listed(self._table, self.instant_time, snapshot.file_slices, kept)
+
+    def _leave_to_others(self, paths: Collection[str]) -> None:
+        """Delete the files of this attempt, and leave every other file of the instant alone.
+
+        Only another executor of this plan can have deleted one of them, such as Hudi, which ignores heartbeats.
+        """
+        self._is_over = True
+        for path in paths:
+            self._table.storage.delete(path)
+
+    def drop_if_outdated(self, plan: ClusteringPlan) -> bool:
+        """Remove the plan from the timeline if completed writes changed all of its groups: it can never succeed.
+
+        A pending write does not count: if it fails, its groups are free again. Returns whether the plan was removed.
+
+        Raises:
+            InstantVanishedError: the plan was cancelled or taken over.
+            StorageError: it could not be removed; the next execution or cancellation finishes that.
+        """
+        with self._lock:
+            refuse_taken_over(self._table, self.instant_time, self.attempt)
+            if unchanged_groups(plan, load_snapshot(self._table.storage, partitions_of(plan))):
+                return False
+            self._lock.verify()
+            # Keep the heartbeat file until the plan is removed: a plan without one looks as if Hudi executed it.
+            self._is_dropping = True
+            self._traces.abandon_heartbeat()
+            roll_back_clustering(self._table, self._instant)
+        self._is_over = True
+        return True
+
+    def _give_back(self) -> bool:
+        """Remove the written files and return the plan to its requested state. Returns whether that is done."""
+        try:
+            with self._lock:
+                if read_heartbeat_owner(self._table.storage, self.instant_time) != self.attempt:
+                    return True
+                if not any(i.identity == self._instant.identity for i in self._store.load().pending):
+                    return True  # completed: what was written is the table now
+                self._traces.abandon_heartbeat()
+                sweep_pending(self._table, self._instant)
+                self._store.return_to_requested(self._instant)
+                self._traces.stop_heartbeat()
+        except HudiTableServiceError as failure:
+            _LOG.warning(
+                "Could not clear clustering %s (%s); its next execution does it.", self.instant_time, failure
+            )
+            return False
+        return True
+
+
+def replaced_without(
+    replaced: Mapping[str, tuple[str, ...]], lost: frozenset[FileGroupId]
+) -> dict[str, tuple[str, ...]]:
+    """Replaced file ids by partition, without the lost ones; partitions without any are left out."""
+    kept = {
+        path: tuple(file_id for file_id in ids if FileGroupId(path, file_id) not in lost)
+        for path, ids in replaced.items()
+    }
+    return {path: ids for path, ids in kept.items() if ids}

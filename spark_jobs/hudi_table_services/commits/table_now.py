@@ -1,0 +1,96 @@
+"""The table as it is under the lock, and the form of a check that may refuse a change because of it."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+from hudi_table_services.errors import UnsupportedTableError
+from hudi_table_services.model.concurrent_change import ConcurrentChange
+from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.storage.concurrent_changes import load_commit_changes
+from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.tables.table import TableAccess
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableNow:
+    """The table under the lock, read once for all checks.
+
+    Attributes:
+        planned_with: the table as the job saw it when it planned.
+        snapshot: configuration, timeline and schema of the table now, without file slices.
+        own_times: requested times of the job's own instants, which are no changes by others.
+        noted: changes that the job loaded before; archival may have removed their files since.
+    """
+
+    table: TableAccess
+    planned_with: TableSnapshot
+    snapshot: TableSnapshot
+    own_times: frozenset[str] = frozenset()
+    noted: tuple[ConcurrentChange, ...] = ()
+
+    @property
+    def timeline(self) -> Timeline:
+        return self.snapshot.timeline
+
+    @cached_property
+    def changes(self) -> tuple[ConcurrentChange, ...]:
+        """What other writers did since the plan."""
+        store = self.table.timeline_store
+        found = load_commit_changes(
+            store, self.planned_with.timeline, self.snapshot.timeline, ignore=self.own_times
+        )
+        present = {change.instant.identity for change in found}
+        return (*found, *(change for change in self.noted if change.instant.identity not in present))
+
+
+def read_table_now(
+    table: TableAccess,
+    planned_with: TableSnapshot,
+    *,
+    own_times: Collection[str] = (),
+    noted: tuple[ConcurrentChange, ...] = (),
+) -> TableNow:
+    """Read the table for the checks of a commit. Call it under the table lock.
+
+    Raises:
+        UnsupportedTableError: another writer changed the table's version; this job cannot read its timeline any more.
+    """
+    now = load_snapshot(table.storage, ())
+    before, after = table.config.table_version, now.config.table_version
+    if after is not before:
+        raise UnsupportedTableError(
+            f"Another writer changed the table from version {int(before)} to {int(after)} during this job.",
+            hint="Nothing was committed; run the request again. Set hoodie.write.auto.upgrade=false in Hudi 1.x "
+            "writers to keep the version.",
+        )
+    return TableNow(
+        table=table,
+        planned_with=planned_with,
+        snapshot=now,
+        own_times=frozenset(own_times),
+        noted=noted,
+    )
+
+
+class Check(Protocol):
+    """One condition under which a change may become visible."""
+
+    def refuse(self, now: TableNow) -> None:
+        """Raise an error of `errors` if the table no longer allows the change."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Checks, and the table that they are applied to."""
+
+    now: TableNow
+    checks: tuple[Check, ...]
+
+    def refuse(self) -> None:
+        """Apply the checks in order. Raises the error of the first one that refuses."""
+        for check in self.checks:
+            check.refuse(self.now)

@@ -1,0 +1,291 @@
+"""Each check refuses in its own case, and lets every other change pass."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from uuid import uuid4
+
+import pytest
+
+from hudi_table_services.commits.checks import (
+    Again,
+    FilesThere,
+    NoConflict,
+    NoNewKeyTwice,
+    NoSecondWrite,
+    NotCancelled,
+    NothingArchivedMeanwhile,
+    NothingUndone,
+    SameSchema,
+    SomethingLeft,
+    StillOurs,
+)
+from hudi_table_services.commits.door import complete
+from hudi_table_services.commits.table_now import Conditions, TableNow, read_table_now
+from hudi_table_services.errors import (
+    CommitConflictError,
+    FileGroupConflictError,
+    InstantVanishedError,
+    LockNotAcquiredError,
+    UnsupportedTableError,
+)
+from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
+from hudi_table_services.hudi_format.table_service_plans import encode_rollback_plan
+from hudi_table_services.model.concurrent_change import ConcurrentChange, ConflictStrategy
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
+from hudi_table_services.options.locks import LockOptions
+from hudi_table_services.planning.recovery.rollback import plan_rollback
+from hudi_table_services.storage.locks.heartbeat import heartbeat_path
+from hudi_table_services.storage.locks.lock import FileSystemLock, table_lock
+from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
+from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.storage.stores.memory import MemoryStorage
+from hudi_table_services.storage.table_store import update_properties
+from hudi_table_services.tables.table import TableAccess
+from support.archived_tables import History
+from support.small_tables import SmallTable
+
+GROUP = FileGroupId("a", "f0-0")
+OTHER_GROUP = FileGroupId("a", "f1-0")
+WIDER = '{"type":"record","name":"r","fields":[{"name":"added","type":["null","string"],"default":null}]}'
+
+
+@pytest.fixture(params=[TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
+def table(request: pytest.FixtureRequest) -> SmallTable:
+    table = SmallTable(MemoryStorage(uuid4().hex), request.param)
+    table.commit(GROUP, OTHER_GROUP)
+    return table
+
+
+def access_to(table: SmallTable) -> TableAccess:
+    return TableAccess(storage=table.storage, clock=table.clock, config=table.config)
+
+
+def after(table: SmallTable, meanwhile: Callable[[], object] = lambda: None) -> TableNow:
+    """The table as the checks of a job see it that planned before `meanwhile`."""
+    planned_with = load_snapshot(table.storage)
+    meanwhile()
+    return read_table_now(access_to(table), planned_with)
+
+
+def roll_back(table: SmallTable, instant: Instant) -> None:
+    table.timeline_store.remove_completed(instant)
+    for action in instant.action.pending_names:
+        table.timeline_store.remove(replace(instant, action=action))
+
+
+def test_a_table_of_another_version_is_not_read(table: SmallTable) -> None:
+    access = access_to(table)
+    other = TableVersion.V9 if table.version is TableVersion.V6 else TableVersion.V6
+    planned_with = load_snapshot(table.storage)
+    properties = {
+        "hoodie.table.version": str(int(other)),
+        "hoodie.timeline.layout.version": str(int(other.layout)),
+    }
+    update_properties(table.storage, properties, table.clock)
+    with pytest.raises(UnsupportedTableError, match=f"from version {int(table.version)} to {int(other)}"):
+        read_table_now(access, planned_with)
+
+
+def test_own_instants_are_no_changes(table: SmallTable) -> None:
+    planned_with = load_snapshot(table.storage)
+    own = table.commit(GROUP)
+    now = read_table_now(access_to(table), planned_with, own_times={own.requested_time})
+    assert now.changes == ()
+
+
+def test_noted_changes_stay_when_archival_removes_their_files(table: SmallTable) -> None:
+    noted = after(table, lambda: table.commit(GROUP)).changes
+    now = read_table_now(access_to(table), load_snapshot(table.storage), noted=noted)
+    assert now.changes == noted
+
+
+def test_each_change_counts_once(table: SmallTable) -> None:
+    planned_with = load_snapshot(table.storage)
+    table.commit(GROUP)
+    noted = read_table_now(access_to(table), planned_with).changes
+    assert len(read_table_now(access_to(table), planned_with, noted=noted).changes) == 1
+
+
+def test_same_schema(table: SmallTable) -> None:
+    SameSchema().refuse(after(table, lambda: table.commit(GROUP)))
+    with pytest.raises(CommitConflictError, match="added added to it"):
+        SameSchema().refuse(after(table, lambda: table.commit(GROUP, schema=WIDER)))
+
+
+def test_no_second_write(table: SmallTable) -> None:
+    now = after(table, lambda: table.commit(GROUP, extra={REQUEST_ID_KEY: "mine"}))
+    NoSecondWrite("another").refuse(now)
+    with pytest.raises(CommitConflictError, match="Another attempt of request mine completed"):
+        NoSecondWrite("mine").refuse(now)
+
+
+def test_nothing_archived_meanwhile() -> None:
+    history = History(TableVersion.V6)
+    table = history.table
+    pending = table.begin()
+    since = table.timeline_store.load()
+    NothingArchivedMeanwhile(since).refuse(after(table))
+    metadata = CommitMetadata(
+        operation_type=WriteOperation.UPSERT, partition_to_write_stats={}, extra_metadata={}
+    )
+    table.timeline_store.complete(pending, encode_commit_metadata(metadata, table.version))
+    for _ in range(6):
+        table.commit(GROUP)
+    history.archive()
+    with pytest.raises(FileGroupConflictError, match="may be archived already"):
+        NothingArchivedMeanwhile(since).refuse(after(table))
+
+
+def test_nothing_undone(table: SmallTable) -> None:
+    newest = table.commit(GROUP)
+    NothingUndone().refuse(after(table, lambda: table.commit(GROUP)))
+    with pytest.raises(FileGroupConflictError, match=f"rolled back .* {newest.requested_time}"):
+        NothingUndone().refuse(after(table, lambda: roll_back(table, newest)))
+
+
+def test_no_conflict(table: SmallTable) -> None:
+    now = after(table, lambda: table.commit(GROUP))
+    NoConflict(frozenset({OTHER_GROUP}), ConflictStrategy.SIMPLE).refuse(now)
+    with pytest.raises(FileGroupConflictError, match="f0-0"):
+        NoConflict(frozenset({GROUP}), ConflictStrategy.SIMPLE).refuse(now)
+
+
+class Comparison:
+    """Notes which changes it compared; refuses where told to."""
+
+    def __init__(self, *, finds_rows: bool = False) -> None:
+        self.compared: list[ConcurrentChange] = []
+        self._finds_rows = finds_rows
+
+    def concerns(self, change: ConcurrentChange) -> bool:
+        return GROUP in change.file_groups
+
+    def refuse(self, changes: Sequence[ConcurrentChange]) -> None:
+        self.compared.extend(changes)
+        if self._finds_rows:
+            raise FileGroupConflictError("The key is there already.")
+
+
+def test_no_new_key_twice_asks_for_another_round_and_reads_nothing(table: SmallTable) -> None:
+    comparison = Comparison()
+    now = after(table, lambda: table.commit(GROUP))
+    with pytest.raises(Again) as again:
+        NoNewKeyTwice(comparison).refuse(now)
+    assert [change.instant for change in again.value.changes] == [now.changes[0].instant]
+    assert comparison.compared == []
+
+
+def test_no_new_key_twice_passes_what_was_compared_and_what_does_not_concern_it(table: SmallTable) -> None:
+    now = after(table, lambda: table.commit(GROUP))
+    NoNewKeyTwice(Comparison(), compared=frozenset({now.changes[0].instant})).refuse(now)
+    NoNewKeyTwice(Comparison()).refuse(after(table, lambda: table.commit(OTHER_GROUP)))
+
+
+def test_no_new_key_twice_compares_under_the_lock_in_the_last_round(table: SmallTable) -> None:
+    now = after(table, lambda: table.commit(GROUP))
+    comparison = Comparison()
+    NoNewKeyTwice(comparison, compares_under_lock=True).refuse(now)
+    assert len(comparison.compared) == 1
+    with pytest.raises(FileGroupConflictError, match="there already"):
+        NoNewKeyTwice(Comparison(finds_rows=True), compares_under_lock=True).refuse(now)
+
+
+def test_still_ours(table: SmallTable) -> None:
+    check, now = StillOurs("20260101000000000", "mine/1"), after(table)
+    with pytest.raises(InstantVanishedError, match="took clustering 20260101000000000 over"):
+        check.refuse(now)
+    table.storage.write(heartbeat_path("20260101000000000"), b"mine/1")
+    check.refuse(now)
+    table.storage.write(heartbeat_path("20260101000000000"), b"others/1")
+    with pytest.raises(InstantVanishedError):
+        check.refuse(now)
+
+
+def test_not_cancelled(table: SmallTable) -> None:
+    pending = table.begin()
+    NotCancelled(pending).refuse(after(table))
+    plan = encode_rollback_plan(plan_rollback(pending, (), table.storage.base_path))
+    table.timeline_store.request(Action.ROLLBACK, plan)
+    with pytest.raises(InstantVanishedError, match="A cancellation .* was begun"):
+        NotCancelled(pending).refuse(after(table))
+
+
+def test_something_left(table: SmallTable) -> None:
+    metadata = CommitMetadata(
+        operation_type=WriteOperation.CLUSTER,
+        partition_to_write_stats={},
+        partition_to_replace_file_ids={"a": ("f0-0",)},
+        extra_metadata={},
+    )
+    now = after(table)
+    SomethingLeft("1", metadata).refuse(now)
+    with pytest.raises(FileGroupConflictError, match="every file group of clustering 1"):
+        SomethingLeft("1", replace(metadata, partition_to_replace_file_ids={})).refuse(now)
+
+
+def test_files_there(table: SmallTable) -> None:
+    path = table.add_file("a", "new.parquet")
+    called: list[str] = []
+    check = FilesThere("1", (path,), when_missing=lambda: called.append(path))
+    check.refuse(after(table))
+    assert called == []
+    table.storage.delete(path)
+    with pytest.raises(InstantVanishedError, match="is gone: another job removed it"):
+        check.refuse(after(table))
+    assert called == [path]
+
+
+class Refusing:
+    """A check that notes that it was asked, and refuses."""
+
+    def __init__(self, name: str, asked: list[str], *, refuses: bool) -> None:
+        self._name, self._asked, self._refuses = name, asked, refuses
+
+    def refuse(self, now: TableNow) -> None:
+        self._asked.append(self._name)
+        if self._refuses:
+            raise FileGroupConflictError(self._name)
+
+
+def test_a_change_that_a_check_refuses_stays_pending(table: SmallTable) -> None:
+    pending, steps = table.begin(), list[str]()
+    checks = [Refusing(name, steps, refuses=name == "second") for name in ("first", "second", "third")]
+    with FileSystemLock(table.storage) as lock, pytest.raises(FileGroupConflictError, match="second"):
+        complete(
+            access_to(table),
+            pending,
+            b"{}",
+            lock=lock,
+            conditions=Conditions(after(table), tuple(checks)),
+            before=lambda: steps.append("before"),
+        )
+    assert steps == ["first", "second"]
+    assert pending in table.timeline_store.load().pending
+
+
+def test_the_lock_is_verified_after_everything_that_takes_long(table: SmallTable) -> None:
+    pending = table.begin()
+    lock = table_lock(table.storage, LockOptions())
+
+    def lose_lock() -> None:
+        table.storage.write(".hoodie/lock", b"another writer's")
+
+    with pytest.raises(LockNotAcquiredError), lock:
+        complete(access_to(table), pending, b"{}", lock=lock, before=lose_lock)
+    assert pending in table.timeline_store.load().pending
+
+
+def test_a_table_without_changes_passes_every_check_of_a_write(table: SmallTable) -> None:
+    checks = (
+        NoSecondWrite("mine"),
+        SameSchema(),
+        NothingArchivedMeanwhile(Timeline()),
+        NothingUndone(),
+        NoConflict(frozenset({GROUP}), ConflictStrategy.SIMPLE),
+        NoNewKeyTwice(Comparison()),
+    )
+    Conditions(after(table), checks).refuse()

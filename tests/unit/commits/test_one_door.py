@@ -1,0 +1,104 @@
+"""One function completes instants, one module handles the metadata table, and only `commits` changes a timeline."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[3]
+ENGINE = REPOSITORY / "spark_jobs" / "hudi_table_services"
+PRODUCT_CODE = (ENGINE, REPOSITORY / "airflow_hudi_provider")
+
+# Methods of TimelineStore that write, and the names that receive them: other classes have methods of these names, too.
+WRITING = {
+    "begin_savepoint",
+    "complete",
+    "remove",
+    "remove_archived",
+    "remove_completed",
+    "request",
+    "return_to_requested",
+    "start",
+}
+STORES = {"timeline_store", "_store", "store"}
+METADATA_TABLE_FUNCTIONS = {"disable_metadata_table", "remove_unlisted_metadata_table"}
+
+
+def writing_calls(source: str) -> Iterator[str]:
+    """Names of the methods that write a timeline, once per call."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            receiver = ast.unparse(node.func.value).rpartition(".")[2]
+            if node.func.attr in WRITING and receiver in STORES:
+                yield node.func.attr
+
+
+def imported_names(source: str) -> Iterator[str]:
+    """Full names of everything that a module imports from others."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def calls_by_module() -> dict[str, list[str]]:
+    found = {}
+    for root in PRODUCT_CODE:
+        for path in sorted(root.rglob("*.py")):
+            calls = list(writing_calls(path.read_text(encoding="utf-8")))
+            if calls:
+                found[path.relative_to(root.parent).as_posix()] = calls
+    return found
+
+
+def importers(name: str) -> list[str]:
+    return [
+        path.relative_to(root.parent).as_posix()
+        for root in PRODUCT_CODE
+        for path in sorted(root.rglob("*.py"))
+        if any(
+            each == name or each.startswith(f"{name}.")
+            for each in imported_names(path.read_text(encoding="utf-8"))
+        )
+    ]
+
+
+def test_one_call_completes_instants() -> None:
+    places = [module for module, calls in calls_by_module().items() for name in calls if name == "complete"]
+    assert places == ["hudi_table_services/commits/door.py"]
+
+
+def test_only_commits_changes_a_timeline() -> None:
+    modules = calls_by_module()
+    assert len(modules) > 3
+    assert [module for module in modules if not module.startswith("hudi_table_services/commits/")] == []
+
+
+def test_only_the_door_calls_the_metadata_table() -> None:
+    assert importers("hudi_table_services.commits.metadata_table") == ["hudi_table_services/commits/door.py"]
+    for function in METADATA_TABLE_FUNCTIONS:
+        name = f"hudi_table_services.storage.table_store.{function}"
+        assert importers(name) == ["hudi_table_services/commits/metadata_table.py"]
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("table.timeline_store.complete(pending, content)", ["complete"]),
+        ("self._store.start(pending)", ["start"]),
+        ("store.request(action)", ["request"]),
+        ("store.remove_archived(instants)", ["remove_archived"]),
+        ("attempt.complete(metadata)", []),
+        ("heartbeat.start()", []),
+        ("store.load()", []),
+    ],
+)
+def test_the_search_finds_writing_calls(source: str, found: list[str]) -> None:
+    assert list(writing_calls(source)) == found
+
+
+def test_the_search_finds_imports_of_functions_and_modules() -> None:
+    source = "from a.b import c\nimport d.e"
+    assert list(imported_names(source)) == ["a.b.c", "d.e"]
