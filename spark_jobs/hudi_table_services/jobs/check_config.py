@@ -1,6 +1,5 @@
 """Check settings, beside a table if there is one. Nothing is written."""
 
-import difflib
 import logging
 
 from hudi_table_services.commits.stopwatch import Stopwatch
@@ -8,7 +7,6 @@ from hudi_table_services.contract.config_check import CheckConfigRequest, Config
 from hudi_table_services.contract.config_text import config_lines, config_verdict
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import (
-    InvalidRequestError,
     ObjectNotFoundError,
     UnsafeConfigError,
     UnsupportedTableError,
@@ -16,7 +14,7 @@ from hudi_table_services.errors import (
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.options.registry import ALIASES
-from hudi_table_services.planning.config_check.check import CONFIG_RULES, check_config
+from hudi_table_services.planning.config_check.check import check_config, check_rule_names
 from hudi_table_services.planning.config_check.settings import TableFacts
 from hudi_table_services.planning.config_check.table_rules import SELECTORS
 from hudi_table_services.storage.clock import SystemClock
@@ -72,16 +70,6 @@ def _no_table(request: CheckConfigRequest, table: TableFacts | None) -> tuple[st
     if table is not None or not request.base_path:
         return ()
     return (f"There is no table at {request.base_path} yet: only the options were checked.",)
-
-
-def check_rule_names(request: CheckConfigRequest) -> None:
-    """Raises InvalidRequestError: a rule that is to be accepted does not exist."""
-    known = [rule.rule_id for rule in CONFIG_RULES]
-    for name in request.accepted_rules:
-        if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f"Did you mean {close[0]}?" if close else "docs/config-check.md lists the rules."
-            raise InvalidRequestError(f"There is no rule {name!r}.", hint=hint)
 
 
 def _unsafe(report: ConfigReport, request: CheckConfigRequest) -> UnsafeConfigError:
