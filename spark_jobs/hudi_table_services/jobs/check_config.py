@@ -4,7 +4,6 @@ import logging
 
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.config_check import CheckConfigRequest, ConfigReport, Severity
-from hudi_table_services.contract.config_text import config_lines, config_verdict
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import (
     ObjectNotFoundError,
@@ -45,17 +44,18 @@ def check_table_config(request: CheckConfigRequest, *, storage: Storage | None =
         with watch.phase("look"):
             table = _look(storage or open_storage(request.base_path, request.storage_options), request)
     report = check_config(request.options, request.runtime, table, accepted_rules=request.accepted_rules)
-    for line in config_lines(report):
+    for line in report.lines():
         _LOG.info("%s", line)
     if any(request.fails_with(each.severity) for each in report.findings):
         raise _unsafe(report, request)
     return JobResult(
         request_id=request.request_id,
         outcome=Outcome.COMPLETED,
+        service=request.service,
         operation=request.work,
         table_name=report.table or request.table_name,
         base_path=request.base_path,
-        config=report,
+        report=report,
         timings_s=watch.seconds,
         warnings=(*_no_table(request, table), *_warnings(report)),
     )
@@ -76,7 +76,7 @@ def _unsafe(report: ConfigReport, request: CheckConfigRequest) -> UnsafeConfigEr
     bad = [each for each in report.findings if request.fails_with(each.severity)]
     told = "; ".join(f"{each.rule} ({', '.join(each.options)}): {each.reason}" for each in bad)
     cures = " ".join(dict.fromkeys(each.cure for each in bad))
-    error = UnsafeConfigError(f"{config_verdict(report)}. {told}", hint=cures)
+    error = UnsafeConfigError(f"{report.verdict}. {told}", hint=cures)
     error.config = report
     return error
 

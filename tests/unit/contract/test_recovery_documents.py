@@ -90,6 +90,7 @@ def test_reports_come_back_from_the_result_document() -> None:
         folders=("f",),
         spared=("s",),
     )
-    result = JobResult(request_id="r", outcome=Outcome.COMPLETED, recovery=recovery, orphans=orphans)
-    assert JobResult.from_json(result.to_json()) == result
+    for report in (recovery, orphans):
+        result = JobResult(request_id="r", outcome=Outcome.COMPLETED, service=report.service, report=report)
+        assert JobResult.from_json(result.to_json()) == result
     assert (recovery.file_count, recovery.row_count) == (2, 3)

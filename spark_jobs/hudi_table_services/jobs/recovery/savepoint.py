@@ -5,7 +5,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from hudi_table_services.contract.recovery import CreateSavepointRequest, DeleteSavepointRequest
+from hudi_table_services.contract.recovery import (
+    CreateSavepointRequest,
+    DeleteSavepointRequest,
+    SavepointReport,
+)
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import InstantExistsError, InvalidRequestError
@@ -205,6 +209,7 @@ def _result(
     return JobResult(
         request_id=request.request_id,
         outcome=Outcome.COMPLETED if instant is not None else Outcome.NOTHING_TO_DO,
+        service=request.service,
         operation=request.work,
         table_name=request.table_name,
         base_path=request.base_path,
@@ -212,5 +217,6 @@ def _result(
         action=Action.SAVEPOINT.value if instant is not None else None,
         instant_time=instant.requested_time if instant is not None else None,
         completion_time=instant.completion_time if instant is not None else None,
+        report=SavepointReport(),
         warnings=options.warnings,
     )
