@@ -6,7 +6,7 @@ With spark-submit ship the engine beside it: ``--py-files dist/hudi_table_servic
 import sys
 
 from hudi_table_services.cli import main
-from hudi_table_services.services.recovery import REPAIR_ORPHAN_FILES
+from hudi_table_services.services.orphans import REPAIR_ORPHAN_FILES
 
 if __name__ == "__main__":
     sys.exit(main(REPAIR_ORPHAN_FILES))

@@ -245,7 +245,7 @@ class HudiHook(BaseHook):
             TableNotFoundError: there is no table.
             UnhealthyTableError: the timeline cannot be trusted.
         """
-        from hudi_table_services.contract.health import HealthRequest
+        from hudi_table_services.contract.health import HealthReport, HealthRequest
         from hudi_table_services.jobs.health.table_health import table_health
 
         request = HealthRequest(
@@ -253,7 +253,7 @@ class HudiHook(BaseHook):
             warn_above={name: str(limit) for name, limit in (warn_above or {}).items()},
             options=dict(hudi_options or {}),
         )
-        report = table_health(request, storage=self.storage).health
+        report = table_health(request, storage=self.storage).report_as(HealthReport)
         assert report is not None  # noqa: S101 - the job makes one or raises
         return report
 
@@ -339,7 +339,7 @@ class HudiHook(BaseHook):
             InvalidRequestError: there is no such fact or rule.
         """
         from airflow_hudi_provider.tasks.arguments import options_of, text_of
-        from hudi_table_services.contract.config_check import NEVER, CheckConfigRequest
+        from hudi_table_services.contract.config_check import NEVER, CheckConfigRequest, ConfigReport
         from hudi_table_services.jobs.check_config import check_table_config
 
         request = CheckConfigRequest(
@@ -349,7 +349,7 @@ class HudiHook(BaseHook):
             accepted_rules=tuple(accepted_rules),
             fail_on=NEVER,
         )
-        report = check_table_config(request, storage=self.storage).config
+        report = check_table_config(request, storage=self.storage).report_as(ConfigReport)
         assert report is not None  # noqa: S101 - the job makes one
         return report
 

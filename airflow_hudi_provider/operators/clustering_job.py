@@ -13,7 +13,11 @@ from airflow_hudi_provider.results.judgement import task_error
 from airflow_hudi_provider.tables.connection import TableLocation
 from airflow_hudi_provider.tasks.arguments import names_of, whole_number_of
 from airflow_hudi_provider.tasks.memory import TaskMemory
-from hudi_table_services.contract.clustering import ClusteringPlanReport, ScheduleClusteringRequest
+from hudi_table_services.contract.clustering import (
+    ClusteringPlanReport,
+    ClusteringReport,
+    ScheduleClusteringRequest,
+)
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import InstantHeldError
@@ -52,12 +56,13 @@ class HudiClusteringOperator(HudiServiceOperator):
         Raises:
             HudiTaskError: the timeline contradicts it.
         """
-        if result is None or result.outcome is not Outcome.COMPLETED or result.clustering is None:
+        report = result.report_as(ClusteringReport) if result is not None else None
+        if result is None or result.outcome is not Outcome.COMPLETED or report is None:
             return None
         lookup = table.look_up_clusterings()
         wrong = [
             f"{plan.instant_time} ({plan.state})"
-            for plan in result.clustering.plans
+            for plan in report.plans
             if lookup is None or not _is_borne_out(lookup, plan)
         ]
         if wrong:

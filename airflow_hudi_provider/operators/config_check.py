@@ -15,7 +15,7 @@ from airflow_hudi_provider.tasks.arguments import names_of, options_of, text_of
 from airflow_hudi_provider.tasks.lineage import LineageMixin
 from airflow_hudi_provider.tasks.metrics import measured
 from airflow_hudi_provider.tasks.templates import names_filled_in_later, refuse_emptied
-from hudi_table_services.contract.config_check import CheckConfigRequest
+from hudi_table_services.contract.config_check import CheckConfigRequest, ConfigReport
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.errors import HudiTableServiceError, UnsafeConfigError
 
@@ -124,7 +124,7 @@ class HudiConfigCheckOperator(LinkedTask, LineageMixin, BaseOperator):
 
     def table_label(self) -> str:
         """The table's name where it is known, else that of its folder; empty: only settings are looked at."""
-        report = self.last_result.config if self.last_result is not None else None
+        report = self.last_result.report_as(ConfigReport) if self.last_result is not None else None
         told = (report.table if report is not None else "") or self.table_name
         return str(told or (self.base_path or "").rstrip("/").rpartition("/")[2])
 

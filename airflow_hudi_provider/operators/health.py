@@ -82,7 +82,7 @@ class HudiTableHealthOperator(WorkerOrSparkOperator):
 
     def tell_failure(self, context: "Context", result: JobResult) -> None:
         super().tell_failure(context, result)
-        if result.health is not None:
+        if result.report is not None:
             context["ti"].xcom_push(key="health", value=health_answer(result))
 
     def tell_what_is_left(self, table: HudiHook, request_id: str) -> None:

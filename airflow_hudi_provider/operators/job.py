@@ -116,7 +116,7 @@ class HudiJobOperator(LineageMixin, DeferredRunOperator):
     def tell_failure(self, context: "Context", result: JobResult) -> None:
         """Log what a failed job did before it failed, or what it saw."""
         self.last_result = result
-        if result.clustering is not None or result.health is not None:
+        if result.report is not None:
             log_result(self.log, result)
 
     def remember(self, memory: TaskMemory, result: JobResult) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.results.clustering import clustering_answer
 from airflow_hudi_provider.tables.registry import RegisteredTable
+from hudi_table_services.contract.clustering import ClusteringReport
 from hudi_table_services.contract.result import FileStats
 
 if TYPE_CHECKING:
@@ -80,18 +81,16 @@ def plan_view(table: RegisteredTable) -> dict[str, Any]:
     """What a clustering by Hudi's defaults would do now, or why nothing."""
     hook = _hook_of(table)
     result = hook.preview_clustering()
-    answer = clustering_answer(result)
-    groups = [
-        asdict(g) for plan in (result.clustering.plans if result.clustering else ()) for g in plan.groups
-    ]
+    answer, report = clustering_answer(result), result.report_as(ClusteringReport) or ClusteringReport()
+    groups = [asdict(group) for plan in report.plans for group in plan.groups]
     groups.sort(key=lambda group: (group["expected_files"] - group["input_files"], group["partition_path"]))
     return {
         "outcome": answer["outcome"],
         "reason": result.reason,
-        "commits": result.clustering.commits if result.clustering else "",
+        "commits": report.commits,
         "groups": groups[:SHOWN_GROUPS],
         "group_count": len(groups),
-        "skipped": list(result.clustering.skipped[:SHOWN_GROUPS]) if result.clustering else [],
+        "skipped": list(report.skipped[:SHOWN_GROUPS]),
     }
 
 

@@ -1,9 +1,8 @@
-"""What a clustering task tells other tasks and asset events, and results that are known without its job."""
+"""Return value and asset event of a clustering task, and results that are known without running its job."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow_hudi_provider.results.clustering_picture import draw_clustering
 from hudi_table_services.contract.clustering import (
     ClusteringGroupReport,
     ClusteringPlanReport,
@@ -16,18 +15,18 @@ from hudi_table_services.model.table_service_plans import ClusteringGroup
 if TYPE_CHECKING:
     from hudi_table_services.tables.clustering_history import Clustering
 
-TOLD_PLANS = 50
-TOLD_PARTITIONS = 50
-TOLD_REASONS = 20
+SHOWN_PLANS = 50
+SHOWN_PARTITIONS = 50
+SHOWN_REASONS = 20
 
 
 def clustering_answer(result: JobResult) -> dict[str, Any]:
-    """The return value of the task.
+    """Return value of the task.
 
-    ``instant`` and ``instants`` are what an execution takes; figures of the execution are None before it. Only a
-    preview brings its ``picture``.
+    An execution takes ``instant`` or ``instants``; figures of the execution are None before it. Only a preview has a
+    ``picture``.
     """
-    report = result.clustering or ClusteringReport()
+    report = result.report_as(ClusteringReport) or ClusteringReport()
     groups = [group for plan in report.plans for group in plan.groups]
     partitions = sorted({group.partition_path for group in groups})
     answer = {
@@ -42,10 +41,10 @@ def clustering_answer(result: JobResult) -> dict[str, Any]:
         **_figures(groups),
         "rows_checked": sum(plan.rows_checked for plan in report.plans),
         "groups_given_up": sum(plan.groups_given_up for plan in report.plans),
-        "plans": [_plan(plan) for plan in report.plans[:TOLD_PLANS]],
-        "partitions": partitions[:TOLD_PARTITIONS],
+        "plans": [_plan(plan) for plan in report.plans[:SHOWN_PLANS]],
+        "partitions": partitions[:SHOWN_PARTITIONS],
         "partition_count": len(partitions),
-        "skipped": list(report.skipped[:TOLD_REASONS]),
+        "skipped": list(report.skipped[:SHOWN_REASONS]),
         "skipped_count": len(report.skipped),
         "commits": report.commits,
         "commit_count": report.commit_count,
@@ -53,11 +52,19 @@ def clustering_answer(result: JobResult) -> dict[str, Any]:
         "files_after": _stats(result.files_after),
         "warnings": list(result.warnings),
     }
-    return {**answer, "picture": draw_clustering(result)} if result.outcome is Outcome.PLANNED else answer
+    return {**answer, "picture": draw_clustering(result)} if result.is_preview else answer
+
+
+def draw_clustering(result: JobResult) -> str:
+    """Sections and summary as one text; its length is bounded, so that it may go into an XCom."""
+    lines = []
+    for title, of_section in result.sections():
+        lines.extend([title, *(f"  {line}" for line in of_section)])
+    return "\n".join([*lines, result.summary()])
 
 
 def clustering_event(result: JobResult) -> dict[str, Any]:
-    """What an asset event tells; rows are the same after a clustering, so readers may skip it."""
+    """Extra of an asset event. A clustering changes no rows, so readers may skip the event."""
     answer = clustering_answer(result)
     names = ("outcome", "reused", "operation", "instants", "partitions", "partition_count", "groups")
     return {
@@ -101,7 +108,7 @@ def _stats(stats: FileStats) -> dict[str, Any]:
 
 
 def result_of_executed(request: JobRequest, completed: "Sequence[Clustering]") -> JobResult:
-    """The result of plans that were carried out before; the bytes of their files are not known any more."""
+    """Result of plans that were executed before; the bytes of their files are not known any more."""
     instants = [clustering.instant for clustering in completed]
     plans = [
         ClusteringPlanReport(
@@ -115,6 +122,7 @@ def result_of_executed(request: JobRequest, completed: "Sequence[Clustering]") -
     return JobResult(
         request_id=request.request_id,
         outcome=Outcome.COMPLETED,
+        service=request.service,
         operation=request.work,
         table_name=request.table_name,
         base_path=request.base_path,
@@ -123,7 +131,7 @@ def result_of_executed(request: JobRequest, completed: "Sequence[Clustering]") -
         action=instants[0].action.value,
         instant_time=instants[0].requested_time,
         completion_time=instants[0].completion_time,
-        clustering=ClusteringReport(plans=tuple(plans)),
+        report=ClusteringReport(plans=tuple(plans)),
     )
 
 
@@ -137,10 +145,11 @@ def _stored(group: ClusteringGroup) -> ClusteringGroupReport:
 
 
 def result_of_nothing(request: JobRequest, reason: str) -> JobResult:
-    """The result where there is nothing to do."""
+    """Result of a request for which there is nothing to do."""
     return JobResult(
         request_id=request.request_id,
         outcome=Outcome.NOTHING_TO_DO,
+        service=request.service,
         operation=request.work,
         table_name=request.table_name,
         base_path=request.base_path,

@@ -4,27 +4,12 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from airflow_hudi_provider.results.cleaning import clean_sections, clean_summary
-from airflow_hudi_provider.results.clustering_picture import clustering_sections, clustering_summary
-from airflow_hudi_provider.results.config_check import config_sections, config_summary
-from airflow_hudi_provider.results.health import health_sections, health_summary
-from airflow_hudi_provider.results.recovery import recovery_sections, recovery_summary
-from airflow_hudi_provider.results.table_picture import bar, human_bytes
-from hudi_table_services.contract.result import JobResult, Outcome, PartitionReport
+from hudi_table_services.contract.result import JobResult
 
 _JOB_LINE = re.compile(
     r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (?P<level>DEBUG|INFO|WARNING|ERROR) (?P<text>.*)$"
 )
 _SPARK_UI = re.compile(r"Spark UI: (?P<address>https?://\S+)")
-_SHOWN_PARTITIONS = 30
-_UPKEEP = (
-    "create_savepoint",
-    "delete_savepoint",
-    "rollback",
-    "restore",
-    "repair_orphan_files",
-    "archive",
-)
 _GROUP, _END = "::group::%s", "::endgroup::"
 _SHOWN_OUTPUT_LINES = 3_000
 
@@ -90,102 +75,12 @@ def log_output(log: Any, lines: list[str]) -> None:
 
 def log_result(log: Any, result: JobResult) -> None:
     """Plan, rows and files of a result, in groups that Airflow folds."""
-    for title, lines in _sections(result):
+    for title, lines in result.sections():
         if lines:
             log.info(_GROUP, title)
             for line in lines:
                 log.info("%s", line)
             log.info(_END)
-    log.info("%s", summary(result))
+    log.info("%s", result.summary())
     for warning in result.warnings:
         log.warning("%s", warning)
-
-
-def _sections(result: JobResult) -> list[tuple[str, list[str]]]:
-    if result.clustering is not None:
-        return clustering_sections(result)
-    if result.clean is not None:
-        return clean_sections(result)
-    if result.health is not None:
-        return health_sections(result)
-    if result.config is not None:
-        return config_sections(result)
-    if result.operation in _UPKEEP:
-        return recovery_sections(result)
-    return [("Plan by partition", _plan_lines(result)), ("Files before and after", _file_lines(result))]
-
-
-def summary(result: JobResult) -> str:
-    """The result in one line."""
-    if result.clustering is not None:
-        return clustering_summary(result)
-    if result.clean is not None:
-        return clean_summary(result)
-    if result.health is not None:
-        return health_summary(result)
-    if result.config is not None:
-        return config_summary(result)
-    if result.operation in _UPKEEP and result.outcome is not Outcome.FAILED:
-        return recovery_summary(result)
-    rows, counts = result.rows, _counts(result)
-    match result.outcome:
-        case Outcome.COMPLETED if result.reused:
-            return f"{result.instant_time}: {result.reason} ({counts} then)."
-        case Outcome.COMPLETED:
-            before, after = result.files_before, result.files_after
-            return (
-                f"{result.action} {result.instant_time}: {counts}; {before.file_count} → {after.file_count} files, "
-                f"{human_bytes(before.size_bytes)} → {human_bytes(after.size_bytes)}"
-            )
-        case Outcome.PLANNED:
-            return f"Planned, nothing written: {rows.read} rows read."
-        case Outcome.NOTHING_TO_DO:
-            return f"Nothing to do: {result.reason}"
-        case _:
-            return f"Failed: {result.error.message if result.error else 'no reason was given'}"
-
-
-def _counts(result: JobResult) -> str:
-    rows = result.rows
-    counts = f"{rows.inserted} inserted, {rows.updated} updated, {rows.deleted} deleted"
-    lost = f", {rows.older_than_stored} older than what is stored" if rows.older_than_stored else ""
-    return counts + lost
-
-
-def _plan_lines(result: JobResult) -> list[str]:
-    if result.reused:
-        return []
-    lines = [_plan_line(partition) for partition in result.partitions[:_SHOWN_PARTITIONS]]
-    return [*lines, *_more(result)]
-
-
-def _plan_line(partition: PartitionReport) -> str:
-    padded = sum(change.insert_count for change in partition.padded)
-    opened = sum(change.insert_count for change in partition.opened)
-    return (
-        f"{partition.partition_path or '(not partitioned)'}: {len(partition.padded)} small files padded with {padded} "
-        f"rows, {len(partition.opened)} files opened with {opened} rows, {len(partition.rewritten)} rewritten; "
-        f"{partition.record_size_bytes:g} bytes per row, {partition.record_size}"
-    )
-
-
-def _file_lines(result: JobResult) -> list[str]:
-    if result.outcome is not Outcome.COMPLETED or result.reused or not result.partitions:
-        return []
-    width = max(len(p.partition_path) for p in result.partitions)
-    largest = max((p.files_after.size_bytes for p in result.partitions), default=0)
-    lines = [f"{'partition'.ljust(width)}  files        bytes"]
-    for partition in result.partitions[:_SHOWN_PARTITIONS]:
-        before, after = partition.files_before, partition.files_after
-        lines.append(
-            f"{partition.partition_path.ljust(width)}  {before.file_count:>4} → {after.file_count:<4} "
-            f"{human_bytes(before.size_bytes):>10} → {human_bytes(after.size_bytes):<10} "
-            f"{bar(after.size_bytes, largest)}"
-        )
-    classes = ", ".join(f"{count} of {name}" for name, count in result.files_after.histogram.items())
-    return [*lines, *_more(result), f"Sizes after: {classes}"]
-
-
-def _more(result: JobResult) -> list[str]:
-    more = len(result.partitions) - _SHOWN_PARTITIONS
-    return [f"… and {more} more partitions"] if more > 0 else []

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
+from hudi_table_services.contract.text import NOT_PARTITIONED, bar, human_bytes
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_snapshot import TableSnapshot
 
-BAR_CELLS = 24
 SHOWN_PARTITIONS = 40
 SHOWN_FILES = 8
 SHOWN_INSTANTS = 10
-_BLOCKS = " ▏▎▍▌▋▊▉█"
 
 
 def draw_table(snapshot: TableSnapshot) -> str:
@@ -34,7 +33,7 @@ def draw_table(snapshot: TableSnapshot) -> str:
 
 
 def _partition_lines(path: str, sizes: Sequence[int], largest: int) -> Iterable[str]:
-    yield f"  {path or '(not partitioned)'}: {len(sizes)} files, {human_bytes(sum(sizes))}"
+    yield f"  {path or NOT_PARTITIONED}: {len(sizes)} files, {human_bytes(sum(sizes))}"
     for size in sizes[:SHOWN_FILES]:
         yield f"    {bar(size, largest)} {human_bytes(size)}"
     if len(sizes) > SHOWN_FILES:
@@ -46,21 +45,3 @@ def instant_lines(instants: Sequence[Instant]) -> Iterable[str]:
     for instant in instants:
         state = "" if instant.is_completed else f"  {instant.state.value.upper()}"
         yield f"  {instant.requested_time}  {instant.action.value}{state}"
-
-
-def bar(value: float, full: float, cells: int = BAR_CELLS) -> str:
-    """A bar of fixed width, exact to an eighth of a cell."""
-    eighths = round(8 * cells * min(1.0, value / full)) if full else 0
-    whole, rest = divmod(eighths, 8)
-    return ("█" * whole + (_BLOCKS[rest] if rest else "")).ljust(cells, "·")
-
-
-def human_bytes(size: float) -> str:
-    """``1,536 B``, ``1.5 KiB``, ``12.0 MiB``."""
-    if size < 1024:
-        return f"{size:,.0f} B"
-    for unit in ("KiB", "MiB", "GiB"):
-        size /= 1024
-        if size < 1024:
-            return f"{size:,.1f} {unit}"
-    return f"{size / 1024:,.1f} TiB"

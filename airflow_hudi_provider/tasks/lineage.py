@@ -8,7 +8,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from airflow_hudi_provider.results.figures import figures_of, service_of
+from airflow_hudi_provider.results.figures import service_of
 from hudi_table_services.contract.result import JobResult, Outcome
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _output(base_path: str, table: "HudiHook", result: JobResult | None) -> Any:
         return None
     if result is None or result.outcome is not Outcome.COMPLETED:
         return OutputDataset(*names)
-    done = figures_of(result)
+    done = result.figures()
     statistics = {}
     if done.files_written:
         statistics["outputStatistics"] = OutputStatisticsOutputDatasetFacet(
@@ -149,7 +149,7 @@ def avro_type(kind: Any) -> str:
 def _run_facet(service: str, result: JobResult) -> Any:
     from airflow.providers.common.compat.openlineage.facet import RunFacet
 
-    done = figures_of(result)
+    done = result.figures()
     return RunFacet().with_additional_properties(
         service=service,
         operation=result.operation,

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 
 from airflow.providers.common.compat.sdk import AirflowSkipException, TaskDeferred
 
-from airflow_hudi_provider.results.figures import figures_of, service_of
+from airflow_hudi_provider.results.figures import service_of
 from hudi_table_services.contract.result import JobResult
 
 _LOG = logging.getLogger(__name__)
@@ -84,7 +84,7 @@ def _emit(task: MeasuredTask, seconds: float, is_failed: bool) -> None:
     tags = {**({"table": label} if label else {}), "service": service}
     counts = {"failures": int(is_failed)}
     if result is not None and not is_failed:
-        done = figures_of(result)
+        done = result.figures()
         counts |= {
             "rows": done.rows,
             "files_written": done.files_written,

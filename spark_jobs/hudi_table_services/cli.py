@@ -23,7 +23,7 @@ from hudi_table_services.errors import (
     ObjectNotFoundError,
 )
 from hudi_table_services.services.flags import CommandLine
-from hudi_table_services.services.service import JobScript
+from hudi_table_services.services.service import Script
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 
@@ -34,7 +34,7 @@ _LOG = logging.getLogger(__name__)
 _UNEXPECTED_EXIT_CODE = 70
 
 
-def main(script: JobScript, arguments: Sequence[str] | None = None) -> int:
+def main(script: Script[JobRequest], arguments: Sequence[str] | None = None) -> int:
     """Run one job.
 
     Args:
@@ -75,7 +75,7 @@ def _puzzle() -> int:
     return _UNEXPECTED_EXIT_CODE
 
 
-def _attempt(request: JobRequest, script: JobScript) -> tuple[JobResult, int]:
+def _attempt(request: JobRequest, script: Script[JobRequest]) -> tuple[JobResult, int]:
     """Result and exit code, whatever happens."""
     try:
         return _run(request, script), 0
@@ -92,11 +92,10 @@ def _attempt(request: JobRequest, script: JobScript) -> tuple[JobResult, int]:
         return JobResult.failed(request, error), _puzzle()
 
 
-def _run(request: JobRequest, script: JobScript) -> JobResult:
+def _run(request: JobRequest, script: Script[JobRequest]) -> JobResult:
     _LOG.info("Request %s: %s, %s", request.request_id, request.work, request.base_path)
     script.check(request)  # a bad option need not wait for Spark
-    if script.check_run is not None:
-        script.check_run(request)
+    script.check_before_run(request)
     # spark-submit in cluster mode takes a program that opens no session for one that failed.
     if not script.needs_spark and "PYSPARK_GATEWAY_PORT" not in os.environ:
         return script.run(None, request)
@@ -206,7 +205,7 @@ def _document(uri: str, options: dict[str, str] | None = None) -> _Document:
     return _Document(open_storage(folder or slash or ".", options), name)
 
 
-def _request(command: CommandLine, script: JobScript) -> JobRequest:
+def _request(command: CommandLine, script: Script[JobRequest]) -> JobRequest:
     if command.request is not None:
         return command.request
     document = _document(command.request_uri)

@@ -43,7 +43,7 @@ def our_archival(base_path: Path) -> ArchiveReport:
     later = FixedClock(datetime.now(timezone.utc) + timedelta(hours=2))
     clean(CleanRequest(base_path=str(base_path), commits_retained=1), clock=later)
     request = ArchiveRequest(base_path=str(base_path), min_commits=2, max_commits=3, options=OUR_LIMITS)
-    report = archive(request, clock=later).archive
+    report = archive(request, clock=later).report
     assert report is not None
     return report
 

@@ -82,8 +82,8 @@ def test_the_same_files_go_as_by_hudi(
     their_clean(judge, theirs, oracle, **retained)
     result = our_clean(base_path, **retained)
     assert names(base_path) == names(theirs) < before
-    assert result.clean is not None
-    assert result.clean.file_count == len(before) - len(names(base_path))
+    assert result.report is not None
+    assert result.report.file_count == len(before) - len(names(base_path))
     assert_all_read(judge, base_path, model, oracle)
 
 
@@ -95,7 +95,7 @@ def test_hudi_goes_on_after_our_clean(hudi, fragmented, engine: Engine, oracle: 
     if oracle.release != "0.15.0":  # which has no such procedure
         shown = call_procedure(judge, base_path, "show_cleans", "", oracle)
         assert [(row["clean_time"], row["total_files_deleted"]) for row in shown] == [
-            (ours.instant_time, ours.clean.file_count)  # type: ignore[union-attr]
+            (ours.instant_time, ours.report.file_count)  # type: ignore[union-attr]
         ]
     for version in (8, 9, 10):
         rows = some_rows([0, 2, *range(60, 64)], version)
@@ -133,7 +133,7 @@ def test_hudi_finishes_our_pending_clean(
     # Only what was pending is left to do; a plan of its own would need more commits.
     their_clean(judge, base_path, oracle, commits_retained=50)
     assert [n for n in instant_names(base_path, ".clean") if n.startswith(pending)]
-    assert our_clean(finished_by_us, commits_retained=50).clean.finished == (pending,)  # type: ignore[union-attr]
+    assert our_clean(finished_by_us, commits_retained=50).report.finished == (pending,)  # type: ignore[union-attr]
     assert names(base_path) == names(finished_by_us)
     for each in (base_path, finished_by_us):
         assert_all_read(judge, each, model, oracle)
@@ -152,8 +152,8 @@ def test_we_finish_the_pending_clean_of_hudi(
     # Its paths are those of the table it was made for, which is moved here.
     shutil.copy(folder / planned, base_path / folder.relative_to(theirs) / planned)
     result = our_clean(base_path, commits_retained=50)
-    assert result.clean is not None
-    assert result.clean.finished == (planned.partition(".")[0],)
+    assert result.report is not None
+    assert result.report.finished == (planned.partition(".")[0],)
     assert names(base_path) == names(theirs)
     assert_all_read(judge, base_path, model, oracle)
 
@@ -167,7 +167,7 @@ def test_a_savepoint_of_hudi_can_be_restored_after_our_clean(hudi, fragmented, e
     kept = latest_data_files(base_path)
     call_procedure(judge, base_path, "create_savepoint", f"commit_time => '{commit}'", V9)
     model = with_history(judge, base_path, engine, V9)
-    assert our_clean(base_path, commits_retained=1).clean.file_count > 0  # type: ignore[union-attr]
+    assert our_clean(base_path, commits_retained=1).report.file_count > 0  # type: ignore[union-attr]
     assert set(kept) <= set(data_files(base_path))
     assert_all_read(judge, base_path, model, V9)
     call_procedure(judge, base_path, "rollback_to_savepoint", f"instant_time => '{commit}'", V9)

@@ -146,10 +146,10 @@ class Services:
         except CommitConflictError as error:
             self.lost[type(error).__name__] += 1
             return
-        if cleaned.clean is not None and cleaned.clean.file_count:
-            self.cleaned.append(cleaned.clean.file_count)
-        if archived.archive is not None and archived.archive.archived_commits:
-            self.archived.append(archived.archive.archived_commits)
+        if cleaned.report is not None and cleaned.report.file_count:
+            self.cleaned.append(cleaned.report.file_count)
+        if archived.report is not None and archived.report.archived_commits:
+            self.archived.append(archived.report.archived_commits)
 
     def _cluster(self, sort_columns: tuple[str, ...]) -> None:
         scheduled = self._engine.schedule_clustering(self._base_path, sort_columns=sort_columns)

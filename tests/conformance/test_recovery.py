@@ -87,8 +87,8 @@ def test_we_restore_to_a_savepoint_of_hudi_and_hudi_goes_on(
     engine.execute_clustering(base_path)
     engine.write(base_path, as_table(some_rows([1, 80], 5)), version=oracle.table_version)
     result = our_restore(base_path, saved)
-    assert result.recovery is not None
-    assert len(result.recovery.undone) == 3
+    assert result.report is not None
+    assert len(result.report.undone) == 3
     assert data_files(base_path) == before
     assert_written_on(judge, base_path, oracle, engine, saved_model)
 

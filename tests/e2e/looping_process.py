@@ -187,10 +187,10 @@ def _cancel(base_path: str, signals: Signals) -> None:
 
 
 def _told(name: str, result: JobResult) -> dict[str, object]:
-    if name == "clean" and result.clean is not None:
-        return {"outcome": result.outcome.value, "files": result.clean.file_count}
-    if name == "archive" and result.archive is not None:
-        return {"outcome": result.outcome.value, "commits": result.archive.archived_commits}
+    if name == "clean" and result.report is not None:
+        return {"outcome": result.outcome.value, "files": result.report.file_count}
+    if name == "archive" and result.report is not None:
+        return {"outcome": result.outcome.value, "commits": result.report.archived_commits}
     return {"outcome": result.outcome.value, "instant": result.instant_time}
 
 

@@ -76,14 +76,14 @@ def test_every_job_works_there(spark: SparkSession, s3: S3, version: str) -> Non
 
     later = FixedClock(datetime.now(timezone.utc) + timedelta(hours=2), step=timedelta(milliseconds=1))
     cleaned = clean(CleanRequest(**table.place, commits_retained=2), clock=later)  # type: ignore[arg-type]
-    assert cleaned.clean is not None
-    assert cleaned.clean.file_count > 0
+    assert cleaned.report is not None
+    assert cleaned.report.file_count > 0
     table.check()
 
     bounds = {"min_commits": 3, "max_commits": 4, "options": {"hoodie.clean.commits.retained": "2"}}
     archived = archive(ArchiveRequest(**table.place, **bounds), clock=later)  # type: ignore[arg-type]
-    assert archived.archive is not None
-    assert archived.archive.archived_commits > 0
+    assert archived.report is not None
+    assert archived.report.archived_commits > 0
     table.check()
 
     kept = dict(table.model)
@@ -103,6 +103,6 @@ def test_every_job_works_there(spark: SparkSession, s3: S3, version: str) -> Non
 
     table.write([("e", 1, "z")])
     table.check()
-    health = table_health(HealthRequest(**table.place)).health  # type: ignore[arg-type]
+    health = table_health(HealthRequest(**table.place)).report  # type: ignore[arg-type]
     assert health is not None
     assert (health.pending, health.measures["leftover_files"]) == ((), 0)

@@ -1,11 +1,18 @@
-"""Request of the archive job."""
+"""Request and report of the archive job."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from hudi_table_services.contract.report import Report, Section, outcome_line
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.errors import InvalidRequestError
+
+if TYPE_CHECKING:
+    from hudi_table_services.contract.result import JobResult
+
+ARCHIVAL = "archival"
+"""Name of the service."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +26,8 @@ class ArchiveRequest(JobRequest):
     Raises:
         InvalidRequestError: a field has no possible value.
     """
+
+    service: ClassVar[str] = ARCHIVAL
 
     min_commits: int | None = None
     max_commits: int | None = None
@@ -37,7 +46,7 @@ class ArchiveRequest(JobRequest):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ArchiveReport:
+class ArchiveReport(Report):
     """What an archive job did, or, in a preview, would do.
 
     Attributes:
@@ -51,6 +60,8 @@ class ArchiveReport:
         files: the archive's new files, merged ones among them: paths in version 6, names in 8 and 9.
     """
 
+    service: ClassVar[str] = ARCHIVAL
+
     commits_before: int = 0
     archived_commits: int = 0
     archived_services: int = 0
@@ -60,10 +71,21 @@ class ArchiveReport:
     instants: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
 
+    @classmethod
+    def from_document(cls, values: Mapping[str, Any]) -> "ArchiveReport":
+        fields = dict(values)
+        for name in ("instants", "files"):
+            fields[name] = tuple(fields[name])
+        return cls(**fields)
 
-def archive_report_from_document(values: Mapping[str, Any]) -> ArchiveReport:
-    """The report of a result document. Raises KeyError or TypeError where it is none."""
-    fields = dict(values)
-    for name in ("instants", "files"):
-        fields[name] = tuple(fields[name])
-    return ArchiveReport(**fields)
+    def summary(self, result: "JobResult") -> str:
+        return outcome_line(result, f"{len(self.instants)} instants; {self.retention}")
+
+    def sections(self, result: "JobResult") -> list[Section]:
+        kept = f"{self.archived_commits} of {self.commits_before} commits and {self.archived_services} other instants"
+        held = [f"Held back at {self.held_back_by}"] if self.held_back_by else []
+        return [
+            ("Archival", [kept, self.retention, *held]),
+            ("Instants", list(self.instants)),
+            ("New files of the archive", list(self.files)),
+        ]

@@ -1,14 +1,25 @@
-"""Request of the clean job."""
+"""Request and report of the clean job."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from hudi_table_services.contract.report import Figures, Report, Section
 from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.text import NOT_PARTITIONED, human_bytes
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.clean import CleanPolicy
 
+if TYPE_CHECKING:
+    from hudi_table_services.contract.result import JobResult
+
+CLEANING = "cleaning"
+"""Name of the service."""
+
 POLICIES = tuple(policy.value for policy in CleanPolicy)
+_SHOWN_PARTITIONS = 50
+_SHOWN_FILES = 200
+_SHOWN_WAITING = 10
 _LEAST_ONE = ("commits_retained", "hours_retained", "file_versions_retained", "max_commits_per_run")
 
 
@@ -26,6 +37,8 @@ class CleanRequest(JobRequest):
     Raises:
         InvalidRequestError: a field has no possible value.
     """
+
+    service: ClassVar[str] = CLEANING
 
     policy: str = ""
     commits_retained: int | None = None
@@ -68,7 +81,7 @@ class CleanedPartition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CleanReport:
+class CleanReport(Report):
     """What a clean job did.
 
     Attributes:
@@ -81,6 +94,8 @@ class CleanReport:
         waiting: partitions in which outdated files stay for readers, savepoints or pending plans.
         partitions_listed: partitions that were looked at.
     """
+
+    service: ClassVar[str] = CLEANING
 
     policy: str
     earliest_commit_to_retain: str = ""
@@ -104,20 +119,73 @@ class CleanReport:
     def failed_count(self) -> int:
         return sum(len(each.failed_files) for each in self.partitions)
 
+    @property
+    def paths(self) -> list[str]:
+        """Files by path; only previews name them."""
+        return [
+            f"{each.partition_path}/{name}" if each.partition_path else name
+            for each in self.partitions
+            for name in each.file_names
+        ]
 
-def clean_report_from_document(values: Mapping[str, Any]) -> CleanReport:
-    """The report of a result document. Raises KeyError or TypeError where it is none."""
-    fields = dict(values)
-    fields["partitions"] = tuple(
-        CleanedPartition(
-            **{
-                **each,
-                "file_names": tuple(each["file_names"]),
-                "failed_files": tuple(each["failed_files"]),
-            }
+    @classmethod
+    def from_document(cls, values: Mapping[str, Any]) -> "CleanReport":
+        fields = dict(values)
+        fields["partitions"] = tuple(
+            CleanedPartition(
+                **{
+                    **each,
+                    "file_names": tuple(each["file_names"]),
+                    "failed_files": tuple(each["failed_files"]),
+                }
+            )
+            for each in fields["partitions"]
         )
-        for each in fields["partitions"]
+        for name in ("finished", "rolled_back", "waiting"):
+            fields[name] = tuple(fields[name])
+        return cls(**fields)
+
+    def figures(self) -> Figures:
+        return Figures(files_removed=self.file_count - self.failed_count)
+
+    def summary(self, result: "JobResult") -> str:
+        files = f"{self.file_count} files, {human_bytes(self.size_bytes)}"
+        if result.is_preview:
+            return f"Preview, nothing deleted: {files} would go"
+        if not result.is_completed:
+            return f"Nothing to do: {result.reason}"
+        if result.reused:
+            return f"clean {result.instant_time}: done by an earlier attempt, {self.file_count} files deleted"
+        failed = f"; {self.failed_count} could not be deleted" if self.failed_count else ""
+        return f"clean {result.instant_time or ', '.join(self.finished)}: {files} deleted{failed}"
+
+    def sections(self, result: "JobResult") -> list[Section]:
+        verb = "would go" if result.is_preview else "went"
+        partitions = [_partition_line(each, verb) for each in self.partitions[:_SHOWN_PARTITIONS]]
+        names = self.paths[:_SHOWN_FILES] if result.is_preview else []
+        return [
+            ("Retention", self._retention_lines()),
+            ("Partitions", partitions),
+            ("Files that would go", names),
+        ]
+
+    def _retention_lines(self) -> list[str]:
+        lines = [f"Policy {self.policy}: {self.retention}"] if self.retention else []
+        if self.earliest_commit_to_retain:
+            lines.append(f"Everything since {self.earliest_commit_to_retain} stays readable")
+        if self.blocker:
+            lines.append(f"Held back by the pending instant {self.blocker}")
+        waiting = self.waiting[:_SHOWN_WAITING]
+        return lines + [f"Outdated files stay for now in {path or NOT_PARTITIONED}" for path in waiting]
+
+
+def _partition_line(partition: CleanedPartition, verb: str) -> str:
+    line = (
+        f"{partition.partition_path or NOT_PARTITIONED}: {partition.file_count} files "
+        f"({human_bytes(partition.size_bytes)}) {verb}"
     )
-    for name in ("finished", "rolled_back", "waiting"):
-        fields[name] = tuple(fields[name])
-    return CleanReport(**fields)
+    if partition.is_removed:
+        line += ", and the partition with them"
+    if partition.failed_files:
+        line += f"; {len(partition.failed_files)} could not be deleted and are tried again by the next clean"
+    return line

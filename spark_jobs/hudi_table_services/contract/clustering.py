@@ -1,10 +1,18 @@
-"""Requests of the clustering jobs."""
+"""Requests and report of the clustering jobs."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from hudi_table_services.contract.report import Figures, Report, Section
 from hudi_table_services.contract.request import JobRequest, check_instants, refuse_text_for_columns
 from hudi_table_services.errors import InvalidRequestError
+
+if TYPE_CHECKING:
+    from hudi_table_services.contract.result import JobResult
+
+CLUSTERING = "clustering"
+"""Name of the service."""
 
 LAYOUTS = ("linear", "zorder", "hilbert")
 WHEN_HELD = ("fail", "wait")
@@ -25,6 +33,8 @@ class ScheduleClusteringRequest(JobRequest):
     Raises:
         InvalidRequestError: a field has no possible value.
     """
+
+    service: ClassVar[str] = CLUSTERING
 
     sort_columns: tuple[str, ...] = ()
     layout: str = ""
@@ -52,6 +62,8 @@ class ExecuteClusteringRequest(JobRequest):
     Raises:
         InvalidRequestError: a field has no possible value.
     """
+
+    service: ClassVar[str] = CLUSTERING
 
     instants: tuple[str, ...] = ()
     when_held: str = "fail"
@@ -101,6 +113,8 @@ class CancelClusteringRequest(JobRequest):
     Raises:
         InvalidRequestError: a field has no possible value.
     """
+
+    service: ClassVar[str] = CLUSTERING
 
     instants: tuple[str, ...] = ()
     older_than_minutes: int | None = None
@@ -195,7 +209,7 @@ class ClusteringPlanReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClusteringReport:
+class ClusteringReport(Report):
     """What a clustering job did.
 
     Attributes:
@@ -204,6 +218,8 @@ class ClusteringReport:
         commits: how many commits there are since the last clustering, in words.
         commit_count: the same as a number.
     """
+
+    service: ClassVar[str] = CLUSTERING
 
     plans: tuple[ClusteringPlanReport, ...] = ()
     skipped: tuple[str, ...] = ()
@@ -215,16 +231,33 @@ class ClusteringReport:
         """Requested times of what the job is about, without plans that an execution cancelled."""
         return tuple(plan.instant_time for plan in self.plans if plan.instant_time and not plan.reason)
 
+    @classmethod
+    def from_document(cls, values: Mapping[str, Any]) -> "ClusteringReport":
+        plans = [dict(plan) for plan in values["plans"]]
+        for plan in plans:
+            plan["groups"] = tuple(ClusteringGroupReport(**group) for group in plan["groups"])
+            plan["skipping"] = tuple(ColumnSkipping(**column) for column in plan["skipping"])
+        return cls(
+            plans=tuple(ClusteringPlanReport(**plan) for plan in plans),
+            skipped=tuple(values["skipped"]),
+            commits=values["commits"],
+            commit_count=values["commit_count"],
+        )
 
-def report_from_document(values: dict[str, Any]) -> ClusteringReport:
-    """From the parsed document; raises KeyError, TypeError or ValueError for anything else."""
-    plans = [dict(plan) for plan in values["plans"]]
-    for plan in plans:
-        plan["groups"] = tuple(ClusteringGroupReport(**group) for group in plan["groups"])
-        plan["skipping"] = tuple(ColumnSkipping(**column) for column in plan["skipping"])
-    return ClusteringReport(
-        plans=tuple(ClusteringPlanReport(**plan) for plan in plans),
-        skipped=tuple(values["skipped"]),
-        commits=values["commits"],
-        commit_count=values["commit_count"],
-    )
+    def figures(self) -> Figures:
+        groups = [group for plan in self.plans if plan.state == "completed" for group in plan.groups]
+        return Figures(
+            rows=sum(group.rows or 0 for group in groups),
+            files_written=sum(group.output_files or 0 for group in groups),
+            bytes_written=sum(group.output_bytes or 0 for group in groups),
+        )
+
+    def summary(self, result: "JobResult") -> str:
+        from hudi_table_services.contract.clustering_text import clustering_summary
+
+        return clustering_summary(self, result)
+
+    def sections(self, result: "JobResult") -> list[Section]:
+        from hudi_table_services.contract.clustering_text import clustering_sections
+
+        return clustering_sections(self, result)

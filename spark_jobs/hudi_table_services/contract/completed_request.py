@@ -1,4 +1,4 @@
-"""The result of a request that an earlier attempt completed, told by the commit it left."""
+"""The result of a request that an earlier attempt completed, from the metadata of its commit."""
 
 from collections.abc import Mapping
 
@@ -9,12 +9,13 @@ from hudi_table_services.model.write_stat import CommitMetadata
 
 
 def result_of_completed(request: JobRequest, instant: Instant, metadata: CommitMetadata) -> JobResult:
-    """Counts from the commit's own metadata; how files looked before it is not known any more."""
+    """Counts from the commit's own metadata; the files before the commit are not known any more."""
     stats = metadata.write_stats
     replaced: Mapping[str, tuple[str, ...]] = metadata.partition_to_replace_file_ids or {}
     return JobResult(
         request_id=request.request_id,
         outcome=Outcome.COMPLETED,
+        service=request.service,
         operation=metadata.operation_type.value.lower(),
         table_name=request.table_name,
         base_path=request.base_path,

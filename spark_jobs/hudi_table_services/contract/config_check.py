@@ -2,13 +2,20 @@
 
 import difflib
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from hudi_table_services.contract.report import Report, Section
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.errors import InvalidRequestError
+
+if TYPE_CHECKING:
+    from hudi_table_services.contract.result import JobResult
+
+CONFIG_CHECK = "config_check"
+"""Name of the service."""
 
 
 class Severity(str, Enum):
@@ -46,7 +53,7 @@ class ConfigFinding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigReport:
+class ConfigReport(Report):
     """Outcome of one check.
 
     Attributes:
@@ -58,6 +65,8 @@ class ConfigReport:
         table: name of the table whose properties were compared; empty: none was.
     """
 
+    service: ClassVar[str] = CONFIG_CHECK
+
     status: str = "clean"
     findings: tuple[ConfigFinding, ...] = ()
     rules_checked: int = 0
@@ -65,12 +74,40 @@ class ConfigReport:
     engine: str = "native"
     table: str = ""
 
+    @classmethod
+    def from_document(cls, values: Mapping[str, Any]) -> "ConfigReport":
+        return cls(**{**values, "findings": tuple(ConfigFinding(**each) for each in values["findings"])})
 
-def config_report_from_document(values: Mapping[str, Any]) -> ConfigReport:
-    """The report of a result document. Raises KeyError or TypeError where it is none."""
-    fields = dict(values)
-    fields["findings"] = tuple(ConfigFinding(**each) for each in fields["findings"])
-    return ConfigReport(**fields)
+    def summary(self, result: "JobResult") -> str:
+        return self.verdict
+
+    def sections(self, result: "JobResult") -> list[Section]:
+        return [("Settings", self.lines())]
+
+    @property
+    def verdict(self) -> str:
+        """The report in one line."""
+        counts = [
+            f"{count} of severity {severity.value}"
+            for severity in Severity
+            if (count := sum(each.severity == severity.value for each in self.findings))
+        ]
+        checked = f"{self.options_checked} options by {self.rules_checked} rules"
+        beside = f", beside table {self.table}" if self.table else ""
+        return f"{self.status.upper()}: {', '.join(counts) or 'no findings'} in {checked}{beside}"
+
+    def lines(self) -> list[str]:
+        """The verdict, then each finding with its cure."""
+        return [self.verdict, *(line for each in self.findings for line in _finding_lines(each))]
+
+
+def _finding_lines(finding: ConfigFinding) -> Iterator[str]:
+    """The rule and its settings, the reason, the cure, the source."""
+    settings = ", ".join(f"{key}={value}" for key, value in finding.options.items())
+    yield f"  {finding.severity} {finding.rule}: {settings}"
+    yield f"    {finding.reason}"
+    yield f"    cure: {finding.cure}"
+    yield f"    source: {finding.source}"
 
 
 FACTS = {
@@ -227,6 +264,7 @@ class CheckConfigRequest(JobRequest):
         InvalidRequestError: a field has no possible value.
     """
 
+    service: ClassVar[str] = CONFIG_CHECK
     needs_base_path: ClassVar[bool] = False
 
     base_path: str = ""

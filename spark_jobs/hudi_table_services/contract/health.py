@@ -1,13 +1,20 @@
-"""Request of the health job."""
+"""Request and report of the health job."""
 
 import difflib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from hudi_table_services.contract.report import Report, Section
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.errors import InvalidRequestError
+
+if TYPE_CHECKING:
+    from hudi_table_services.contract.result import JobResult
+
+HEALTH = "health"
+"""Name of the service."""
 
 DEFAULT_WARNINGS = {
     "dead_instants": 0.0,
@@ -32,6 +39,8 @@ class HealthRequest(JobRequest):
     Raises:
         InvalidRequestError: a field has no possible value.
     """
+
+    service: ClassVar[str] = HEALTH
 
     warn_above: Mapping[str, str] = field(default_factory=dict)
     fail_above: Mapping[str, str] = field(default_factory=dict)
@@ -161,7 +170,7 @@ class HealthFinding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HealthReport:
+class HealthReport(Report):
     """State of a table at one look.
 
     Attributes:
@@ -182,6 +191,8 @@ class HealthReport:
         missing_examples: paths of some missing files, each with what is wrong.
         metadata_table: its active partitions.
     """
+
+    service: ClassVar[str] = HEALTH
 
     status: str = "healthy"
     damage: str = ""
@@ -204,17 +215,25 @@ class HealthReport:
     foreign_examples: tuple[str, ...] = ()
     metadata_table: tuple[str, ...] = ()
 
+    @classmethod
+    def from_document(cls, values: Mapping[str, Any]) -> "HealthReport":
+        fields = dict(values)
+        fields["findings"] = tuple(HealthFinding(**each) for each in fields["findings"])
+        fields["partitions"] = tuple(PartitionHealth(**each) for each in fields["partitions"])
+        fields["pending"] = tuple(
+            PendingInstant(**{**each, "blocks": tuple(each["blocks"])}) for each in fields["pending"]
+        )
+        for name in ("savepoints", "leftover_examples", "metadata_table"):
+            fields[name] = tuple(fields[name])
+        for name in ("missing_examples", "foreign_examples"):
+            fields[name] = tuple(fields.get(name, ()))  # documents of earlier releases have none
+        return cls(**fields)
 
-def health_report_from_document(values: Mapping[str, Any]) -> HealthReport:
-    """The report of a result document. Raises KeyError or TypeError where it is none."""
-    fields = dict(values)
-    fields["findings"] = tuple(HealthFinding(**each) for each in fields["findings"])
-    fields["partitions"] = tuple(PartitionHealth(**each) for each in fields["partitions"])
-    fields["pending"] = tuple(
-        PendingInstant(**{**each, "blocks": tuple(each["blocks"])}) for each in fields["pending"]
-    )
-    for name in ("savepoints", "leftover_examples", "metadata_table"):
-        fields[name] = tuple(fields[name])
-    for name in ("missing_examples", "foreign_examples"):
-        fields[name] = tuple(fields.get(name, ()))  # documents of earlier releases have none
-    return HealthReport(**fields)
+    def summary(self, result: "JobResult") -> str:
+        above = "; ".join(f"{each.measure} is {each.value:g}, above {each.limit:g}" for each in self.findings)
+        return f"The table is {self.status}" + (f": {above}" if above else "")
+
+    def sections(self, result: "JobResult") -> list[Section]:
+        from hudi_table_services.contract.health_text import health_lines
+
+        return [("Health", health_lines(self, result.files_after))]

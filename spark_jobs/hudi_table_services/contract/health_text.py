@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from hudi_table_services.contract.health import MEASURES, HealthReport, PendingInstant
 from hudi_table_services.contract.result import FileStats
+from hudi_table_services.contract.text import human_time
 
 _BAR_CELLS = 30
 
@@ -77,14 +78,3 @@ def _measures(report: HealthReport) -> Iterator[str]:
     yield "Measures:"
     for name, value in report.measures.items():
         yield f"  {name} = {value:g}: {MEASURES[name]}"
-
-
-def human_time(seconds: float) -> str:
-    """``45 s``, ``12 min``, ``3.5 h``, ``4.0 days``."""
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    if seconds < 3600:
-        return f"{seconds / 60:.0f} min"
-    if seconds < 48 * 3600:
-        return f"{seconds / 3600:.1f} h"
-    return f"{seconds / 86400:.1f} days"

@@ -8,18 +8,21 @@ from typing import Any, get_args
 
 from hudi_table_services.errors import InvalidRequestError
 
-CONTRACT_VERSION = 1
-"""Version of both documents; a job refuses a version it does not know."""
+CONTRACT_VERSION = 2
+"""Version of the documents that this release writes."""
+
+_KNOWN_VERSIONS = (1, CONTRACT_VERSION)
+"""Versions that this release reads. Requests are the same in both."""
 
 
-def parse_document(text: str, what: str) -> Mapping[str, object]:
-    """Fields of a document of this contract version, the version left out.
+def parse_document(text: str, what: str) -> tuple[int, Mapping[str, object]]:
+    """Contract version of a document, and its other fields.
 
     Args:
-        what: how messages call the document.
+        what: name of the document in messages.
 
     Raises:
-        InvalidRequestError: not JSON, a field that comes twice, not an object, or of another version.
+        InvalidRequestError: not JSON, a field that comes twice, not an object, or of an unknown version.
     """
     try:
         value = json.loads(text, object_pairs_hook=_without_repetition)
@@ -27,13 +30,14 @@ def parse_document(text: str, what: str) -> Mapping[str, object]:
         raise InvalidRequestError(f"The {what} is not JSON: {error}.") from error
     fields = dict(as_object(value, what))
     version = fields.pop("contract_version", None)
-    # JSON's true and 1.0 are no version, though Python takes them for 1.
-    if version != CONTRACT_VERSION or type(version) is not int:
+    # JSON's true and 1.0 are no versions, though Python considers them equal to 1.
+    if type(version) is not int or version not in _KNOWN_VERSIONS:
+        known = " and ".join(map(str, _KNOWN_VERSIONS))
         raise InvalidRequestError(
-            f"The {what} has contract_version {version!r}; this release knows {CONTRACT_VERSION}.",
+            f"The {what} has contract_version {version!r}; this release knows {known}.",
             hint="Use provider and engine of the same release.",
         )
-    return fields
+    return version, fields
 
 
 def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -1,11 +1,19 @@
-"""Requests of the jobs that go back: rollback, restore, repair of orphans."""
+"""Requests and reports of rollback, restore, savepoints and the repair of orphans."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from hudi_table_services.contract.report import Figures, Report, Section, outcome_line
 from hudi_table_services.contract.request import JobRequest, check_instants
+from hudi_table_services.contract.text import human_bytes
 from hudi_table_services.errors import InvalidRequestError
+
+if TYPE_CHECKING:
+    from hudi_table_services.contract.result import JobResult
+
+RECOVERY, SAVEPOINTS, ORPHANS = "recovery", "savepoints", "orphans"
+"""Names of the services."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +28,8 @@ class RollbackRequest(JobRequest):
     Raises:
         InvalidRequestError: a field has no possible value.
     """
+
+    service: ClassVar[str] = RECOVERY
 
     instants: tuple[str, ...] = ()
     all_failed: bool = False
@@ -51,6 +61,8 @@ class RestoreRequest(JobRequest):
         InvalidRequestError: a field has no possible value.
     """
 
+    service: ClassVar[str] = RECOVERY
+
     savepoint: str = ""
     preview: bool = False
 
@@ -78,6 +90,8 @@ class RepairOrphansRequest(JobRequest):
     Raises:
         InvalidRequestError: a field has no possible value.
     """
+
+    service: ClassVar[str] = ORPHANS
 
     execute: bool = False
     older_than_hours: int = 24
@@ -119,7 +133,7 @@ class UndoneInstant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecoveryReport:
+class RecoveryReport(Report):
     """What a rollback or a restore did.
 
     Attributes:
@@ -128,6 +142,8 @@ class RecoveryReport:
         finished: requested times of rollbacks and restores that somebody had begun and not finished.
         left_alone: sentences: failed writes that were not undone, and why.
     """
+
+    service: ClassVar[str] = RECOVERY
 
     savepoint: str = ""
     undone: tuple[UndoneInstant, ...] = ()
@@ -142,6 +158,36 @@ class RecoveryReport:
     def row_count(self) -> int:
         return sum(each.row_count for each in self.undone)
 
+    @classmethod
+    def from_document(cls, values: Mapping[str, Any]) -> "RecoveryReport":
+        fields = {name: tuple(values[name]) for name in ("finished", "left_alone")}
+        undone = (
+            UndoneInstant(**{**each, "file_names": tuple(each["file_names"])}) for each in values["undone"]
+        )
+        return cls(**{**values, **fields, "undone": tuple(undone)})
+
+    def figures(self) -> Figures:
+        return Figures(rows=self.row_count, files_removed=self.file_count)
+
+    def summary(self, result: "JobResult") -> str:
+        if result.reused:
+            return outcome_line(result, result.reason)
+        counts = f"{len(self.undone)} instants, {self.file_count} files, {self.row_count} rows"
+        return outcome_line(result, counts)
+
+    def sections(self, result: "JobResult") -> list[Section]:
+        undone = [
+            f"{each.instant_time} {each.action} {each.state}{f', {each.operation}' if each.operation else ''}: "
+            f"{each.file_count} files ({human_bytes(each.size_bytes)}), {each.row_count} rows"
+            for each in self.undone
+        ]
+        return [
+            ("Would be undone" if result.is_preview else "Undone", undone),
+            ("Files that would go", [name for each in self.undone for name in each.file_names]),
+            ("Finished first", list(self.finished)),
+            ("Left alone", list(self.left_alone)),
+        ]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrphanFile:
@@ -153,7 +199,7 @@ class OrphanFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OrphanReport:
+class OrphanReport(Report):
     """What a search for orphans found and did.
 
     Attributes:
@@ -171,6 +217,8 @@ class OrphanReport:
         foreign_files: files in partitions that are no files of Hudi's, hidden ones aside. They are never touched.
     """
 
+    service: ClassVar[str] = ORPHANS
+
     file_count: int = 0
     size_bytes: int = 0
     by_reason: Mapping[str, int] = field(default_factory=dict)
@@ -185,22 +233,31 @@ class OrphanReport:
     folders_listed: int = 0
     foreign_files: int = 0
 
+    @classmethod
+    def from_document(cls, values: Mapping[str, Any]) -> "OrphanReport":
+        lists = ("folders", "heartbeats", "spared", "failed_files")
+        fields = {**values, **{name: tuple(values[name]) for name in lists}}
+        return cls(**{**fields, "files": tuple(OrphanFile(**each) for each in values["files"])})
 
-def recovery_report_from_document(values: Mapping[str, Any]) -> RecoveryReport:
-    """The report of a result document. Raises KeyError or TypeError where it is none."""
-    fields = {**values, "finished": tuple(values["finished"]), "left_alone": tuple(values["left_alone"])}
-    fields["undone"] = tuple(
-        UndoneInstant(**{**each, "file_names": tuple(each["file_names"])}) for each in values["undone"]
-    )
-    return RecoveryReport(**fields)
+    def figures(self) -> Figures:
+        return Figures(files_removed=self.deleted_count)
 
+    def summary(self, result: "JobResult") -> str:
+        found = f"{self.file_count} orphans ({human_bytes(self.size_bytes)})"
+        return outcome_line(result, f"{found}, {self.deleted_count} deleted")
 
-def orphan_report_from_document(values: Mapping[str, Any]) -> OrphanReport:
-    """The report of a result document. Raises KeyError or TypeError where it is none."""
-    lists = ("folders", "heartbeats", "spared", "failed_files")
-    fields = {**values, **{name: tuple(values[name]) for name in lists}}
-    fields["files"] = tuple(OrphanFile(**each) for each in values["files"])
-    return OrphanReport(**fields)
+    def sections(self, result: "JobResult") -> list[Section]:
+        files = [f"{each.path} ({human_bytes(each.size_bytes)}): {each.reason}" for each in self.files]
+        reasons = [f"{count} files: {reason}" for reason, count in sorted(self.by_reason.items())]
+        foreign = [str(self.foreign_files)] if self.foreign_files else []
+        return [
+            ("Orphans by reason", reasons),
+            ("Orphans", files),
+            ("Folders of jobs that are over", [*self.folders, *self.heartbeats]),
+            ("Spared at the last look", list(self.spared)),
+            ("Not deleted", list(self.failed_files)),
+            ("Foreign files in partitions, never touched", foreign),
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,6 +273,8 @@ class CreateSavepointRequest(JobRequest):
     Raises:
         InvalidRequestError: a field has no possible value.
     """
+
+    service: ClassVar[str] = SAVEPOINTS
 
     instant: str = ""
     saved_by: str = ""
@@ -244,6 +303,8 @@ class DeleteSavepointRequest(JobRequest):
         InvalidRequestError: a field has no possible value.
     """
 
+    service: ClassVar[str] = SAVEPOINTS
+
     instants: tuple[str, ...] = ()
     preview: bool = False
 
@@ -256,3 +317,20 @@ class DeleteSavepointRequest(JobRequest):
     @property
     def work(self) -> str:
         return "delete_savepoint"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavepointReport(Report):
+    """Report of a savepoint job. It has no fields, since the result names the instant and gives the reason."""
+
+    service: ClassVar[str] = SAVEPOINTS
+
+    @classmethod
+    def from_document(cls, values: Mapping[str, Any]) -> "SavepointReport":
+        return cls(**values)
+
+    def summary(self, result: "JobResult") -> str:
+        return outcome_line(result, result.reason)
+
+    def sections(self, result: "JobResult") -> list[Section]:
+        return []

@@ -39,6 +39,9 @@ class JobRequest:
         InvalidRequestError: a field has no possible value.
     """
 
+    service: ClassVar[str] = ""
+    """Name of the service whose job it asks for."""
+
     needs_base_path: ClassVar[bool] = True
     """Whether there is nothing to do without a table."""
 
@@ -79,7 +82,8 @@ class JobRequest:
     @classmethod
     def from_json(cls: type[_RequestT], text: str) -> _RequestT:
         """Raises InvalidRequestError naming the field that is wrong or unknown."""
-        given = read_record(JsonDocument(parse_document(text, "request"), "request"), cls)
+        _, fields = parse_document(text, "request")
+        given = read_record(JsonDocument(fields, "request"), cls)
         return cls(**{"base_path": "", **given})
 
     def to_json(self) -> str:

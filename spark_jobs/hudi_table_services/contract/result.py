@@ -4,25 +4,34 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
-from hudi_table_services.contract.archival import ArchiveReport, archive_report_from_document
-from hudi_table_services.contract.cleaning import CleanReport, clean_report_from_document
-from hudi_table_services.contract.clustering import ClusteringReport, report_from_document
-from hudi_table_services.contract.config_check import ConfigReport, config_report_from_document
-from hudi_table_services.contract.health import HealthReport, health_report_from_document
+from hudi_table_services.contract.archival import ArchiveReport
+from hudi_table_services.contract.cleaning import CleanReport
+from hudi_table_services.contract.clustering import ClusteringReport
+from hudi_table_services.contract.config_check import ConfigReport
+from hudi_table_services.contract.health import HealthReport
 from hudi_table_services.contract.json_document import CONTRACT_VERSION, parse_document
-from hudi_table_services.contract.recovery import (
-    OrphanReport,
-    RecoveryReport,
-    orphan_report_from_document,
-    recovery_report_from_document,
-)
+from hudi_table_services.contract.recovery import OrphanReport, RecoveryReport, SavepointReport
+from hudi_table_services.contract.report import Figures, Report, Section
 from hudi_table_services.contract.request import JobRequest
-from hudi_table_services.errors import (
-    HudiTableServiceError,
-    InvalidRequestError,
+from hudi_table_services.contract.result_versions import in_version_2
+from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError
+
+REPORTS: tuple[type[Report], ...] = (
+    ClusteringReport,
+    CleanReport,
+    ArchiveReport,
+    RecoveryReport,
+    SavepointReport,
+    OrphanReport,
+    HealthReport,
+    ConfigReport,
 )
+"""Reports that a result document may hold, one type per service."""
+
+_REPORT_OF_SERVICE = {each.service: each for each in REPORTS}
+_ReportT = TypeVar("_ReportT", bound=Report)
 
 
 class Outcome(str, Enum):
@@ -159,18 +168,14 @@ class JobResult:
         reason: why nothing was done, in words.
         instant_time, completion_time: requested and (table version 8 on) completion time of the commit.
         files_before, files_after: live base files of the partitions concerned.
-        clustering: plans of a clustering job; None for other jobs.
-        clean: what a clean job deleted and kept; None for other jobs.
-        health: how the table is; None for other jobs than that which tells.
-        recovery: what a rollback or restore undid; None for other jobs.
-        orphans: what a search for orphans found; None for other jobs.
-        archive: what an archive job moved and kept; None for other jobs.
-        config: findings of a check of settings; None for other jobs.
+        service: name of the service whose job it was.
+        report: what only this service reports; None: the job was a write, or it ended before there was a report.
         timings_s: seconds by phase; `lock_wait`, waiting for the table's lock, is part of the phases in which it was.
     """
 
     request_id: str
     outcome: Outcome
+    service: str = ""
     operation: str = ""
     table_name: str = ""
     base_path: str = ""
@@ -184,13 +189,7 @@ class JobResult:
     files_after: FileStats = field(default_factory=FileStats)
     partitions: tuple[PartitionReport, ...] = ()
     replaced_file_groups: int = 0
-    clustering: ClusteringReport | None = None
-    clean: CleanReport | None = None
-    health: HealthReport | None = None
-    recovery: RecoveryReport | None = None
-    orphans: OrphanReport | None = None
-    archive: ArchiveReport | None = None
-    config: ConfigReport | None = None
+    report: Report | None = None
     timings_s: Mapping[str, float] = field(default_factory=dict)
     spark_application_id: str | None = None
     warnings: tuple[str, ...] = ()
@@ -198,55 +197,93 @@ class JobResult:
 
     @classmethod
     def failed(cls, request: JobRequest, error: BaseException) -> "JobResult":
-        """Result of a failed request, with the report that the error carries."""
-        evidence = error.evidence if isinstance(error, HudiTableServiceError) else None
+        """Result of a failed request, including partial work if the error reports any."""
         return cls(
             request_id=request.request_id,
             outcome=Outcome.FAILED,
+            service=request.service,
             operation=request.work,
             table_name=request.table_name,
             base_path=request.base_path,
-            clustering=evidence if isinstance(evidence, ClusteringReport) else None,
-            health=evidence if isinstance(evidence, HealthReport) else None,
-            config=evidence if isinstance(evidence, ConfigReport) else None,
+            report=_evidence(error),
             error=JobError.of(error),
         )
+
+    @property
+    def is_completed(self) -> bool:
+        return self.outcome is Outcome.COMPLETED
+
+    @property
+    def is_preview(self) -> bool:
+        """Whether the job only planned, because the request asked for that."""
+        return self.outcome is Outcome.PLANNED
+
+    @property
+    def failure(self) -> str:
+        """Why the job failed, in one line."""
+        return f"Failed: {self.error.message if self.error else 'no reason was given'}"
+
+    def report_as(self, kind: type[_ReportT]) -> _ReportT | None:
+        """The report if it is of this type."""
+        return self.report if isinstance(self.report, kind) else None
+
+    def summary(self) -> str:
+        """The result in one line."""
+        from hudi_table_services.contract.writing_text import write_summary
+
+        return write_summary(self) if self.report is None else self.report.summary(self)
+
+    def sections(self) -> list[Section]:
+        """The result as lines for a log, in groups."""
+        from hudi_table_services.contract.writing_text import write_sections
+
+        return write_sections(self) if self.report is None else self.report.sections(self)
+
+    def figures(self) -> Figures:
+        """Work that this job did itself: zeros for previews, failures and results of an earlier attempt."""
+        from hudi_table_services.contract.writing_text import write_figures
+
+        if not self.is_completed or self.reused:
+            return Figures()
+        return write_figures(self) if self.report is None else self.report.figures()
 
     def to_json(self) -> str:
         return json.dumps({"contract_version": CONTRACT_VERSION, **asdict(self)}, indent=2)
 
     @classmethod
     def from_json(cls, text: str) -> "JobResult":
-        """Raises InvalidRequestError when the text is not a result document of this version."""
-        fields = dict(parse_document(text, "result"))
+        """Raises InvalidRequestError when the text is not a result document of a version that this release knows."""
+        version, fields = parse_document(text, "result")
         try:
-            return _result(fields)
+            return _result(in_version_2(fields) if version == 1 else dict(fields))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InvalidRequestError(f"The result document cannot be read: {error}.") from error
 
 
+def _evidence(error: BaseException) -> Report | None:
+    """The report that the error carries."""
+    evidence = error.evidence if isinstance(error, HudiTableServiceError) else None
+    return evidence if isinstance(evidence, Report) else None
+
+
 def _result(values: dict[str, Any]) -> JobResult:
-    values["outcome"] = Outcome(values["outcome"])
-    values["rows"] = RowCounts(**values["rows"])
-    values["files_before"] = FileStats(**values["files_before"])
-    values["files_after"] = FileStats(**values["files_after"])
-    values["partitions"] = tuple(_partition(p) for p in values["partitions"])
-    clustering = values["clustering"]
-    values["clustering"] = None if clustering is None else report_from_document(clustering)
-    cleaned = values["clean"]
-    values["clean"] = None if cleaned is None else clean_report_from_document(cleaned)
-    health = values["health"]
-    values["health"] = None if health is None else health_report_from_document(health)
-    recovered, orphans = values["recovery"], values["orphans"]
-    values["recovery"] = None if recovered is None else recovery_report_from_document(recovered)
-    values["orphans"] = None if orphans is None else orphan_report_from_document(orphans)
-    archived = values["archive"]
-    values["archive"] = None if archived is None else archive_report_from_document(archived)
-    checked = values["config"]
-    values["config"] = None if checked is None else config_report_from_document(checked)
-    values["warnings"] = tuple(values["warnings"])
-    values["error"] = None if values["error"] is None else JobError(**values["error"])
-    return JobResult(**values)
+    return JobResult(
+        **{
+            **values,
+            "outcome": Outcome(values["outcome"]),
+            "rows": RowCounts(**values["rows"]),
+            "files_before": FileStats(**values["files_before"]),
+            "files_after": FileStats(**values["files_after"]),
+            "partitions": tuple(_partition(each) for each in values["partitions"]),
+            "report": _report(values["service"], values["report"]),
+            "warnings": tuple(values["warnings"]),
+            "error": None if values["error"] is None else JobError(**values["error"]),
+        }
+    )
+
+
+def _report(service: str, values: Mapping[str, Any] | None) -> Report | None:
+    return None if values is None else _REPORT_OF_SERVICE[service].from_document(values)
 
 
 def _partition(values: dict[str, Any]) -> PartitionReport:

@@ -2,9 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from hudi_table_services.contract.request import JobRequest, refuse_text_for_columns
 from hudi_table_services.errors import InvalidRequestError
+
+WRITING = "writing"
+"""Name of the service. It has no report of its own: rows and partitions are fields of every result."""
 
 OPERATIONS = (
     "upsert",
@@ -60,6 +64,8 @@ class UpsertRequest(JobRequest):
     Raises:
         InvalidRequestError: a field has no possible value.
     """
+
+    service: ClassVar[str] = WRITING
 
     operation: str = "upsert"
     source: SourceSpec | None = None

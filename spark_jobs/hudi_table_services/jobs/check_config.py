@@ -1,14 +1,11 @@
 """Check settings, beside a table if there is one. Nothing is written."""
 
-import difflib
 import logging
 
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.config_check import CheckConfigRequest, ConfigReport, Severity
-from hudi_table_services.contract.config_text import config_lines, config_verdict
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import (
-    InvalidRequestError,
     ObjectNotFoundError,
     UnsafeConfigError,
     UnsupportedTableError,
@@ -16,7 +13,7 @@ from hudi_table_services.errors import (
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.options.registry import ALIASES
-from hudi_table_services.planning.config_check.check import CONFIG_RULES, check_config
+from hudi_table_services.planning.config_check.check import check_config, check_rule_names
 from hudi_table_services.planning.config_check.settings import TableFacts
 from hudi_table_services.planning.config_check.table_rules import SELECTORS
 from hudi_table_services.storage.clock import SystemClock
@@ -47,17 +44,18 @@ def check_table_config(request: CheckConfigRequest, *, storage: Storage | None =
         with watch.phase("look"):
             table = _look(storage or open_storage(request.base_path, request.storage_options), request)
     report = check_config(request.options, request.runtime, table, accepted_rules=request.accepted_rules)
-    for line in config_lines(report):
+    for line in report.lines():
         _LOG.info("%s", line)
     if any(request.fails_with(each.severity) for each in report.findings):
         raise _unsafe(report, request)
     return JobResult(
         request_id=request.request_id,
         outcome=Outcome.COMPLETED,
+        service=request.service,
         operation=request.work,
         table_name=report.table or request.table_name,
         base_path=request.base_path,
-        config=report,
+        report=report,
         timings_s=watch.seconds,
         warnings=(*_no_table(request, table), *_warnings(report)),
     )
@@ -74,21 +72,11 @@ def _no_table(request: CheckConfigRequest, table: TableFacts | None) -> tuple[st
     return (f"There is no table at {request.base_path} yet: only the options were checked.",)
 
 
-def check_rule_names(request: CheckConfigRequest) -> None:
-    """Raises InvalidRequestError: a rule that is to be accepted does not exist."""
-    known = [rule.rule_id for rule in CONFIG_RULES]
-    for name in request.accepted_rules:
-        if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f"Did you mean {close[0]}?" if close else "docs/config-check.md lists the rules."
-            raise InvalidRequestError(f"There is no rule {name!r}.", hint=hint)
-
-
 def _unsafe(report: ConfigReport, request: CheckConfigRequest) -> UnsafeConfigError:
     bad = [each for each in report.findings if request.fails_with(each.severity)]
     told = "; ".join(f"{each.rule} ({', '.join(each.options)}): {each.reason}" for each in bad)
     cures = " ".join(dict.fromkeys(each.cure for each in bad))
-    return UnsafeConfigError(f"{config_verdict(report)}. {told}", hint=cures, evidence=report)
+    return UnsafeConfigError(f"{report.verdict}. {told}", hint=cures, evidence=report)
 
 
 def _look(storage: Storage, request: CheckConfigRequest) -> TableFacts | None:

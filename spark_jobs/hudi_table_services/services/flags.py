@@ -1,9 +1,9 @@
-"""What the command lines of all job scripts have in common."""
+"""Flags that all job scripts share, and the way from flags to a request."""
 
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.errors import InvalidRequestError
@@ -35,13 +35,13 @@ class CommandLine:
 
 def command_line_of(
     parser: argparse.ArgumentParser,
-    build: Callable[[dict[str, object]], JobRequest],
+    build: Callable[[dict[str, Any]], JobRequest],
     arguments: Sequence[str] | None,
 ) -> CommandLine:
     """Read the flags; ``--help`` prints and exits.
 
     Args:
-        build: makes the request of the flags that were given.
+        build: makes the request from the flags that were given, by the names of their fields.
         arguments: without the program's name; None: those of the process.
 
     Raises:
@@ -51,34 +51,48 @@ def command_line_of(
     prints_request = bool(flags.pop("print_request", False))
     request_uri = flags.pop("request", None)
     if request_uri is None:
-        return CommandLine(request=build(flags), prints_request=prints_request)
+        return CommandLine(request=build(_with_tuples(flags)), prints_request=prints_request)
     if flags:
-        names = ", ".join("--" + name.replace("_", "-") for name in flags)
+        spelling = {action.dest: action.option_strings[-1] for action in parser._actions}
+        names = ", ".join(spelling[name] for name in flags)
         raise InvalidRequestError(
             f"--request and {names} exclude each other.", hint="The document says all that flags can say."
         )
     return CommandLine(request_uri=request_uri, prints_request=prints_request)
 
 
-def names_in(text: object) -> tuple[str, ...]:
-    """Items between commas."""
-    return tuple(part.strip() for part in str(text or "").split(",") if part.strip())
+def _with_tuples(flags: dict[str, Any]) -> dict[str, Any]:
+    """Repeated flags as tuples, like the fields of requests."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in flags.items()}
 
 
-def pairs_in(flag: str, items: object) -> dict[str, str]:
-    """Repeated ``key=value``. Messages name the key only: the value may be a secret."""
-    pairs: dict[str, str] = {}
-    for item in items if isinstance(items, list) else []:
-        key, separator, value = item.partition("=")
+def names_in(text: str) -> tuple[str, ...]:
+    """Items between commas; the `type` of flags that take several names."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+class PairsAction(argparse.Action):
+    """A repeated flag of the form ``key=value``. Messages name the key only: the value may be a secret."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        flag = self.option_strings[-1]
+        key, separator, value = str(values).partition("=")
         if not separator or not key:
             raise InvalidRequestError(f"{flag} {key!r} is not of the form key=value.")
+        pairs: dict[str, str] = dict(getattr(namespace, self.dest, {}))
         if pairs.setdefault(key, value) != value:
             raise InvalidRequestError(f"{flag} gives {key} twice, with different values.")
-    return pairs
+        setattr(namespace, self.dest, pairs)
 
 
 class RequestParser(argparse.ArgumentParser):
-    """Errors end as every other error of a request does, not in an exit of argparse's own."""
+    """A parser that raises InvalidRequestError where argparse would end the process."""
 
     def error(self, message: str) -> NoReturn:
         raise InvalidRequestError(f"{message[:1].upper()}{message[1:]}.", hint="See --help.")
@@ -104,33 +118,44 @@ def new_parser(program: str, description: str, epilog: str) -> argparse.Argument
     return parser
 
 
-def add_table_flags(group: argparse._ArgumentGroup) -> None:
-    """Which table."""
-    group.add_argument("--base-path", metavar="URI", help="where the table is")
+def table_group(parser: argparse.ArgumentParser, title: str) -> argparse._ArgumentGroup:
+    """A group of flags that begins with the table's own."""
+    group = parser.add_argument_group(title)
+    group.add_argument("--base-path", metavar="URI", help="base path of the table")
     group.add_argument("--table-name", metavar="NAME", help="checked against the table's name")
+    return group
 
 
-def common_fields(flags: dict[str, object]) -> dict[str, object]:
-    """Fields of every request. Flags not given are absent, so that the defaults are those of the document."""
-    texts: dict[str, object] = {
-        name: flags[name] for name in ("table_name", "request_id", "result_path") if name in flags
-    }
-    pairs = {
-        "options": pairs_in("--option", flags.get("option")),
-        "storage_options": pairs_in("--storage-option", flags.get("storage_option")),
-    }
-    return {"base_path": flags.get("base_path", ""), **texts, **pairs}
+def add_preview(group: argparse._ArgumentGroup, meaning: str) -> None:
+    """The flag that only reports what the job would do."""
+    group.add_argument("--preview", action="store_true", help=meaning)
+
+
+def add_instants(group: argparse._ArgumentGroup, meaning: str) -> None:
+    """The repeatable flag for requested times."""
+    group.add_argument("--instant", action="append", dest="instants", metavar="TIME", help=meaning)
+
+
+def add_numbers(group: argparse._ArgumentGroup, meanings: dict[str, str]) -> None:
+    """One flag for each whole number: name of the field → meaning."""
+    for name, meaning in meanings.items():
+        group.add_argument(f"--{name.replace('_', '-')}", type=int, metavar="N", help=meaning)
 
 
 def add_run_flags(group: argparse._ArgumentGroup) -> None:
     """Flags of every script."""
     add = group.add_argument
     add(
-        "--option", action="append", metavar="hoodie.K=V", help="Hudi's own keys, docs/options.md; repeatable"
+        "--option",
+        action=PairsAction,
+        dest="options",
+        metavar="hoodie.K=V",
+        help="Hudi's own keys, docs/options.md; repeatable",
     )
     add(
         "--storage-option",
-        action="append",
+        action=PairsAction,
+        dest="storage_options",
         metavar="K=V",
         help="option of the object store; repeatable. Others can see the flags of a process: keep secrets in the "
         "request document or the environment",
@@ -138,6 +163,6 @@ def add_run_flags(group: argparse._ArgumentGroup) -> None:
     add(
         "--request-id",
         metavar="ID",
-        help="the same id never acts twice; default: one that never comes again",
+        help="the same id never acts twice; default: a new id for each run",
     )
     add("--result-path", metavar="FILE_OR_URI", help="where the result document goes")

@@ -1,33 +1,163 @@
-"""What distinguishes one job script from another."""
+"""The records that describe a table service and its scripts."""
 
+import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult
-from hudi_table_services.services.flags import CommandLine
+from hudi_table_services.services.flags import (
+    EXIT_CODES,
+    CommandLine,
+    add_run_flags,
+    command_line_of,
+    new_parser,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from hudi_table_services.storage.stores.storage import Storage
+
+RequestT = TypeVar("RequestT", bound=JobRequest)
+RequestT_co = TypeVar("RequestT_co", bound=JobRequest, covariant=True)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobScript:
-    """What one script does with its arguments.
+class Script(Generic[RequestT_co]):
+    """One job script: its flags, its request and its job. Use `MetadataScript` or `SparkScript`.
 
     Attributes:
-        parse: reads the flags.
-        read: reads the request document.
-        check: what can be refused without Spark and without looking at the table.
-        run: carries the request out; the session is None where none is needed.
-        needs_spark: whether requests cannot be carried out without a session.
-        check_run: what a script has to be given that callers of the engine hand over otherwise.
+        file_name: such as ``clean.py``.
+        request_type: what flags and request documents become.
+        description, examples: parts of the text of ``--help``.
+        exit_codes: last part of that text.
+        add_flags: adds the flags of the script to its parser. A flag stores its value under the name of a field of
+            the request, see `flags`.
+        check_options: refuses options without Spark and without reading the table.
+        build_request: makes the request from the flags that were given; None: each flag is a field.
+        check_run: refuses a request that only callers of the engine's own functions can complete.
+        metric: name of the job in metrics and lineage; empty: the file name without ``.py``.
     """
 
-    parse: Callable[[Sequence[str] | None], CommandLine]
-    read: Callable[[str], JobRequest]
-    check: Callable[[Any], object]
-    run: "Callable[[SparkSession | None, Any], JobResult]"
-    needs_spark: bool = True
-    check_run: Callable[[Any], None] | None = None
+    needs_spark: ClassVar[bool] = False
+    """Whether the job cannot run without a Spark session."""
+
+    file_name: str
+    request_type: type[RequestT_co]
+    description: str
+    examples: str
+    exit_codes: str = EXIT_CODES
+    add_flags: Callable[[argparse.ArgumentParser], None]
+    check_options: Callable[[RequestT_co], object]
+    build_request: Callable[[dict[str, Any]], RequestT_co] | None = None
+    check_run: Callable[[RequestT_co], None] | None = None
+    metric: str = ""
+
+    @property
+    def metric_name(self) -> str:
+        """Name of the job in metrics and lineage, such as ``clean``."""
+        return self.metric or self.file_name.removesuffix(".py")
+
+    def parser(self) -> argparse.ArgumentParser:
+        """Parser of the script's flags; flags that are not given leave no trace in its result."""
+        parser = new_parser(self.file_name, self.description, self.examples + self.exit_codes)
+        self.add_flags(parser)
+        add_run_flags(parser.add_argument_group("run"))
+        return parser
+
+    def parse(self, arguments: Sequence[str] | None = None) -> CommandLine:
+        """Read the flags; see `command_line_of`."""
+        return command_line_of(self.parser(), self._request_of, arguments)
+
+    def _request_of(self, flags: dict[str, Any]) -> RequestT_co:
+        if self.build_request is not None:
+            return self.build_request(flags)
+        return self.request_type(**{"base_path": "", **flags})
+
+    def read(self, text: str) -> RequestT_co:
+        """Read a request document. Raises InvalidRequestError naming the field that is wrong or unknown."""
+        return self.request_type.from_json(text)
+
+    def check(self, request: JobRequest) -> None:
+        """Refuse options without Spark and without reading the table. Raises InvalidRequestError."""
+        self.check_options(self._own(request))
+
+    def check_before_run(self, request: JobRequest) -> None:
+        """Refuse a request that only callers of the engine's own functions can complete."""
+        if self.check_run is not None:
+            self.check_run(self._own(request))
+
+    def run(
+        self, spark: "SparkSession | None", request: JobRequest, *, storage: "Storage | None" = None
+    ) -> JobResult:
+        """Run the job.
+
+        Args:
+            spark: may be None unless the script `needs_spark`.
+            request: of the script's request type.
+            storage: of the table; None: opened from the base path of the request.
+
+        Raises:
+            HudiTableServiceError: see `errors`.
+            TypeError: the request is of another script, or the session is missing.
+        """
+        raise NotImplementedError
+
+    def _own(self, request: JobRequest) -> Any:
+        """The request, which must be of this script's type."""
+        if not isinstance(request, self.request_type):
+            raise TypeError(
+                f"{self.file_name} takes a {self.request_type.__name__}, not {type(request).__name__}."
+            )
+        return request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataScript(Script[RequestT]):
+    """A script whose job reads and writes metadata only, so that it runs in any Python process.
+
+    Attributes:
+        job: imports the job and calls it. The import is inside, so that importing a script stays cheap.
+    """
+
+    job: "Callable[[RequestT, Storage | None], JobResult]"
+
+    def run(
+        self, spark: "SparkSession | None", request: JobRequest, *, storage: "Storage | None" = None
+    ) -> JobResult:
+        return self.job(self._own(request), storage)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkScript(Script[RequestT]):
+    """A script whose job needs a Spark session.
+
+    Attributes:
+        job: imports the job and calls it. The import is inside, so that importing a script stays cheap.
+    """
+
+    needs_spark: ClassVar[bool] = True
+
+    job: "Callable[[SparkSession, RequestT, Storage | None], JobResult]"
+
+    def run(
+        self, spark: "SparkSession | None", request: JobRequest, *, storage: "Storage | None" = None
+    ) -> JobResult:
+        if spark is None:
+            raise TypeError(f"{self.file_name} needs a Spark session.")
+        return self.job(spark, self._own(request), storage)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """One table service. `registry.SERVICES` lists them all.
+
+    Attributes:
+        name: noun of the service; its modules have this name in every layer.
+        scripts: one or more.
+    """
+
+    name: str
+    scripts: tuple[Script[JobRequest], ...]

@@ -132,7 +132,7 @@ first, second = table.timeline_store.load().pending
 cancel(table, first)
 complete(table, second)
 told = report(_{gone.requested_time}="cancelled", _{kept.requested_time}="completed")
-result(outcome="completed", operation="execute_clustering", instant_time=second.requested_time, clustering=told)
+result(outcome="completed", operation="execute_clustering", instant_time=second.requested_time, report=told)
 """
     answer = run(ExecuteClusteringOperator, ends)
     assert answer["instants"] == [kept.requested_time]
@@ -145,7 +145,7 @@ result(outcome="completed", operation="execute_clustering", instant_time=second.
 
 def test_a_cancellation_that_the_timeline_does_not_bear_out_fails(table: SmallTable, run: Run) -> None:
     time = schedule(table).requested_time
-    claim = f"result(outcome='completed', instant_time='{time}', clustering=report(_{time}='cancelled'))"
+    claim = f"result(outcome='completed', instant_time='{time}', report=report(_{time}='cancelled'))"
     with pytest.raises(HudiTaskError, match=rf"timeline does not have {time} \(cancelled\)"):
         run(ExecuteClusteringOperator, claim)
 

@@ -3,13 +3,7 @@
 import json
 from dataclasses import replace
 
-from airflow_hudi_provider.results.clustering import clustering_answer, clustering_event
-from airflow_hudi_provider.results.clustering_picture import (
-    SHOWN_GROUPS,
-    clustering_sections,
-    clustering_summary,
-    draw_clustering,
-)
+from airflow_hudi_provider.results.clustering import clustering_answer, clustering_event, draw_clustering
 from airflow_hudi_provider.results.log import log_result
 from hudi_table_services.contract.clustering import (
     ClusteringGroupReport,
@@ -17,6 +11,7 @@ from hudi_table_services.contract.clustering import (
     ClusteringReport,
     ColumnSkipping,
 )
+from hudi_table_services.contract.clustering_text import SHOWN_GROUPS
 from hudi_table_services.contract.result import FileStats, JobError, JobResult, Outcome
 
 MIB = 1 << 20
@@ -54,7 +49,7 @@ def planned(*groups: ClusteringGroupReport) -> JobResult:
         operation="schedule_clustering",
         files_before=FileStats.of([MIB] * 80 + [80 * MIB] * 3),
         files_after=FileStats.of([100 * MIB, 120 * MIB, 120 * MIB]),
-        clustering=ClusteringReport(
+        report=ClusteringReport(
             plans=(plan,),
             skipped=("city=c: 1 file, nothing to merge it with",),
             commits="5 commits since never",
@@ -64,13 +59,13 @@ def planned(*groups: ClusteringGroupReport) -> JobResult:
 
 def executed() -> JobResult:
     result = planned()
-    assert result.clustering is not None
+    assert result.report is not None
     groups = tuple(
         replace(group, output_files=group.expected_files, output_bytes=group.input_bytes - MIB, rows=1000)
         for group in PLANNED
     )
     plan = replace(
-        result.clustering.plans[0],
+        result.report.plans[0],
         instant_time=INSTANT,
         state="completed",
         groups=groups,
@@ -83,7 +78,7 @@ def executed() -> JobResult:
         outcome=Outcome.COMPLETED,
         instant_time=INSTANT,
         files_after=FileStats.of([99 * MIB, 119 * MIB, 120 * MIB]),
-        clustering=replace(result.clustering, plans=(plan,)),
+        report=replace(result.report, plans=(plan,)),
     )
 
 
@@ -115,22 +110,22 @@ def test_an_execution_tells_what_it_achieved() -> None:
 
 def test_a_failure_shows_what_was_done_before_it() -> None:
     result = executed()
-    assert result.clustering is not None
+    assert result.report is not None
     failed = ClusteringPlanReport(
         instant_time="20260102030405679", state="failed", groups=PLANNED, error="It broke."
     )
-    report = replace(result.clustering, plans=(*result.clustering.plans, failed))
+    report = replace(result.report, plans=(*result.report.plans, failed))
     error = JobError(kind="ExecutionFailedError", message="It broke.", retryable=True)
-    text = draw_clustering(replace(result, outcome=Outcome.FAILED, clustering=report, error=error))
+    text = draw_clustering(replace(result, outcome=Outcome.FAILED, report=report, error=error))
     assert "Clustering 20260102030405679 (failed)" in text
     assert text.count("Failed: It broke.") == 2
 
 
 def test_text_and_answer_are_bounded() -> None:
     many = planned(*(replace(PLANNED[0], partition_path=f"city={n:04}") for n in range(500)))
-    assert many.clustering is not None
-    many = replace(many, clustering=replace(many.clustering, skipped=("why",) * 500))
-    (_, lines), *_ = clustering_sections(many)
+    assert many.report is not None
+    many = replace(many, report=replace(many.report, skipped=("why",) * 500))
+    (_, lines), *_ = many.sections()
     assert lines[-1] == f"… and {500 - SHOWN_GROUPS} more groups"
     answer = clustering_answer(many)
     assert len(json.dumps(answer)) < 10_000
@@ -163,14 +158,14 @@ def test_the_answer_is_plain_json_that_an_execution_can_take() -> None:
 
 def test_every_outcome_and_state_has_a_sentence() -> None:
     for outcome in Outcome:
-        assert clustering_summary(replace(executed(), outcome=outcome, reason="because"))
-        empty = JobResult(request_id="r", outcome=outcome, reason="because", clustering=ClusteringReport())
-        assert clustering_summary(empty)
+        assert replace(executed(), outcome=outcome, reason="because").summary()
+        empty = JobResult(request_id="r", outcome=outcome, reason="because", report=ClusteringReport())
+        assert empty.summary()
         assert clustering_answer(empty)["instant"] is None
     for state in ("requested", "reused", "cancelled"):
         plan = ClusteringPlanReport(instant_time=INSTANT, state=state, groups=PLANNED)
-        result = replace(executed(), clustering=ClusteringReport(plans=(plan,)))
-        assert f"{state}: {INSTANT}" in clustering_summary(result)
+        result = replace(executed(), report=ClusteringReport(plans=(plan,)))
+        assert f"{state}: {INSTANT}" in result.summary()
 
 
 def test_the_log_folds_each_part() -> None:

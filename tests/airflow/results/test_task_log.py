@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from airflow_hudi_provider.results.log import SparkLogSorter, log_result, summary
+from airflow_hudi_provider.results.log import SparkLogSorter, log_result
 from hudi_table_services.contract.result import FileStats, JobResult, Outcome, PartitionReport, RowCounts
 
 
@@ -76,4 +76,4 @@ def test_a_result_is_a_plan_a_table_and_a_sentence() -> None:
 
 def test_every_outcome_has_a_sentence() -> None:
     for outcome in Outcome:
-        assert summary(JobResult(request_id="r", outcome=outcome, reason="because"))
+        assert JobResult(request_id="r", outcome=outcome, reason="because").summary()

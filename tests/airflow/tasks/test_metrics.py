@@ -13,7 +13,6 @@ from airflow.providers.common.compat.sdk import AirflowSkipException, Stats, Tas
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.operators.clean import CleanOperator
 from airflow_hudi_provider.operators.config_check import HudiConfigCheckOperator
-from airflow_hudi_provider.results.figures import figures_of
 from airflow_hudi_provider.tasks.metrics import METRICS
 from hudi_table_services.contract.result import JobResult, Outcome, RowCounts
 from hudi_table_services.model.file_group import FileGroupId
@@ -153,7 +152,7 @@ def test_what_an_earlier_try_did_is_not_counted_twice(
 )
 def test_only_what_a_job_did_itself_counts(fields: dict[str, Any], rows: int) -> None:
     given = {"request_id": "r", "outcome": Outcome.COMPLETED, "rows": RowCounts(inserted=7), **fields}
-    assert figures_of(JobResult(**given)).rows == rows
+    assert JobResult(**given).figures().rows == rows
 
 
 def test_a_table_of_any_name_is_a_tag(operator: Callable[..., Any], received: Received) -> None:

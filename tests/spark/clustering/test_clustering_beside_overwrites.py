@@ -63,9 +63,9 @@ def test_a_plan_leaves_out_what_a_running_overwrite_replaces(
     storage = interrupted(table.base_path, lambda: scheduled.append(table.schedule()), after=True)
     table.write(rows, operation, options=options, storage=storage)
     (told,) = scheduled
-    assert told.clustering is not None
-    assert {g.partition_path for plan in told.clustering.plans for g in plan.groups} == left
-    assert any("of the write" in text for text in told.clustering.skipped)
+    assert told.report is not None
+    assert {g.partition_path for plan in told.report.plans for g in plan.groups} == left
+    assert any("of the write" in text for text in told.report.skipped)
     assert table.rows() == expected
     table.execute()
     assert table.rows() == expected

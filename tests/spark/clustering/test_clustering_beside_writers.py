@@ -184,8 +184,8 @@ def test_groups_that_a_writer_changed_behind_our_back_are_given_up(table: TableU
         table.write([change], options={"hoodie.cleaner.policy.failed.writes": "NEVER"})
         put_back(plan)
     result = execution.result.result()
-    assert result.clustering is not None
-    assert [p.groups_given_up for p in result.clustering.plans] == [1]
+    assert result.report is not None
+    assert [p.groups_given_up for p in result.report.plans] == [1]
     assert table.rows() == expected
     assert files_by_partition(table) == {"a": BATCHES, "b": 1}
     assert table.leftovers() == set()
@@ -209,7 +209,7 @@ def test_a_plan_that_lost_all_its_groups_at_the_commit_is_dropped(table: TableUn
 
 
 def test_a_plan_that_is_dropped_does_not_keep_others_from_being_executed(table: TableUnderTest) -> None:
-    scheduled = table.schedule(options={"hoodie.airflow.clustering.groups.per.plan": "1"}).clustering
+    scheduled = table.schedule(options={"hoodie.airflow.clustering.groups.per.plan": "1"}).report
     assert scheduled is not None
     change = ("a1", 2, "a", 2.0)
     expected = updated(table, change)
@@ -218,9 +218,9 @@ def test_a_plan_that_is_dropped_does_not_keep_others_from_being_executed(table: 
     put_back(hidden)
     done = table.execute()
     assert done.outcome is Outcome.COMPLETED
-    assert done.clustering is not None
-    assert [plan.instant_time for plan in done.clustering.plans] == list(scheduled.instants)
-    assert sorted(plan.state for plan in done.clustering.plans) == ["cancelled", "completed"]
+    assert done.report is not None
+    assert [plan.instant_time for plan in done.report.plans] == list(scheduled.instants)
+    assert sorted(plan.state for plan in done.report.plans) == ["cancelled", "completed"]
     assert "was cancelled" in done.reason
     assert table.rows() == expected
     assert files_by_partition(table) == {"a": BATCHES, "b": 1}
@@ -288,8 +288,8 @@ def test_a_plan_leaves_file_groups_alone_that_a_running_write_changes(
 
     with held_up.HeldUp(table, [("a1", 2, "a", 2.0)], "writer") as writer:
         scheduled = table.schedule()
-        assert scheduled.clustering is not None
-        skipped = [text for text in scheduled.clustering.skipped if "of the write" in text]
+        assert scheduled.report is not None
+        skipped = [text for text in scheduled.report.skipped if "of the write" in text]
         assert skipped
     assert writer.result.result().rows.updated == 1
     expected = table.rows()

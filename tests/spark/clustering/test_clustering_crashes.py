@@ -98,8 +98,8 @@ def test_scheduling(small_files: Callable[[str], TableUnderTest], tmp_path: Path
         "failed after",
     ):
         again = table.schedule(request_id="same", clock=later())
-        assert again.clustering is not None
-        assert len(again.clustering.instants) == 1
+        assert again.report is not None
+        assert len(again.report.instants) == 1
         check_ends_well(table, rows, 2)
 
 

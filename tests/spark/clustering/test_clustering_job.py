@@ -48,8 +48,8 @@ def table(small_files: TableUnderTest, tmp_path: Path) -> TableUnderTest:
 
 
 def only_plan(result: JobResult) -> ClusteringPlanReport:
-    assert result.clustering is not None
-    (plan,) = result.clustering.plans
+    assert result.report is not None
+    (plan,) = result.report.plans
     return plan
 
 
@@ -261,11 +261,11 @@ def test_the_same_request_schedules_once(table: TableUnderTest) -> None:
 def test_sub_plans_are_commits_of_their_own(table: TableUnderTest) -> None:
     before = table.rows()
     result = table.schedule(options={"hoodie.airflow.clustering.groups.per.plan": "1"})
-    assert result.clustering is not None
-    assert len(result.clustering.instants) == 2
+    assert result.report is not None
+    assert len(result.report.instants) == 2
     done = table.execute()
-    assert done.clustering is not None
-    assert [plan.state for plan in done.clustering.plans] == ["completed", "completed"]
+    assert done.report is not None
+    assert [plan.state for plan in done.report.plans] == ["completed", "completed"]
     assert table.rows() == before
 
 
@@ -289,7 +289,7 @@ def test_every_n_commits_counts_from_the_last_clustering(table: TableUnderTest) 
     table.execute()
     table.write([("d", 1, "a", 1.0)], "insert")
     table.write([("e", 1, "a", 1.0)], "insert")
-    counted = table.schedule(every_n_commits=2).clustering
+    counted = table.schedule(every_n_commits=2).report
     assert counted is not None
     assert counted.commit_count == 3
 

@@ -21,7 +21,7 @@ def test_a_request_that_was_archived_is_not_written_again(
         table.write([("a", 2 + number, "x", 2.0 + number)])
     limits = {"hoodie.clean.commits.retained": "1"}
     request = ArchiveRequest(base_path=str(table.base_path), min_commits=2, max_commits=3, options=limits)
-    report = archive(request).archive
+    report = archive(request).report
     assert report is not None
     assert f"{first.instant_time}.commit" in report.instants
     before = table.rows()

@@ -32,7 +32,8 @@ def serialized(dag: object) -> dict:
 def load_operator_links(monkeypatch: pytest.MonkeyPatch) -> None:
     """Deserialize tasks with their links, as the API server does.
 
-    Airflow keeps this choice in a class attribute, which its scheduler and the clearing of tasks switch off for the whole process.
+    Airflow keeps this choice in a class attribute. Its scheduler and the clearing of tasks switch the attribute off for
+    the whole process.
     """
     from airflow.serialization import serialized_objects
 

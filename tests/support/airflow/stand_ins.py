@@ -45,6 +45,7 @@ def opened(table):
 def result(**fields):
     from hudi_table_services.contract.result import JobResult, Outcome
     fields["outcome"] = Outcome(fields["outcome"])
+    fields["service"] = fields["report"].service if fields.get("report") else "writing"
     text = JobResult(request_id=request["request_id"], base_path=base_path, **fields).to_json()
     open(result_path, "w").write(text)
 

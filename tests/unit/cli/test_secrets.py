@@ -17,9 +17,10 @@ from hudi_table_services.services.cleaning import CLEAN
 from hudi_table_services.services.clustering import CANCEL_CLUSTERING, SCHEDULE_CLUSTERING
 from hudi_table_services.services.config_check import CHECK_CONFIG
 from hudi_table_services.services.health import TABLE_HEALTH
-from hudi_table_services.services.recovery import REPAIR_ORPHAN_FILES, RESTORE, ROLLBACK
+from hudi_table_services.services.orphans import REPAIR_ORPHAN_FILES
+from hudi_table_services.services.recovery import RESTORE, ROLLBACK
 from hudi_table_services.services.savepoints import CREATE_SAVEPOINT, DELETE_SAVEPOINT
-from hudi_table_services.services.service import JobScript
+from hudi_table_services.services.service import Script
 from hudi_table_services.storage.stores.local import LocalStorage
 from support.fixed_clock import FixedClock
 from support.small_tables import SmallTable
@@ -27,7 +28,7 @@ from support.small_tables import SmallTable
 CANARY = "canary-5d1e8"
 OPTIONS = {"aws_access_key_id": "key", "aws_secret_access_key": CANARY, "aws_session_token": CANARY}
 
-JOBS: list[tuple[JobScript, dict[str, Any]]] = [
+JOBS: list[tuple[Script[Any], dict[str, Any]]] = [
     (TABLE_HEALTH, {}),
     (CHECK_CONFIG, {"options": {"hoodie.datasource.hive_sync.password": CANARY}}),
     (SCHEDULE_CLUSTERING, {}),
@@ -62,7 +63,7 @@ class Told:
         self._folder, self._capfd, self._caplog = folder, capfd, caplog
         caplog.set_level(logging.DEBUG)
 
-    def run(self, script: JobScript, base_path: str, fields: dict[str, Any], **options: str) -> int:
+    def run(self, script: Script[Any], base_path: str, fields: dict[str, Any], **options: str) -> int:
         request = {"contract_version": 1, "base_path": base_path, "storage_options": options or OPTIONS}
         request |= {"result_path": str(self._folder / "result.json"), **fields}
         document = self._folder / "request.json"
@@ -97,7 +98,7 @@ def test_jobs_that_do_their_work(told: Told, tmp_path: Path, version: TableVersi
     assert dead not in table.timeline_store.load().pending
 
 
-@pytest.mark.parametrize("job", JOBS, ids=[script.parse.__name__ for script, _ in JOBS])
+@pytest.mark.parametrize("job", JOBS, ids=[script.file_name for script, _ in JOBS])
 @pytest.mark.parametrize(
     ("base_path", "options"),
     [
@@ -109,7 +110,11 @@ def test_jobs_that_do_their_work(told: Told, tmp_path: Path, version: TableVersi
     ids=["no table", "no such setting", "endpoint", "endpoint with a password"],
 )
 def test_jobs_that_fail(
-    told: Told, tmp_path: Path, job: tuple[JobScript, dict[str, Any]], base_path: str, options: dict[str, str]
+    told: Told,
+    tmp_path: Path,
+    job: tuple[Script[Any], dict[str, Any]],
+    base_path: str,
+    options: dict[str, str],
 ) -> None:
     script, fields = job
     given = json.loads(json.dumps(fields).replace("{last}", "20260101000000000"))

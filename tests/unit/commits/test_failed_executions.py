@@ -91,8 +91,8 @@ def failure(table: SmallTable, *instants: str) -> tuple[HudiTableServiceError, J
 
 
 def states(result: JobResult) -> dict[str, str]:
-    assert result.clustering is not None
-    return {plan.instant_time: plan.state for plan in result.clustering.plans}
+    assert result.report is not None
+    return {plan.instant_time: plan.state for plan in result.report.plans}
 
 
 def test_a_failure_that_may_pass_decides_and_the_document_tells_of_every_plan() -> None:
@@ -116,8 +116,8 @@ def test_a_failure_that_may_pass_decides_and_the_document_tells_of_every_plan() 
         plans.outdated: "cancelled",
         plans.completed: "reused",
     }
-    assert told.clustering is not None
-    assert "sorts by 'x'" in told.clustering.plans[0].error
+    assert told.report is not None
+    assert "sorts by 'x'" in told.report.plans[0].error
 
 
 def test_where_no_failure_can_pass_the_first_decides() -> None:

@@ -82,8 +82,8 @@ def test_the_next_clean(table: SmallTable, policy: FailedWritesPolicy, heartbeat
     pending, path = pending_write(table, heartbeat)
     request = CleanRequest(base_path="/t", options={KEY: policy.value})
     result = clean(request, storage=table.storage, clock=clock(heartbeat))
-    assert result.clean is not None
-    assert result.clean.rolled_back == ((pending.requested_time,) if goes else ())
+    assert result.report is not None
+    assert result.report.rolled_back == ((pending.requested_time,) if goes else ())
     assert is_gone(table, pending, path) is goes
 
 

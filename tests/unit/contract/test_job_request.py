@@ -77,9 +77,9 @@ def test_secrets_are_not_in_the_repr() -> None:
     [
         ("{", "The request is not JSON"),
         ("[]", "The request must be a JSON object"),
-        ("{}", "contract_version None; this release knows 1"),
-        ('{"contract_version": 2}', "contract_version 2; this release knows 1"),
-        ('{"contract_version": "1"}', "contract_version '1'; this release knows 1"),
+        ("{}", "contract_version None; this release knows 1 and 2"),
+        ('{"contract_version": 3}', "contract_version 3; this release knows 1 and 2"),
+        ('{"contract_version": "1"}', "contract_version '1'; this release knows 1 and 2"),
         ('{"contract_version": true}', "contract_version True"),
         ('{"contract_version": 1}', "no base path"),
         (document(request_id=""), "request id is empty"),

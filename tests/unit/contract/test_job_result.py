@@ -72,7 +72,8 @@ RESULTS = st.builds(
     files_after=FILES,
     partitions=st.lists(PARTITIONS, max_size=2).map(tuple),
     replaced_file_groups=COUNTS,
-    clustering=st.one_of(st.none(), CLUSTERINGS),
+    service=st.just("clustering"),
+    report=st.one_of(st.none(), CLUSTERINGS),
     timings_s=st.dictionaries(TEXTS, SECONDS, max_size=2),
     spark_application_id=st.one_of(st.none(), TEXTS),
     warnings=st.lists(TEXTS, max_size=2).map(tuple),
@@ -89,7 +90,7 @@ def test_a_result_survives_its_document(result: JobResult) -> None:
 
 def test_the_document_says_its_version_and_outcome_in_words() -> None:
     document = json.loads(DONE.to_json())
-    assert (document["contract_version"], document["outcome"]) == (1, "completed")
+    assert (document["contract_version"], document["outcome"]) == (2, "completed")
 
 
 def changed(**fields: object) -> str:
@@ -101,12 +102,12 @@ def changed(**fields: object) -> str:
     [
         ("", "The result is not JSON"),
         ("[]", "The result must be a JSON object"),
-        (changed(contract_version=2), "contract_version 2; this release knows 1"),
+        (changed(contract_version=3), "contract_version 3; this release knows 1 and 2"),
         (changed(outcome="finished"), "'finished' is not a valid Outcome"),
         (changed(partitions=None), "cannot be read"),
         (changed(rows={"lost": 1}), "lost"),
         (changed(verdict="good"), "verdict"),
-        ('{"contract_version": 1}', "outcome"),
+        ('{"contract_version": 2}', "outcome"),
     ],
 )
 def test_what_is_no_result_is_refused(text: str, message: str) -> None:

@@ -7,10 +7,11 @@ from hudi_table_services.errors import InvalidRequestError
 
 
 def test_fields_come_without_the_version() -> None:
-    assert parse_document('{"contract_version": 1, "a": null}', "request") == {"a": None}
+    assert parse_document('{"contract_version": 1, "a": null}', "request") == (1, {"a": None})
+    assert parse_document('{"contract_version": 2}', "request") == (2, {})
 
 
-@pytest.mark.parametrize("version", ["true", "1.0", '"1"', "null", "2", "[1]"])
+@pytest.mark.parametrize("version", ["true", "1.0", '"1"', "null", "3", "[1]"])
 def test_only_the_whole_number_is_the_version(version: str) -> None:
     with pytest.raises(InvalidRequestError, match="contract_version"):
         parse_document(f'{{"contract_version": {version}}}', "request")

@@ -14,7 +14,8 @@ from hudi_table_services.contract.recovery import (
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.services.recovery import parse_repair, parse_restore, parse_rollback
+from hudi_table_services.services.orphans import REPAIR_ORPHAN_FILES
+from hudi_table_services.services.recovery import RESTORE, ROLLBACK
 
 TIME = "20260102030405006"
 
@@ -23,19 +24,19 @@ def test_flags_become_requests() -> None:
     common = ["--base-path=/t", "--request-id=r"]
     requests: list[tuple[JobRequest | None, JobRequest]] = [
         (
-            parse_rollback([*common, "--instant", TIME, "--preview"]).request,
+            ROLLBACK.parse([*common, "--instant", TIME, "--preview"]).request,
             RollbackRequest(base_path="/t", request_id="r", instants=(TIME,), preview=True),
         ),
         (
-            parse_rollback([*common, "--all-failed"]).request,
+            ROLLBACK.parse([*common, "--all-failed"]).request,
             RollbackRequest(base_path="/t", request_id="r", all_failed=True),
         ),
         (
-            parse_restore([*common, "--savepoint", TIME]).request,
+            RESTORE.parse([*common, "--savepoint", TIME]).request,
             RestoreRequest(base_path="/t", request_id="r", savepoint=TIME),
         ),
         (
-            parse_repair(
+            REPAIR_ORPHAN_FILES.parse(
                 [*common, "--execute", "--older-than-hours=2", "--max-files=3", "--backup-path=/b"]
             ).request,
             RepairOrphansRequest(
@@ -89,6 +90,7 @@ def test_reports_come_back_from_the_result_document() -> None:
         folders=("f",),
         spared=("s",),
     )
-    result = JobResult(request_id="r", outcome=Outcome.COMPLETED, recovery=recovery, orphans=orphans)
-    assert JobResult.from_json(result.to_json()) == result
+    for report in (recovery, orphans):
+        result = JobResult(request_id="r", outcome=Outcome.COMPLETED, service=report.service, report=report)
+        assert JobResult.from_json(result.to_json()) == result
     assert (recovery.file_count, recovery.row_count) == (2, 3)

@@ -12,7 +12,7 @@ import pytest
 from doc_sources import PROVIDER, REPOSITORY, blocks_in
 
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.services.service import JobScript
+from hudi_table_services.services.service import Script
 
 OURS = ("airflow_hudi_provider", "hudi_table_services")
 SCRIPTS = REPOSITORY / "spark_jobs"
@@ -109,14 +109,14 @@ def commands(text: str) -> Iterator[list[str]]:
                 yield words
 
 
-def job_script(path: Path) -> JobScript:
+def job_script(path: Path) -> Script:
     """What the script hands to the command line: ``main(CLEAN)``."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and ast.unparse(n.func) == "main"]
     name = ast.unparse(calls[0].args[0])
     modules = [n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and name in ast.unparse(n)]
     found = getattr(importlib.import_module(str(modules[0])), name)
-    assert isinstance(found, JobScript)
+    assert isinstance(found, Script)
     return found
 
 

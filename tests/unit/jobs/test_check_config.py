@@ -38,8 +38,8 @@ def check(storage: MemoryStorage | None = None, **fields: Any) -> ConfigReport:
     assert before == ([(f.path, f.size_bytes) for f in storage.list_files()] if storage else [])
     assert (result.outcome, result.operation) == (Outcome.COMPLETED, "check_config")
     assert JobResult.from_json(result.to_json()) == result
-    assert result.config is not None
-    return result.config
+    assert result.report is not None
+    return result.report
 
 
 def rules(report: ConfigReport) -> set[str]:
@@ -107,8 +107,8 @@ def test_a_table_of_a_version_that_nobody_knows_is_a_finding() -> None:
 
 def test_a_place_where_a_table_is_to_be_made(tmp_path: Path) -> None:
     result = check_table_config(CheckConfigRequest(base_path=str(tmp_path / "new")))
-    assert result.config is not None
-    assert (result.config.status, result.config.table) == ("clean", "")
+    assert result.report is not None
+    assert (result.report.status, result.report.table) == ("clean", "")
     assert "only the options were checked" in result.warnings[0]
     assert not (tmp_path / "new").exists()
 
@@ -180,11 +180,11 @@ def test_the_script_ends_with_78_and_leaves_its_findings(
         Outcome.FAILED,
         "UnsafeConfigError",
     )
-    assert result.config is not None
-    assert rules(result.config) == {"archival-before-cleaning"}
+    assert result.report is not None
+    assert rules(result.report) == {"archival-before-cleaning"}
     assert "Archival may leave 3 commits" in capsys.readouterr().err
     assert cli.main(CHECK_CONFIG, [*flags, "--accept=archival-before-cleaning,refused-by-job"]) == 0
-    assert json.loads(capsys.readouterr().out)["config"]["status"] == "clean"
+    assert json.loads(capsys.readouterr().out)["report"]["status"] == "clean"
     assert cli.main(CHECK_CONFIG, [*flags, "--fail-on=never", "--fact=writers=2"]) == 0
 
 

@@ -118,7 +118,7 @@ def test_a_clock_that_was_far_ahead_once(version: TableVersion) -> None:
     assert_only_grew(before, table.timeline_store.load())
     newest = table.timeline_store.load().completed_writes[-1]
     assert {s.base_instant_time for s in load_snapshot(table.storage).all_slices} == {newest.requested_time}
-    report = _health(table, FixedClock(right)).health
+    report = _health(table, FixedClock(right)).report
     assert report is not None
     assert report.measures["hours_ahead"] == pytest.approx(24 * 365 * 50, rel=0.01)
     assert [each.measure for each in report.findings if each.measure == "hours_ahead"] == ["hours_ahead"]
@@ -135,7 +135,7 @@ def test_a_heartbeat_from_the_future_is_named(version: TableVersion) -> None:
     dead = table.begin()
     table.storage.write(heartbeat_path(dead.requested_time), b"")
     clock = FixedClock(datetime.now(timezone.utc) - timedelta(days=1))
-    report = _health(table, clock).health
+    report = _health(table, clock).report
     assert report is not None
     (pending,) = report.pending
     assert pending.heartbeat == "ahead"
@@ -152,7 +152,7 @@ def test_a_plan_whose_heartbeat_is_from_the_future_is_named() -> None:
     act = JOBS["cancel clustering"](table)
     (pending,) = (i for i in table.timeline_store.load().pending if i.action is Action.CLUSTERING)
     table.storage.write(heartbeat_path(pending.requested_time), b"")
-    report = _health(table, FixedClock(datetime.now(timezone.utc) - timedelta(days=1))).health
+    report = _health(table, FixedClock(datetime.now(timezone.utc) - timedelta(days=1))).report
     assert report is not None
     (told,) = report.pending
     assert (told.heartbeat, told.is_dead) == ("ahead", False)

@@ -50,8 +50,8 @@ def test_nothing_of_a_table_can_be_changed_by_everybody(tmp_path: Path, version:
     base = {"base_path": storage.root}
     clean(CleanRequest(**base, commits_retained=1, options={"hoodie.airflow.clean.floor.hours": "0"}))
     archived = archive(ArchiveRequest(**base, min_commits=2, max_commits=3, options=options))
-    assert archived.archive is not None
-    assert archived.archive.archived_commits
+    assert archived.report is not None
+    assert archived.report.archived_commits
     result = tmp_path / "results/savepoint.json"
     assert cli.main(CREATE_SAVEPOINT, [f"--base-path={storage.root}", f"--result-path={result}"]) == 0
     pending = table.begin()

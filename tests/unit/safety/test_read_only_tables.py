@@ -141,8 +141,8 @@ def test_what_cannot_be_deleted_is_told_and_deleted_by_a_later_clean(
         assert first.outcome is Outcome.COMPLETED
         assert files_in(table, "a") == 3
         assert files_in(table, "b") == 2
-        assert first.clean is not None
-        assert first.clean.failed_count == 1
+        assert first.report is not None
+        assert first.report.failed_count == 1
         table.clock.moment = later(1).moment + timedelta(minutes=5)
         updated(table, B)
         clean(request, storage=table.storage, clock=later(2))

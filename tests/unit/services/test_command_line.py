@@ -7,7 +7,7 @@ import pytest
 
 from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.services.writing import parse_command_line, request_parser
+from hudi_table_services.services.writing import UPSERT
 
 ALL_FLAGS = [
     "--base-path=s3://b/t",
@@ -51,7 +51,7 @@ ALL_FIELDS = {
 
 
 def test_flags_and_document_make_the_same_request() -> None:
-    assert parse_command_line(ALL_FLAGS).request == UpsertRequest.from_json(json.dumps(ALL_FIELDS))
+    assert UPSERT.parse(ALL_FLAGS).request == UpsertRequest.from_json(json.dumps(ALL_FIELDS))
 
 
 def test_each_flag_alone_makes_the_same_request_as_its_field_alone() -> None:
@@ -74,19 +74,19 @@ def test_each_flag_alone_makes_the_same_request_as_its_field_alone() -> None:
     }
     for flags, given in by_flag.items():
         text = json.dumps({"contract_version": 1, "base_path": "/t", "request_id": "x", **given})
-        assert parse_command_line([*always, *flags]).request == UpsertRequest.from_json(text), flags
+        assert UPSERT.parse([*always, *flags]).request == UpsertRequest.from_json(text), flags
 
 
 def test_there_is_a_flag_for_every_field_of_request_and_source() -> None:
-    source_flags = {f"source_{name}" for name in ("path", "format", "option", "sql")}
-    named = {field.name for field in fields(UpsertRequest)} - {"source", "options", "storage_options"}
-    expected = named | source_flags | {"option", "storage_option", "request", "print_request", "help"}
-    assert {action.dest for action in request_parser()._actions} == expected
+    source_flags = {f"source_{name}" for name in ("path", "format", "options", "sql")}
+    named = {field.name for field in fields(UpsertRequest)} - {"source"}
+    expected = named | source_flags | {"request", "print_request", "help"}
+    assert {action.dest for action in UPSERT.parser()._actions} == expected
     assert len(SourceSpec.__slots__) == len(source_flags)
 
 
 def test_a_document_stands_alone() -> None:
-    command = parse_command_line(["--request", "s3://jobs/1.json", "--print-request"])
+    command = UPSERT.parse(["--request", "s3://jobs/1.json", "--print-request"])
     assert (command.request, command.request_uri, command.prints_request) == (None, "s3://jobs/1.json", True)
 
 
@@ -109,16 +109,16 @@ def test_a_document_stands_alone() -> None:
 )
 def test_a_bad_flag_is_refused_by_name(flags: list[str], message: str) -> None:
     with pytest.raises(InvalidRequestError) as refused:
-        parse_command_line(flags)
+        UPSERT.parse(flags)
     assert message in str(refused.value)
 
 
 def test_help_shows_every_flag_with_a_text_and_examples(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        parse_command_line(["--help"])
+        UPSERT.parse(["--help"])
     assert ended.value.code == 0
     printed = capsys.readouterr().out
-    for action in request_parser()._actions:
+    for action in UPSERT.parser()._actions:
         assert action.help
         assert action.option_strings[-1] in printed
     assert "examples:" in printed

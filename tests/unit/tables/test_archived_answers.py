@@ -41,7 +41,7 @@ def test_commits_since_the_last_clustering_count_the_same_after_it(
     history.commits(7, B)
     before = counted(history)
     assert before[0] == (7 if clusters else 9)
-    archived = history.archive().archive
+    archived = history.archive().report
     assert archived is not None
     assert archived.archived_commits > 2
     assert counted(history) == before

@@ -94,6 +94,6 @@ def test_cancelling_a_plan_that_gave_way_cancels_the_one_in_its_place(table: Sma
     cancel_clustering(request, storage=table.storage, clock=table.clock)
     second = plan(table, **{PREDECESSOR_KEY: first.requested_time})
     result = cancel_clustering(request, storage=table.storage, clock=table.clock)
-    assert result.clustering is not None
-    assert result.clustering.instants == (second.requested_time,)
+    assert result.report is not None
+    assert result.report.instants == (second.requested_time,)
     assert not table.timeline_store.load().pending

@@ -129,11 +129,12 @@ class _ArchiveJob:
         return JobResult(
             request_id=self._request.request_id,
             outcome=outcome,
+            service=self._request.service,
             operation=self._request.work,
             table_name=self._request.table_name,
             base_path=self._request.base_path,
             reason=reason,
-            archive=report,
+            report=report,
             timings_s=self._watch.seconds,
             warnings=self._options.warnings,
         )

@@ -139,10 +139,11 @@ class CleanReporter:
         return JobResult(
             request_id=self._request.request_id,
             outcome=outcome,
+            service=self._request.service,
             operation=self._request.work,
             table_name=self._request.table_name,
             base_path=self._request.base_path,
-            clean=self._report,
+            report=self._report,
             timings_s=self._watch.seconds,
             warnings=self._warnings,
         )

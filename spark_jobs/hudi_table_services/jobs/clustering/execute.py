@@ -103,18 +103,17 @@ def run_clustering(
     """
     storage = storage or open_storage(request.base_path, request.storage_options)
     scheduled = schedule_clustering(request, storage=storage, clock=clock)
-    if request.preview or scheduled.clustering is None or not scheduled.clustering.instants:
+    plans = scheduled.report_as(ClusteringReport)
+    if request.preview or plans is None or not plans.instants:
         return scheduled
     options = resolve_clustering_options(request)
     job = _ExecuteJob(spark, request, options, storage, clock or SystemClock())
-    executed = job.run(scheduled.clustering.instants)
-    if executed.clustering is None:
+    executed = job.run(plans.instants)
+    report = executed.report_as(ClusteringReport)
+    if report is None:
         return executed
-    told = scheduled.clustering
-    report = replace(
-        executed.clustering, skipped=told.skipped, commits=told.commits, commit_count=told.commit_count
-    )
-    return replace(executed, clustering=report)
+    counted = replace(report, skipped=plans.skipped, commits=plans.commits, commit_count=plans.commit_count)
+    return replace(executed, report=counted)
 
 
 @dataclass(frozen=True, slots=True)

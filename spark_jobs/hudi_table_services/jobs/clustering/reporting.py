@@ -223,10 +223,11 @@ class ClusteringReporter:
         return JobResult(
             request_id=self._request.request_id,
             outcome=outcome,
+            service=self._request.service,
             operation=self._request.work,
             table_name=self._request.table_name,
             base_path=self._request.base_path,
-            clustering=report,
+            report=report,
             timings_s=dict(self._watch.seconds),
             spark_application_id=_application_id(self._spark),
             warnings=self._warnings,

@@ -72,12 +72,13 @@ def table_health(
     return JobResult(
         request_id=request.request_id,
         outcome=Outcome.COMPLETED,
+        service=request.service,
         operation=request.work,
         table_name=table.config.table_name,
         base_path=request.base_path,
         files_before=look.files,
         files_after=look.files,
-        health=report,
+        report=report,
         timings_s=watch.seconds,
         warnings=tuple(
             f"{each.measure} is {each.value:g}, above {each.limit:g}. {each.advice}" for each in found

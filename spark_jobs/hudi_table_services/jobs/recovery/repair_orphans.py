@@ -173,11 +173,12 @@ class _RepairJob:
         return JobResult(
             request_id=request.request_id,
             outcome=outcome,
+            service=request.service,
             operation=request.work,
             table_name=request.table_name,
             base_path=request.base_path,
             reason=reason,
-            orphans=report,
+            report=report,
             warnings=self._options.warnings,
         )
 

@@ -94,9 +94,10 @@ class RecoveryReporter:
         return JobResult(
             request_id=self._request.request_id,
             outcome=outcome,
+            service=self._request.service,
             operation=self._request.work,
             table_name=self._request.table_name,
             base_path=self._request.base_path,
-            recovery=self._report,
+            report=self._report,
             warnings=self._warnings,
         )

@@ -6,7 +6,11 @@ from dataclasses import replace
 
 from hudi_table_services.commits.door import complete
 from hudi_table_services.commits.instants import begin_savepoint, remove_archived, remove_savepoints
-from hudi_table_services.contract.recovery import CreateSavepointRequest, DeleteSavepointRequest
+from hudi_table_services.contract.recovery import (
+    CreateSavepointRequest,
+    DeleteSavepointRequest,
+    SavepointReport,
+)
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import InvalidRequestError
@@ -198,6 +202,7 @@ def _result(
     return JobResult(
         request_id=request.request_id,
         outcome=Outcome.COMPLETED if instant is not None else Outcome.NOTHING_TO_DO,
+        service=request.service,
         operation=request.work,
         table_name=request.table_name,
         base_path=request.base_path,
@@ -205,5 +210,6 @@ def _result(
         action=Action.SAVEPOINT.value if instant is not None else None,
         instant_time=instant.requested_time if instant is not None else None,
         completion_time=instant.completion_time if instant is not None else None,
+        report=SavepointReport(),
         warnings=options.warnings,
     )

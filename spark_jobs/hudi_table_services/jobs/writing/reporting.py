@@ -159,6 +159,7 @@ class Report:
         return JobResult(
             request_id=self._request.request_id,
             outcome=outcome,
+            service=self._request.service,
             operation=self._options.operation.value.lower(),
             table_name=self._request.table_name,
             base_path=self._request.base_path,

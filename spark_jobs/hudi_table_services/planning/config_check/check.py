@@ -1,10 +1,18 @@
 """Find settings that would harm a table, before they do. Nothing is read: dictionaries in, findings out."""
 
+import difflib
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
 
-from hudi_table_services.contract.config_check import ConfigFinding, ConfigReport, RuntimeFacts, Severity
+from hudi_table_services.contract.config_check import (
+    CheckConfigRequest,
+    ConfigFinding,
+    ConfigReport,
+    RuntimeFacts,
+    Severity,
+)
+from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.planning.config_check.names import LAST_RULES, NAME_RULES
 from hudi_table_services.planning.config_check.settings import ConfigRule, Problem, Settings, TableFacts
 from hudi_table_services.planning.config_check.table_rules import TABLE_RULES
@@ -54,6 +62,16 @@ def check_config(
         engine=settings.facts.engine,
         table=table.properties.get("hoodie.table.name", "") if table is not None else "",
     )
+
+
+def check_rule_names(request: CheckConfigRequest) -> None:
+    """Raises InvalidRequestError if a rule that the request accepts does not exist."""
+    known = [rule.rule_id for rule in CONFIG_RULES]
+    for name in request.accepted_rules:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"Did you mean {close[0]}?" if close else "docs/config-check.md lists the rules."
+            raise InvalidRequestError(f"There is no rule {name!r}.", hint=hint)
 
 
 def _is_told(rule: ConfigRule, problem: Problem, findings: list[ConfigFinding]) -> bool:

@@ -35,7 +35,7 @@ PLANS = """
 from support.airflow.clustered_tables import open_table, schedule
 schedule(open_table(base_path), request_id=request["request_id"])
 """
-SAYS_SO = "result(outcome='completed', operation='cluster', instant_time=times[-1], clustering=report(times))"
+SAYS_SO = "result(outcome='completed', operation='cluster', instant_time=times[-1], report=report(times))"
 
 
 def clusterings(table: SmallTable) -> list[Instant]:

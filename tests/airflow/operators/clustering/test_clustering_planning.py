@@ -120,7 +120,7 @@ table = open_table(base_path)
 plan = schedule(table, request_id=request["request_id"])
 {becomes}
 plans = (ClusteringPlanReport(instant_time=plan.requested_time, state="requested"),)
-result(outcome="completed", instant_time=plan.requested_time, clustering=ClusteringReport(plans=plans))
+result(outcome="completed", instant_time=plan.requested_time, report=ClusteringReport(plans=plans))
 """
     answer = run(ScheduleClusteringOperator, body, run_on="spark")
     assert (answer["outcome"], len(answer["instants"])) == ("completed", 1)
@@ -131,7 +131,7 @@ def test_a_plan_that_nobody_put_on_the_timeline_is_a_contradiction(table: SmallT
     body = f"""
 from hudi_table_services.contract.clustering import ClusteringPlanReport, ClusteringReport
 plans = (ClusteringPlanReport(instant_time={INSTANT!r}, state="requested"),)
-result(outcome="completed", instant_time={INSTANT!r}, clustering=ClusteringReport(plans=plans))
+result(outcome="completed", instant_time={INSTANT!r}, report=ClusteringReport(plans=plans))
 """
     with pytest.raises(HudiTaskError, match=rf"timeline does not have {INSTANT} \(requested\)"):
         run(ScheduleClusteringOperator, body, run_on="spark")

@@ -29,8 +29,8 @@ A, B = FileGroupId("a", "f1"), FileGroupId("b", "f2")
 
 
 def report(result: JobResult) -> ArchiveReport:
-    assert result.archive is not None
-    return result.archive
+    assert result.report is not None
+    return result.report
 
 
 def times(instants: list[Instant]) -> list[str]:

@@ -88,8 +88,8 @@ def paths(group: FileGroupId, instants: list[Instant]) -> set[str]:
 
 
 def report(result: JobResult) -> Any:
-    assert result.clean is not None
-    return result.clean
+    assert result.report is not None
+    return result.report
 
 
 @VERSIONS

@@ -90,10 +90,10 @@ def test_a_plan_whose_groups_were_all_changed_is_dropped_and_says_why(version: T
     assert result.outcome is Outcome.NOTHING_TO_DO
     why = f"clustering {plan} was cancelled: other writers changed all of its groups since it was scheduled"
     assert result.reason == why
-    assert result.clustering is not None
-    (told,) = result.clustering.plans
+    assert result.report is not None
+    (told,) = result.report.plans
     assert (told.instant_time, told.state, told.reason, told.groups_given_up) == (plan, "cancelled", why, 2)
-    assert result.clustering.instants == ()
+    assert result.report.instants == ()
     assert JobResult.from_json(result.to_json()) == result
     assert not table.timeline_store.load().pending
     assert leftovers(table) == []

@@ -44,6 +44,6 @@ def test_no_clustering_is_planned_for_what_a_running_overwrite_replaces(version:
         request = ScheduleClusteringRequest(base_path="/t")
         scheduled = schedule_clustering(request, storage=table.storage, clock=table.clock)
         assert scheduled.outcome is Outcome.COMPLETED
-        assert scheduled.clustering is not None
-        assert [g.partition_path for plan in scheduled.clustering.plans for g in plan.groups] == ["b"]
+        assert scheduled.report is not None
+        assert [g.partition_path for plan in scheduled.report.plans for g in plan.groups] == ["b"]
         attempt.complete(profile)

@@ -160,9 +160,9 @@ def test_file_groups_under_a_pending_compaction_are_left_out() -> None:
         Action.COMPACTION, encode_compaction_plan(CompactionPlan(operations=(operation,)))
     )
     result = schedule(table)
-    assert result.clustering is not None
-    assert [group.input_files for group in result.clustering.plans[0].groups] == [3, 2]
-    assert any("under the pending plan" in text for text in result.clustering.skipped)
+    assert result.report is not None
+    assert [group.input_files for group in result.report.plans[0].groups] == [3, 2]
+    assert any("under the pending plan" in text for text in result.report.skipped)
 
 
 def test_a_merge_on_read_table_is_refused_by_name() -> None:

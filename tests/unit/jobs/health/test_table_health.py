@@ -56,7 +56,7 @@ class Looked:
             assert [(f.path, f.size_bytes) for f in self.storage.list_files()] == before
 
     def report(self, later: timedelta = timedelta(), **fields: Any) -> HealthReport:
-        report = self.result(later, **fields).health
+        report = self.result(later, **fields).report
         assert report is not None
         return report
 
@@ -81,7 +81,7 @@ def test_a_table_that_is_well(version: TableVersion) -> None:
     for _ in range(3):
         newest = looked.table.commit(A, B)
     result = looked.result()
-    report = result.health
+    report = result.report
     assert report is not None
     assert (result.outcome, report.status, report.findings, report.pending) == (
         Outcome.COMPLETED,
@@ -253,7 +253,7 @@ def test_foreign_files_in_partitions(version: TableVersion) -> None:
     for path in ("b/my_copy.parquet", "a/x.csv", "a/_SUCCESS", "a/.x.parquet.crc", "no/partition/y.parquet"):
         looked.storage.write(path, b"PAR1")
     result = looked.result()
-    report = result.health
+    report = result.report
     assert report is not None
     assert report.foreign_examples == ("a/x.csv", "b/my_copy.parquet")
     assert [(f.level, f.measure, f.value) for f in report.findings] == [("warn", "foreign_files", 2)]
@@ -289,8 +289,8 @@ def test_what_goes_while_health_looks_is_not_missing(version: TableVersion) -> N
     clock = FixedClock(datetime.now(timezone.utc))
     result = table_health(request, storage=Meanwhile(looked.storage, write_and_clean), clock=clock)
     assert not looked.storage.exists(f"a/{base_file_name('f1', old)}")
-    assert result.health is not None
-    assert result.health.measures["missing_files"] == 0
+    assert result.report is not None
+    assert result.report.measures["missing_files"] == 0
 
 
 @VERSIONS
@@ -336,7 +336,7 @@ def test_an_instant_of_zero_bytes_fails_always(version: TableVersion) -> None:
     assert report is not None
     assert (report.status, report.measures) == ("failing", {"damaged": 1.0})
     failed = JobResult.failed(HealthRequest(base_path="/t"), caught.value)
-    assert failed.health == report
+    assert failed.report == report
     assert JobResult.from_json(failed.to_json()) == failed
 
 

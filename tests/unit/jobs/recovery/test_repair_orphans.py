@@ -55,8 +55,8 @@ def repair(
 
 
 def report(result: JobResult) -> Any:
-    assert result.orphans is not None
-    return result.orphans
+    assert result.report is not None
+    return result.report
 
 
 def reasons(result: JobResult) -> dict[str, str]:
@@ -285,7 +285,7 @@ def test_markers_heartbeats_and_staged_rows_of_jobs_that_are_over_go(version: Ta
         MarkerStore(table.storage, instant.requested_time).mark("a/x", MarkerKind.CREATE)
         table.storage.write(heartbeat_path(instant.requested_time), b"")
     table.storage.write(".hoodie/.aux/staging/job/part-0", b"rows")
-    assert repair(table, hours_later=23, older_than_hours=1).orphans.folders == (  # type: ignore[union-attr]
+    assert repair(table, hours_later=23, older_than_hours=1).report.folders == (  # type: ignore[union-attr]
         f".hoodie/.temp/{over.requested_time}",
     )
     result = repair(table, execute=True)

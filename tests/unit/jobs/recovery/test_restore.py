@@ -97,8 +97,8 @@ def test_everything_after_the_savepoint_goes(version: TableVersion) -> None:
     after = state(table)
     preview = go_back(table, saved, preview=True)
     assert preview.outcome is Outcome.PLANNED
-    assert preview.recovery is not None
-    assert (preview.recovery.file_count, preview.recovery.row_count) == (5, 6)
+    assert preview.report is not None
+    assert (preview.report.file_count, preview.report.row_count) == (5, 6)
     assert state(table) == after
     result = go_back(table, saved)
     assert (result.outcome, result.action) == (Outcome.COMPLETED, "restore")
@@ -224,8 +224,8 @@ def test_we_finish_the_restore_that_hudi_began(version: TableVersion, kind: Acti
     )
     begun = table.begin(Action.RESTORE, encode_restore_plan(plan))
     result = go_back(table, saved)
-    assert result.recovery is not None
-    assert result.recovery.finished == (begun.requested_time,)
+    assert result.report is not None
+    assert result.report.finished == (begun.requested_time,)
     assert (result.outcome, result.action) == (Outcome.COMPLETED, None)
     assert result.reason == f"nothing was written since savepoint {saved}"
     assert state(table) == before

@@ -51,8 +51,8 @@ def undo(
 
 
 def report(result: JobResult) -> Any:
-    assert result.recovery is not None
-    return result.recovery
+    assert result.report is not None
+    return result.report
 
 
 @VERSIONS

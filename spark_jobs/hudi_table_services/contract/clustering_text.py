@@ -1,61 +1,52 @@
-"""Plans of clusterings as text, for logs and for people who approve: what is to become of which files, and what did."""
+"""Plans of clusterings as text, for logs and for people who approve: files to cluster, and the files that result."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from airflow_hudi_provider.results.table_picture import bar, human_bytes
-from hudi_table_services.contract.clustering import ClusteringGroupReport, ClusteringPlanReport
+from hudi_table_services.contract.clustering import (
+    ClusteringGroupReport,
+    ClusteringPlanReport,
+    ClusteringReport,
+)
+from hudi_table_services.contract.report import Section
 from hudi_table_services.contract.result import FileStats, JobResult, Outcome
+from hudi_table_services.contract.text import NOT_PARTITIONED, bar, human_bytes
 
 SHOWN_GROUPS = 30
 SHOWN_SKIPPED = 20
-NOT_PARTITIONED = "(not partitioned)"
 
 
-def clustering_sections(result: JobResult) -> list[tuple[str, list[str]]]:
-    """Titles with their lines: each plan, the sizes of files, what was left out. Empty without plans."""
-    report = result.clustering
-    if report is None:
-        return []
+def clustering_sections(report: ClusteringReport, result: JobResult) -> list[Section]:
+    """Titles with their lines: each plan, the sizes of files, what was left out."""
     sections = [(plan_title(plan), plan_lines(plan)) for plan in report.plans]
-    if sizes := _size_lines(result):
+    if sizes := _size_lines(report, result):
         sections.append(("Sizes of files", sizes))
     if report.skipped:
         sections.append(("Left out", _capped(report.skipped, SHOWN_SKIPPED, "more reasons")))
     return sections
 
 
-def draw_clustering(result: JobResult) -> str:
-    """The same as one text; its length is bounded, so that it may go into an XCom."""
-    lines = []
-    for title, of_section in clustering_sections(result):
-        lines.extend([title, *(f"  {line}" for line in of_section)])
-    return "\n".join([*lines, clustering_summary(result)])
-
-
-def clustering_summary(result: JobResult) -> str:
+def clustering_summary(report: ClusteringReport, result: JobResult) -> str:
     """The result in one line."""
-    report = result.clustering
-    groups = [group for plan in report.plans for group in plan.groups] if report is not None else []
-    commits = f" ({report.commits})" if report is not None and report.commits else ""
+    groups = [group for plan in report.plans for group in plan.groups]
+    commits = f" ({report.commits})" if report.commits else ""
     files, size = sum(g.input_files for g in groups), human_bytes(sum(g.input_bytes for g in groups))
     what = f"{files} files of {size} in {_counted(len(groups), 'group')}"
     match result.outcome:
         case Outcome.COMPLETED if result.reused:
-            return f"{', '.join(report.instants) if report is not None else ''}: {result.reason}"
+            return f"{', '.join(report.instants)}: {result.reason}"
         case Outcome.PLANNED:
             return f"Planned, nothing written: {what} would become {_expected(groups)} files{commits}"
         case Outcome.NOTHING_TO_DO:
             return f"Nothing to do: {result.reason}{commits}"
         case Outcome.FAILED:
-            return f"Failed: {result.error.message if result.error else 'no reason was given'}"
-    states = sorted({plan.state for plan in report.plans}) if report is not None else []
-    instants = ", ".join(report.instants) if report is not None else ""
+            return result.failure
+    states = sorted({plan.state for plan in report.plans})
     if any(group.output_files is not None for group in groups):
         written = sum(group.output_bytes or 0 for group in groups)
         became = f"became {sum(g.output_files or 0 for g in groups)} of {human_bytes(written)}"
     else:
         became = f"become {_expected(groups)}"
-    return f"{' and '.join(states) or 'done'}: {instants}: {what} {became}{commits}"
+    return f"{' and '.join(states) or 'done'}: {', '.join(report.instants)}: {what} {became}{commits}"
 
 
 def plan_title(plan: ClusteringPlanReport) -> str:
@@ -117,17 +108,16 @@ def _evidence_lines(plan: ClusteringPlanReport) -> Iterable[str]:
         yield f"Failed: {plan.error}"
 
 
-def _size_lines(result: JobResult) -> list[str]:
+def _size_lines(report: ClusteringReport, result: JobResult) -> list[str]:
     """Of a plan: files of the table now and as they are expected to be; of an execution: files read and written."""
     if not result.files_before.file_count:
         return []
-    now, then = ("before", "after") if _is_executed(result) else ("now", "expected")
+    now, then = ("before", "after") if _is_executed(report) else ("now", "expected")
     return [*_histogram_lines(now, result.files_before), *_histogram_lines(then, result.files_after)]
 
 
-def _is_executed(result: JobResult) -> bool:
-    plans = result.clustering.plans if result.clustering is not None else ()
-    return any(group.output_files is not None for plan in plans for group in plan.groups)
+def _is_executed(report: ClusteringReport) -> bool:
+    return any(group.output_files is not None for plan in report.plans for group in plan.groups)
 
 
 def _histogram_lines(title: str, stats: FileStats) -> Iterable[str]:

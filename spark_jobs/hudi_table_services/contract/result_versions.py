@@ -1,0 +1,48 @@
+"""Result documents of earlier contract versions, as documents of the newest one."""
+
+from collections.abc import Mapping
+from typing import Any
+
+_FIELDS = {
+    "clustering": "clustering",
+    "clean": "cleaning",
+    "health": "health",
+    "recovery": "recovery",
+    "orphans": "orphans",
+    "archive": "archival",
+    "config": "config_check",
+}
+"""Field of a report in version 1 → name of the service."""
+
+_OPERATIONS = {
+    "schedule_clustering": "clustering",
+    "execute_clustering": "clustering",
+    "clustering": "clustering",
+    "cancel_clustering": "clustering",
+    "clean": "cleaning",
+    "archive": "archival",
+    "rollback": "recovery",
+    "restore": "recovery",
+    "create_savepoint": "savepoints",
+    "delete_savepoint": "savepoints",
+    "repair_orphan_files": "orphans",
+    "table_health": "health",
+    "check_config": "config_check",
+}
+"""Operation in version 1 → name of the service; all others are writes."""
+
+
+def in_version_2(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A document of version 1 with `service` and `report` instead of one field per kind of report.
+
+    Raises:
+        KeyError: a field of version 1 is missing.
+    """
+    fields = dict(document)
+    reports = {service: fields.pop(name) for name, service in _FIELDS.items()}
+    service = _OPERATIONS.get(fields["operation"], "writing")
+    report = reports.get(service)
+    # Savepoints had no report; their results of version 2 have one without fields.
+    if service == "savepoints" and fields["outcome"] != "failed":
+        report = {}
+    return {**fields, "service": service, "report": report}

@@ -1,0 +1,93 @@
+"""The result of a write as text, for logs and terminals."""
+
+from hudi_table_services.contract.report import Figures, Section
+from hudi_table_services.contract.result import JobResult, Outcome, PartitionReport
+from hudi_table_services.contract.text import NOT_PARTITIONED, bar, human_bytes
+
+_SHOWN_PARTITIONS = 30
+
+
+def write_sections(result: JobResult) -> list[Section]:
+    """The plan and the files of each partition."""
+    return [("Plan by partition", _plan_lines(result)), ("Files before and after", _file_lines(result))]
+
+
+def write_summary(result: JobResult) -> str:
+    """The result in one line."""
+    rows, counts = result.rows, _counts(result)
+    match result.outcome:
+        case Outcome.COMPLETED if result.reused:
+            return f"{result.instant_time}: {result.reason} ({counts} then)."
+        case Outcome.COMPLETED:
+            before, after = result.files_before, result.files_after
+            return (
+                f"{result.action} {result.instant_time}: {counts}; {before.file_count} → {after.file_count} files, "
+                f"{human_bytes(before.size_bytes)} → {human_bytes(after.size_bytes)}"
+            )
+        case Outcome.PLANNED:
+            return f"Planned, nothing written: {rows.read} rows read."
+        case Outcome.NOTHING_TO_DO:
+            return f"Nothing to do: {result.reason}"
+        case _:
+            return result.failure
+
+
+def _counts(result: JobResult) -> str:
+    rows = result.rows
+    counts = f"{rows.inserted} inserted, {rows.updated} updated, {rows.deleted} deleted"
+    lost = f", {rows.older_than_stored} older than what is stored" if rows.older_than_stored else ""
+    return counts + lost
+
+
+def _plan_lines(result: JobResult) -> list[str]:
+    if result.reused:
+        return []
+    lines = [_plan_line(partition) for partition in result.partitions[:_SHOWN_PARTITIONS]]
+    return [*lines, *_more(result)]
+
+
+def _plan_line(partition: PartitionReport) -> str:
+    padded = sum(change.insert_count for change in partition.padded)
+    opened = sum(change.insert_count for change in partition.opened)
+    return (
+        f"{partition.partition_path or NOT_PARTITIONED}: {len(partition.padded)} small files padded with {padded} "
+        f"rows, {len(partition.opened)} files opened with {opened} rows, {len(partition.rewritten)} rewritten; "
+        f"{partition.record_size_bytes:g} bytes per row, {partition.record_size}"
+    )
+
+
+def _file_lines(result: JobResult) -> list[str]:
+    if result.outcome is not Outcome.COMPLETED or result.reused or not result.partitions:
+        return []
+    width = max(len(p.partition_path) for p in result.partitions)
+    largest = max((p.files_after.size_bytes for p in result.partitions), default=0)
+    lines = [f"{'partition'.ljust(width)}  files        bytes"]
+    for partition in result.partitions[:_SHOWN_PARTITIONS]:
+        before, after = partition.files_before, partition.files_after
+        lines.append(
+            f"{partition.partition_path.ljust(width)}  {before.file_count:>4} → {after.file_count:<4} "
+            f"{human_bytes(before.size_bytes):>10} → {human_bytes(after.size_bytes):<10} "
+            f"{bar(after.size_bytes, largest)}"
+        )
+    classes = ", ".join(f"{count} of {name}" for name, count in result.files_after.histogram.items())
+    return [*lines, *_more(result), f"Sizes after: {classes}"]
+
+
+def _more(result: JobResult) -> list[str]:
+    more = len(result.partitions) - _SHOWN_PARTITIONS
+    return [f"… and {more} more partitions"] if more > 0 else []
+
+
+def write_figures(result: JobResult) -> Figures:
+    """Rows that the write changed, and the files that its commit added."""
+    sizes = [
+        change.size_after_bytes
+        for partition in result.partitions
+        for change in (*partition.padded, *partition.opened, *partition.rewritten)
+        if change.size_after_bytes is not None
+    ]
+    return Figures(
+        rows=result.rows.inserted + result.rows.updated + result.rows.deleted,
+        files_written=len(sizes),
+        bytes_written=sum(sizes),
+    )

@@ -1,0 +1,55 @@
+"""The repair of orphans and its script."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from hudi_table_services.contract.recovery import RepairOrphansRequest
+from hudi_table_services.contract.result import JobResult
+from hudi_table_services.options.timeline_only import resolve_service_options
+from hudi_table_services.services.flags import add_numbers, table_group
+from hudi_table_services.services.service import MetadataScript, Service
+
+if TYPE_CHECKING:
+    from hudi_table_services.storage.stores.storage import Storage
+
+_EXAMPLES = """\
+examples:
+  Files that belong to no instant, each with the reason:
+    repair_orphan_files.py --base-path /data/flights
+  Delete them, with a copy elsewhere:
+    repair_orphan_files.py --base-path /data/flights --execute --backup-path /backup/flights
+"""
+
+
+def _add_flags(parser: argparse.ArgumentParser) -> None:
+    group = table_group(parser, "orphans")
+    group.add_argument("--execute", action="store_true", help="delete them; default: only report them")
+    add_numbers(
+        group,
+        {
+            "older_than_hours": "keep younger files; default: 24",
+            "max_files": "delete nothing if there are more; default: 1000",
+        },
+    )
+    group.add_argument(
+        "--backup-path", metavar="URI", help="folder outside of the table where they are copied first"
+    )
+
+
+def _repair_orphan_files(request: RepairOrphansRequest, storage: "Storage | None") -> JobResult:
+    from hudi_table_services.jobs.recovery.repair_orphans import repair_orphan_files
+
+    return repair_orphan_files(request, storage=storage)
+
+
+REPAIR_ORPHAN_FILES = MetadataScript(
+    file_name="repair_orphan_files.py",
+    request_type=RepairOrphansRequest,
+    description="Find files of a Hudi table that belong to no instant; with --execute delete them. Needs no Spark.",
+    examples=_EXAMPLES,
+    add_flags=_add_flags,
+    check_options=resolve_service_options,
+    job=_repair_orphan_files,
+)
+
+ORPHANS = Service(name="orphans", scripts=(REPAIR_ORPHAN_FILES,))

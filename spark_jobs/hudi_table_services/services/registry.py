@@ -1,0 +1,39 @@
+"""All table services, and their scripts by name and by request."""
+
+from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.services.archival import ARCHIVAL
+from hudi_table_services.services.cleaning import CLEANING
+from hudi_table_services.services.clustering import CLUSTERING
+from hudi_table_services.services.config_check import CONFIG_CHECK
+from hudi_table_services.services.health import HEALTH
+from hudi_table_services.services.orphans import ORPHANS
+from hudi_table_services.services.recovery import RECOVERY
+from hudi_table_services.services.savepoints import SAVEPOINTS
+from hudi_table_services.services.service import Script, Service
+from hudi_table_services.services.writing import WRITING
+
+SERVICES: tuple[Service, ...] = (
+    WRITING,
+    CLUSTERING,
+    CLEANING,
+    ARCHIVAL,
+    RECOVERY,
+    SAVEPOINTS,
+    ORPHANS,
+    HEALTH,
+    CONFIG_CHECK,
+)
+"""Everything outside of this package that differs by service iterates over these records."""
+
+_SCRIPTS = {each.file_name: each for service in SERVICES for each in service.scripts}
+_SCRIPT_OF_REQUEST = {each.request_type: each for each in _SCRIPTS.values()}
+
+
+def script(file_name: str) -> Script[JobRequest]:
+    """The script of this file name, such as ``clean.py``. Raises KeyError if there is none."""
+    return _SCRIPTS[file_name]
+
+
+def script_of(request: JobRequest) -> Script[JobRequest]:
+    """The script that takes a request of this type. Raises KeyError if there is none."""
+    return _SCRIPT_OF_REQUEST[type(request)]

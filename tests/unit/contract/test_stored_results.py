@@ -1,0 +1,76 @@
+"""Documents of contract version 1, as its last release wrote them: read as before, with the same task logs."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from hudi_table_services.contract.result import REPORTS, JobResult
+from hudi_table_services.services.registry import SERVICES, script
+
+STORED = Path(__file__).parents[2] / "golden" / "results-v1"
+RESULTS = sorted(path for path in STORED.glob("*.json") if not path.name.endswith(".request.json"))
+REQUESTS = sorted(STORED.glob("*.request.json"))
+FIELDS = {
+    "clustering": "clustering",
+    "clean": "cleaning",
+    "archive": "archival",
+    "recovery": "recovery",
+    "orphans": "orphans",
+    "health": "health",
+    "config": "config_check",
+}
+
+
+def task_log(result: JobResult) -> str:
+    lines = []
+    for title, of_section in result.sections():
+        if of_section:
+            lines += [f"::group::{title}", *of_section, "::endgroup::"]
+    return "\n".join([*lines, result.summary(), *result.warnings]) + "\n"
+
+
+@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
+def test_a_result_is_read_without_loss(path: Path) -> None:
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    result = JobResult.from_json(path.read_text(encoding="utf-8"))
+    assert JobResult.from_json(result.to_json()) == result
+    written = json.loads(result.to_json())
+    reports = {name: stored.pop(name) for name in FIELDS}
+    for name in FIELDS:
+        assert reports[name] == (written["report"] if result.service == FIELDS[name] else None)
+    assert stored.pop("contract_version") == 1
+    assert stored == {name: written[name] for name in stored}
+
+
+@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
+def test_the_task_log_of_a_result_is_the_same(path: Path) -> None:
+    result = JobResult.from_json(path.read_text(encoding="utf-8"))
+    assert task_log(result) == path.with_suffix(".log").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("path", REQUESTS, ids=lambda path: path.name)
+def test_a_request_is_read_by_its_script(path: Path) -> None:
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    scripts = [each for service in SERVICES for each in service.scripts]
+    result = JobResult.from_json((STORED / path.name.replace(".request", "")).read_text(encoding="utf-8"))
+    (own,) = (
+        each for each in scripts if each.request_type.service == result.service and can_read(each, path)
+    )
+    written = json.loads(own.read(path.read_text(encoding="utf-8")).to_json())
+    assert (stored.pop("contract_version"), written.pop("contract_version")) == (1, 2)
+    assert written == stored
+
+
+def can_read(own: object, path: Path) -> bool:
+    stored = json.loads(path.read_text(encoding="utf-8")).keys()
+    names = {field.name for field in dataclasses.fields(own.request_type)}  # type: ignore[attr-defined]
+    return names | {"contract_version"} == stored
+
+
+def test_there_are_documents_of_every_service_and_every_report() -> None:
+    results = [JobResult.from_json(path.read_text(encoding="utf-8")) for path in RESULTS]
+    assert {result.service for result in results} == {service.name for service in SERVICES}
+    assert {type(result.report) for result in results} == {*REPORTS, type(None)}
+    assert script("clean.py").request_type.service == "cleaning"
