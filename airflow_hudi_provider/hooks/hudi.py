@@ -9,6 +9,7 @@ from airflow.providers.common.compat.sdk import BaseHook
 from airflow_hudi_provider.instant_query import InstantQuery, QueryAnswer, look, parse_moment
 from airflow_hudi_provider.tables.commit_payload import write_operations
 from airflow_hudi_provider.tables.connection import TableLocation, locate_table
+from airflow_hudi_provider.tasks.worker_jobs import run_in_worker
 from hudi_table_services.errors import TableNotFoundError, UnsupportedTableError
 
 if TYPE_CHECKING:
@@ -246,14 +247,13 @@ class HudiHook(BaseHook):
             UnhealthyTableError: the timeline cannot be trusted.
         """
         from hudi_table_services.contract.health import HealthRequest
-        from hudi_table_services.jobs.health.table_health import table_health
 
         request = HealthRequest(
             base_path=self.location.base_path,
             warn_above={name: str(limit) for name, limit in (warn_above or {}).items()},
             options=dict(hudi_options or {}),
         )
-        report = table_health(request, storage=self.storage).health
+        report = run_in_worker("table_health.py", request, storage=self.storage).health
         assert report is not None  # noqa: S101 - the job makes one or raises
         return report
 
@@ -314,12 +314,11 @@ class HudiHook(BaseHook):
             hudi_options: ``hoodie.clustering.*`` keys as for a task.
         """
         from hudi_table_services.contract.clustering import ScheduleClusteringRequest
-        from hudi_table_services.jobs.clustering.schedule import schedule_clustering
 
         request = ScheduleClusteringRequest(
             base_path=self.location.base_path, preview=True, options=dict(hudi_options or {})
         )
-        return schedule_clustering(request, storage=self.storage)
+        return run_in_worker("schedule_clustering.py", request, storage=self.storage)
 
     def check_config(
         self,
@@ -340,7 +339,6 @@ class HudiHook(BaseHook):
         """
         from airflow_hudi_provider.tasks.arguments import options_of, text_of
         from hudi_table_services.contract.config_check import NEVER, CheckConfigRequest
-        from hudi_table_services.jobs.check_config import check_table_config
 
         request = CheckConfigRequest(
             base_path=self.location.base_path,
@@ -349,7 +347,7 @@ class HudiHook(BaseHook):
             accepted_rules=tuple(accepted_rules),
             fail_on=NEVER,
         )
-        report = check_table_config(request, storage=self.storage).config
+        report = run_in_worker("check_config.py", request, storage=self.storage).config
         assert report is not None  # noqa: S101 - the job makes one
         return report
 
@@ -376,7 +374,7 @@ class HudiHook(BaseHook):
         return TimelineStore(self.storage, self.table_config(), SystemClock())
 
     @classmethod
-    def get_ui_field_behaviour(cls) -> Mapping[str, Any]:
+    def get_ui_field_behaviour(cls) -> dict[str, Any]:
         """For Airflow 3.1, which does not read the form from the provider information."""
         return {
             "hidden_fields": ["port", "login", "password", "schema"],
