@@ -1,7 +1,7 @@
 """Links of tasks in Airflow's UI: to the page of the task's table, and to Spark's UI while a job runs.
 
-Airflow reads a link from XCom. It pushes what `get_link` gives once a task has ended or is deferred; `LinkedTask`
-pushes it before the work begins, so that it can be followed meanwhile.
+Airflow reads a link from XCom. It pushes what `get_link` returns once a task has ended or is deferred; tasks of this
+package push it before the work begins, so that users can follow it during the work.
 """
 
 import logging
@@ -48,33 +48,25 @@ class HudiSparkUiLink(BaseOperatorLink):
 TABLE_LINK, SPARK_UI_LINK = HudiTableLink(), HudiSparkUiLink()
 
 
-class LinkedTask:
-    """An operator of one table. A link that cannot be made or pushed is no reason for a task to fail."""
+def push_table_link(task: Any, context: "Context") -> None:
+    """Let users follow the link to the task's table from now on. Call this once the arguments are rendered.
 
-    operator_extra_links = (TABLE_LINK,)
-    _linking_ti: Any = None
-
-    def push_table_link(self, context: "Context") -> None:
-        """Let the table be followed from now on. Call it once the arguments are rendered."""
-        self._linking_ti = context.get("ti")
-        if address := table_address(self):
-            self._push(TABLE_LINK, address)
-
-    def _push(self, link: BaseOperatorLink, address: str) -> None:
-        try:
-            self._linking_ti.xcom_push(key=link.xcom_key, value=address)
-        except Exception as error:
-            _LOG.debug("No link %r: %s", link.name, error)
+    A link that cannot be made or pushed is no reason for a task to fail.
+    """
+    if address := table_address(task):
+        _push(context, TABLE_LINK, address)
 
 
-class SparkLinkedTask(LinkedTask):
-    """One that may run a Spark job."""
+def push_spark_ui(context: "Context", address: str) -> None:
+    """Let users follow the link to Spark's UI while the job runs."""
+    _push(context, SPARK_UI_LINK, address)
 
-    operator_extra_links = (TABLE_LINK, SPARK_UI_LINK)
 
-    def push_spark_ui(self, address: str) -> None:
-        """Let Spark's UI be followed while the job runs."""
-        self._push(SPARK_UI_LINK, address)
+def _push(context: "Context", link: BaseOperatorLink, address: str) -> None:
+    try:
+        context["ti"].xcom_push(key=link.xcom_key, value=address)
+    except Exception as error:
+        _LOG.debug("No link %r: %s", link.name, error)
 
 
 def table_address(task: Any) -> str:

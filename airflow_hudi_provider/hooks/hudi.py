@@ -246,14 +246,14 @@ class HudiHook(BaseHook):
             UnhealthyTableError: the timeline cannot be trusted.
         """
         from hudi_table_services.contract.health import HealthReport, HealthRequest
-        from hudi_table_services.jobs.health.table_health import table_health
+        from hudi_table_services.services.registry import script
 
         request = HealthRequest(
             base_path=self.location.base_path,
             warn_above={name: str(limit) for name, limit in (warn_above or {}).items()},
             options=dict(hudi_options or {}),
         )
-        report = table_health(request, storage=self.storage).report_as(HealthReport)
+        report = script("table_health.py").run(None, request, storage=self.storage).report_as(HealthReport)
         assert report is not None  # noqa: S101 - the job makes one or raises
         return report
 
@@ -314,12 +314,12 @@ class HudiHook(BaseHook):
             hudi_options: ``hoodie.clustering.*`` keys as for a task.
         """
         from hudi_table_services.contract.clustering import ScheduleClusteringRequest
-        from hudi_table_services.jobs.clustering.schedule import schedule_clustering
+        from hudi_table_services.services.registry import script
 
         request = ScheduleClusteringRequest(
             base_path=self.location.base_path, preview=True, options=dict(hudi_options or {})
         )
-        return schedule_clustering(request, storage=self.storage)
+        return script("schedule_clustering.py").run(None, request, storage=self.storage)
 
     def check_config(
         self,
@@ -340,7 +340,7 @@ class HudiHook(BaseHook):
         """
         from airflow_hudi_provider.tasks.arguments import options_of, text_of
         from hudi_table_services.contract.config_check import NEVER, CheckConfigRequest, ConfigReport
-        from hudi_table_services.jobs.check_config import check_table_config
+        from hudi_table_services.services.registry import script
 
         request = CheckConfigRequest(
             base_path=self.location.base_path,
@@ -349,7 +349,7 @@ class HudiHook(BaseHook):
             accepted_rules=tuple(accepted_rules),
             fail_on=NEVER,
         )
-        report = check_table_config(request, storage=self.storage).report_as(ConfigReport)
+        report = script("check_config.py").run(None, request, storage=self.storage).report_as(ConfigReport)
         assert report is not None  # noqa: S101 - the job makes one
         return report
 
@@ -376,7 +376,7 @@ class HudiHook(BaseHook):
         return TimelineStore(self.storage, self.table_config(), SystemClock())
 
     @classmethod
-    def get_ui_field_behaviour(cls) -> Mapping[str, Any]:
+    def get_ui_field_behaviour(cls) -> dict[str, Any]:
         """For Airflow 3.1, which does not read the form from the provider information."""
         return {
             "hidden_fields": ["port", "login", "password", "schema"],

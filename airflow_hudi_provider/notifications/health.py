@@ -104,6 +104,8 @@ class HudiHealthNotifier(BaseNotifier):
         if self.to is None:
             return
         # Rendering writes into a notifier, and the next message has another text.
-        is_named = isinstance(self.to, str)
-        receiver = import_string(self.to)(**self.to_arguments) if is_named else copy.copy(self.to)
+        receiver: Any = self.to
+        receiver = (
+            import_string(receiver)(**self.to_arguments) if isinstance(receiver, str) else copy.copy(receiver)
+        )
         receiver({**context, "hudi": payload})

@@ -119,8 +119,8 @@ def _look(question: TableQuestion) -> tuple[str, HealthReport | None, str]:
         report = hook.health(warn_above=question.warn_above, hudi_options=question.hudi_options)
         return path, report, ""
     except UnhealthyTableError as error:
-        report = error.evidence if isinstance(error.evidence, HealthReport) else None
-        return path, report, "" if report is not None else str(error)
+        evidence = error.evidence
+        return (path, evidence, "") if isinstance(evidence, HealthReport) else (path, None, str(error))
     except Exception as error:
         return path, None, str(error) or type(error).__name__
 

@@ -7,8 +7,6 @@ from airflow_hudi_provider.operators.upkeep import UpkeepOperator
 from airflow_hudi_provider.tables.connection import TableLocation
 from airflow_hudi_provider.tasks.arguments import whole_number_of
 from hudi_table_services.contract.archival import ArchiveRequest
-from hudi_table_services.contract.request import JobRequest
-from hudi_table_services.contract.result import JobResult
 from hudi_table_services.options.archival import resolve_archive_options
 
 _NUMBERS = ("min_commits", "max_commits")
@@ -43,18 +41,14 @@ class ArchiveOperator(UpkeepOperator):
         self.check_arguments()
 
     def build_request(self, location: TableLocation, request_id: str, result_uri: str) -> ArchiveRequest:
-        numbers = {name: whole_number_of(name, getattr(self, name)) or None for name in _NUMBERS}
         request = ArchiveRequest(
-            **self.common_fields(location, request_id, result_uri), preview=self.preview, **numbers
+            **self.common_fields(location, request_id, result_uri),
+            preview=self.preview,
+            min_commits=whole_number_of("min_commits", self.min_commits) or None,
+            max_commits=whole_number_of("max_commits", self.max_commits) or None,
         )
         resolve_archive_options(request)
         return request
 
     def refuse_unknown_key(self, key: str) -> None:
         resolve_archive_options(ArchiveRequest(base_path="/", options={key: ""}))
-
-    def run_here(self, request: JobRequest) -> JobResult:
-        from hudi_table_services.jobs.archival.archive import archive
-
-        assert isinstance(request, ArchiveRequest)  # noqa: S101 - `build_request` makes no other
-        return archive(request)

@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.operators.upkeep import UpkeepOperator
 from airflow_hudi_provider.results.cleaning import clean_answer, clean_event
 from airflow_hudi_provider.tables.connection import TableLocation
 from airflow_hudi_provider.tasks.arguments import whole_number_of
+from airflow_hudi_provider.tasks.run import TaskRun
 from hudi_table_services.contract.cleaning import CleanRequest
-from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.options.cleaning import resolve_clean_options
 
@@ -64,12 +63,15 @@ class CleanOperator(UpkeepOperator):
         self.check_arguments()
 
     def build_request(self, location: TableLocation, request_id: str, result_uri: str) -> CleanRequest:
-        numbers = {name: whole_number_of(name, getattr(self, name)) or None for name in _NUMBERS}
         request = CleanRequest(
             **self.common_fields(location, request_id, result_uri),
             policy=self.policy.upper(),
             preview=self.preview,
-            **numbers,
+            commits_retained=whole_number_of("commits_retained", self.commits_retained) or None,
+            hours_retained=whole_number_of("hours_retained", self.hours_retained) or None,
+            file_versions_retained=whole_number_of("file_versions_retained", self.file_versions_retained)
+            or None,
+            max_commits_per_run=whole_number_of("max_commits_per_run", self.max_commits_per_run) or None,
         )
         resolve_clean_options(request)
         return request
@@ -77,14 +79,8 @@ class CleanOperator(UpkeepOperator):
     def refuse_unknown_key(self, key: str) -> None:
         resolve_clean_options(CleanRequest(base_path="/", options={key: ""}))
 
-    def run_here(self, request: JobRequest) -> JobResult:
-        from hudi_table_services.jobs.cleaning.clean import clean
-
-        assert isinstance(request, CleanRequest)  # noqa: S101 - `build_request` makes no other
-        return clean(request)
-
-    def tell_what_is_left(self, table: HudiHook, request_id: str) -> None:
-        pending = [i.requested_time for i in table.timeline().pending if i.action.value == "clean"]
+    def log_state_after_kill(self, run: TaskRun) -> None:
+        pending = [i.requested_time for i in run.table.timeline().pending if i.action.value == "clean"]
         what = (
             f"clean {', '.join(pending)} is pending and the next one finishes it"
             if pending

@@ -5,16 +5,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.operators.clustering_job import (
-    ExecutingOperator,
-    HudiClusteringOperator,
-    MetadataOnlyOperator,
-    PlanningOperator,
-)
+from airflow_hudi_provider.operators.clustering_job import HudiClusteringOperator, WhenHeld
+from airflow_hudi_provider.operators.service_job import RunOn
 from airflow_hudi_provider.results.clustering import result_of_executed, result_of_nothing
 from airflow_hudi_provider.tables.connection import TableLocation
-from airflow_hudi_provider.tasks.arguments import instants_of, whole_number_of
-from airflow_hudi_provider.tasks.memory import TaskMemory
+from airflow_hudi_provider.tasks.arguments import instants_of, names_of, whole_number_of
+from airflow_hudi_provider.tasks.run import TaskRun
 from hudi_table_services.contract.clustering import (
     CancelClusteringRequest,
     ClusteringRequest,
@@ -32,10 +28,11 @@ ALL_PENDING = "all"
 
 Instants = str | Sequence[str] | Mapping[str, Any]
 
+_PLAN_FIELDS = ("sort_columns", "layout", "partitions", "every_n_commits")
 _NONE_NAMED = "the task before named no plan: it had nothing to plan, or only previewed"
 
 
-class ScheduleClusteringOperator(PlanningOperator, MetadataOnlyOperator):
+class ScheduleClusteringOperator(HudiClusteringOperator):
     """Plan a clustering and put it on the timeline; `ExecuteClusteringOperator` carries it out.
 
     It reads metadata only, so by default it runs in the worker. The same task in the same run plans once, however
@@ -63,31 +60,43 @@ class ScheduleClusteringOperator(PlanningOperator, MetadataOnlyOperator):
     """
 
     script: ClassVar[str] = "schedule_clustering.py"
+    template_fields: Sequence[str] = (*HudiClusteringOperator.template_fields, *_PLAN_FIELDS)
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *,
+        sort_columns: str | Sequence[str] = (),
+        layout: str = "",
+        partitions: str | Sequence[str] = (),
+        every_n_commits: int | str = 0,
+        preview: bool = False,
+        run_on: RunOn = "worker",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
+        self.sort_columns = sort_columns
+        self.layout = layout
+        self.partitions = partitions
+        self.every_n_commits = every_n_commits
+        self.preview = preview
+        self.choose_where_to_run(run_on)
         self.check_arguments()
 
     def build_request(
         self, location: TableLocation, request_id: str, result_uri: str
     ) -> ScheduleClusteringRequest:
         common = self.common_fields(location, request_id, result_uri)
-        return self.checked(ScheduleClusteringRequest(**common, **self.plan_fields()))
+        return self.checked(ScheduleClusteringRequest(**common, **_plan_fields(self)))
 
-    def look_after(self, table: HudiHook, request: JobRequest, result: JobResult | None) -> JobResult | None:
-        """Also where Spark failed: the plan may be on the timeline, and asking again only finds it."""
-        found = super().look_after(table, request, result)
-        if found is None and not self.preview and table.clusterings().of_request(request.request_id):
+    def confirm(self, run: TaskRun, request: JobRequest, result: JobResult | None) -> JobResult | None:
+        """Return the plan also if Spark failed: the plan may be on the timeline, and the job then only finds it."""
+        found = super().confirm(run, request, result)
+        if found is None and not self.preview and run.table.clusterings().of_request(request.request_id):
             return self.run_here(request)
         return found
 
-    def run_here(self, request: JobRequest) -> JobResult:
-        from hudi_table_services.jobs.clustering.schedule import schedule_clustering
 
-        return schedule_clustering(request)
-
-
-class ExecuteClusteringOperator(ExecutingOperator):
+class ExecuteClusteringOperator(HudiClusteringOperator):
     """Carry out pending clusterings on Spark.
 
     What was completed before is not done again. Returns what became of the files: ``{"instants", "files_in",
@@ -115,9 +124,12 @@ class ExecuteClusteringOperator(ExecutingOperator):
     script: ClassVar[str] = "execute_clustering.py"
     template_fields: Sequence[str] = (*HudiClusteringOperator.template_fields, "instant")
 
-    def __init__(self, *, instant: Instants = ALL_PENDING, **kwargs: Any) -> None:
+    def __init__(
+        self, *, instant: Instants = ALL_PENDING, when_held: WhenHeld = "fail", **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.instant = instant
+        self.when_held = when_held
         self.check_arguments()
 
     def build_request(
@@ -131,8 +143,8 @@ class ExecuteClusteringOperator(ExecutingOperator):
             )
         )
 
-    def plans_at_hand(self, table: HudiHook, request: JobRequest) -> Sequence[str]:
-        lookup = table.look_up_clusterings()
+    def plans_to_execute(self, run: TaskRun, request: JobRequest) -> Sequence[str]:
+        lookup = run.table.look_up_clusterings()
         if lookup is None:
             return ()
         named = {each.instant for name in _named(request) if (each := lookup.current(name)) is not None}
@@ -143,31 +155,31 @@ class ExecuteClusteringOperator(ExecutingOperator):
     def _means_all(self) -> bool:
         return isinstance(self.instant, str) and self.instant.strip().lower() == ALL_PENDING
 
-    def look_before(self, table: HudiHook, request: JobRequest, memory: TaskMemory) -> JobResult | None:
-        """An earlier try may have carried all of them out, and there may be none."""
+    def find_completed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
+        """Return a result if no plan was named, or if an earlier try executed all of them."""
         if not self._means_all and not _named(request):
             return result_of_nothing(request, _NONE_NAMED)
-        return self._executed(table, request)
+        return self._executed(run, request)
 
-    def look_after(self, table: HudiHook, request: JobRequest, result: JobResult | None) -> JobResult | None:
-        """Also where Spark failed: the plans that were named may all be completed, or gone."""
-        return super().look_after(table, request, result) or self._executed(table, request)
+    def confirm(self, run: TaskRun, request: JobRequest, result: JobResult | None) -> JobResult | None:
+        """Return a result also if Spark failed: all named plans may be completed, or not exist any more."""
+        return super().confirm(run, request, result) or self._executed(run, request)
 
-    def _executed(self, table: HudiHook, request: JobRequest) -> JobResult | None:
-        """The result, if all plans that are meant are completed: those named, or whatever this request took on.
+    def _executed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
+        """Return the result, if all plans are completed that were named, or that this request executed.
 
         Plans that another attempt completed while this task waited for it count as named.
         """
         if names := _named(request):
-            return _result_of_named(table, request, names)
-        if table.clusterings().pending:
+            return _result_of_named(run.table, request, names)
+        if run.table.clusterings().pending:
             return None
-        return _if_completed(request, table.executed_by(request.request_id)) or (
-            _result_of_named(table, request, self._waited_for) if self._waited_for else None
+        return _if_completed(request, run.table.executed_by(request.request_id)) or (
+            _result_of_named(run.table, request, run.waited_for) if run.waited_for else None
         )
 
 
-class ClusteringOperator(PlanningOperator, ExecutingOperator):
+class ClusteringOperator(HudiClusteringOperator):
     """Plan a clustering and carry it out, in one Spark job.
 
     The same task in the same run plans once; a retry finishes what it planned.
@@ -197,36 +209,53 @@ class ClusteringOperator(PlanningOperator, ExecutingOperator):
     """
 
     script: ClassVar[str] = "run_clustering.py"
+    template_fields: Sequence[str] = (*HudiClusteringOperator.template_fields, *_PLAN_FIELDS)
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *,
+        sort_columns: str | Sequence[str] = (),
+        layout: str = "",
+        partitions: str | Sequence[str] = (),
+        every_n_commits: int | str = 0,
+        preview: bool = False,
+        when_held: WhenHeld = "fail",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
+        self.sort_columns = sort_columns
+        self.layout = layout
+        self.partitions = partitions
+        self.every_n_commits = every_n_commits
+        self.preview = preview
+        self.when_held = when_held
         self.check_arguments()
 
     def build_request(self, location: TableLocation, request_id: str, result_uri: str) -> ClusteringRequest:
         common = self.common_fields(location, request_id, result_uri)
-        return self.checked(ClusteringRequest(**common, **self.plan_fields(), when_held=self.when_held))
+        return self.checked(ClusteringRequest(**common, **_plan_fields(self), when_held=self.when_held))
 
-    def plans_at_hand(self, table: HudiHook, request: JobRequest) -> Sequence[str]:
-        """Those of an earlier try; a new plan is nobody else's yet."""
+    def plans_to_execute(self, run: TaskRun, request: JobRequest) -> Sequence[str]:
+        """The plans of an earlier try; no other attempt can hold a plan that does not exist yet."""
         if self.preview:
             return ()
-        own = table.clusterings().of_request(request.request_id)
+        own = run.table.clusterings().of_request(request.request_id)
         return [each.instant.requested_time for each in own if not each.instant.is_completed]
 
-    def look_before(self, table: HudiHook, request: JobRequest, memory: TaskMemory) -> JobResult | None:
-        return self._executed(table, request)
+    def find_completed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
+        return self._executed(run, request)
 
-    def look_after(self, table: HudiHook, request: JobRequest, result: JobResult | None) -> JobResult | None:
-        return super().look_after(table, request, result) or self._executed(table, request)
+    def confirm(self, run: TaskRun, request: JobRequest, result: JobResult | None) -> JobResult | None:
+        return super().confirm(run, request, result) or self._executed(run, request)
 
-    def _executed(self, table: HudiHook, request: JobRequest) -> JobResult | None:
-        """The result, if this request planned something and all of it is completed."""
+    def _executed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
+        """Return the result, if this request made plans and all of them are completed."""
         if self.preview:
             return None
-        return _if_completed(request, table.clusterings().of_request(request.request_id))
+        return _if_completed(request, run.table.clusterings().of_request(request.request_id))
 
 
-class CancelClusteringOperator(MetadataOnlyOperator):
+class CancelClusteringOperator(HudiClusteringOperator):
     """Take pending clusterings off the timeline, with the files that they have written so far.
 
     Say which: ``instant`` or ``older_than_minutes``. Readers see no difference; the files stay as they are.
@@ -246,7 +275,11 @@ class CancelClusteringOperator(MetadataOnlyOperator):
     """
 
     script: ClassVar[str] = "cancel_clustering.py"
-    template_fields: Sequence[str] = (*MetadataOnlyOperator.template_fields, "instant", "older_than_minutes")
+    template_fields: Sequence[str] = (
+        *HudiClusteringOperator.template_fields,
+        "instant",
+        "older_than_minutes",
+    )
 
     def __init__(
         self,
@@ -254,9 +287,11 @@ class CancelClusteringOperator(MetadataOnlyOperator):
         instant: Instants | None = None,
         older_than_minutes: int | str | None = None,
         preview: bool = False,
+        run_on: RunOn = "worker",
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        self.choose_where_to_run(run_on)
         if (instant is None) == (older_than_minutes is None):
             raise ValueError(
                 f"{self.task_id}: say which plans: instant, or older_than_minutes, and not both."
@@ -282,43 +317,49 @@ class CancelClusteringOperator(MetadataOnlyOperator):
             )
         )
 
-    def look_before(self, table: HudiHook, request: JobRequest, memory: TaskMemory) -> JobResult | None:
+    def find_completed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
         is_empty = self._names_plans and not _named(request)
         return result_of_nothing(request, _NONE_NAMED) if is_empty else None
 
-    def run_here(self, request: JobRequest) -> JobResult:
-        from hudi_table_services.jobs.clustering.cancel import cancel_clustering
 
-        return cancel_clustering(request)
+def _plan_fields(task: ScheduleClusteringOperator | ClusteringOperator) -> dict[str, Any]:
+    """The fields of a request that define what to plan."""
+    return {
+        "sort_columns": names_of(task.sort_columns),
+        "layout": task.layout.lower(),
+        "partitions": names_of(task.partitions),
+        "every_n_commits": whole_number_of("every_n_commits", task.every_n_commits),
+        "preview": task.preview,
+    }
 
 
 def _if_completed(request: JobRequest, clusterings: "Sequence[Clustering]") -> JobResult | None:
-    """The result, if there are any, and all of them are completed."""
+    """Return the result of these clusterings, if there are any and all of them are completed."""
     is_done = bool(clusterings) and all(each.instant.is_completed for each in clusterings)
     return result_of_executed(request, clusterings) if is_done else None
 
 
 def _result_of_named(table: HudiHook, request: JobRequest, names: Sequence[str]) -> JobResult | None:
-    """The result, if each of these plans, or the one that took its place, is completed or gone.
+    """Return the result, if each of these plans, or the plan that replaced it, is completed or does not exist any more.
 
-    None also where a name says nothing to the timeline: the job tells what is wrong with it.
+    Return None also if the timeline does not know a name: the job explains what is wrong with the name.
     """
     lookup = table.look_up_clusterings()
     if lookup is None:
         return None
     found: dict[str, Clustering] = {}
-    gone = []
+    removed = []
     for name in names:
         if (clustering := lookup.current(name)) is not None:
-            found[clustering.instant.requested_time] = clustering  # once, though two names may mean it
+            found[clustering.instant.requested_time] = clustering  # once, though two names may stand for it
         elif (words := lookup.gone(name)) is not None:
-            gone.append(words)
+            removed.append(words)
         else:
             return None
     if not found:
-        return result_of_nothing(request, "; ".join(gone))
+        return result_of_nothing(request, "; ".join(removed))
     result = _if_completed(request, list(found.values()))
-    return replace(result, reason="; ".join([result.reason, *gone])) if result is not None else None
+    return replace(result, reason="; ".join([result.reason, *removed])) if result is not None else None
 
 
 def _named(request: JobRequest) -> tuple[str, ...]:

@@ -1,18 +1,15 @@
-"""What the clustering tasks have in common. A table whose timeline has the plan as completed is their witness."""
+"""The base of the clustering operators. The completed plan on the timeline proves that a clustering is done."""
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from airflow_hudi_provider.exceptions import HudiTaskError
-from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.operators.held_plans import WaitsForAttempts
-from airflow_hudi_provider.operators.service_job import HudiServiceOperator, WorkerOrSparkOperator
+from airflow_hudi_provider.operators.service_job import HudiServiceOperator
 from airflow_hudi_provider.results.clustering import clustering_answer, clustering_event
 from airflow_hudi_provider.results.judgement import task_error
-from airflow_hudi_provider.tables.connection import TableLocation
-from airflow_hudi_provider.tasks.arguments import names_of, whole_number_of
-from airflow_hudi_provider.tasks.memory import TaskMemory
+from airflow_hudi_provider.spark.submission import Submission
+from airflow_hudi_provider.tasks.plan_wait import PlanWait, PlanWaitEnd
+from airflow_hudi_provider.tasks.run import TaskRun
 from hudi_table_services.contract.clustering import (
     ClusteringPlanReport,
     ClusteringReport,
@@ -41,17 +38,64 @@ class HudiClusteringOperator(HudiServiceOperator):
     left_behind = (
         "What was completed stays, and readers see it; a plan still pending can be executed by another try."
     )
+    needs_engine_for = (
+        "planning needs for this table: the footers of some files are read, since their writer is not on the timeline "
+        "any more"
+    )
+    when_held: WhenHeld = "fail"
+    """What the task does while another execution of its plan is alive; an argument of operators that execute plans."""
 
     def checked(self, request: RequestT) -> RequestT:
-        """The request, if its options can be followed. Raises InvalidRequestError."""
+        """Return the request, if its options can be followed. Raises InvalidRequestError."""
         check_clustering_options(resolve_clustering_options(request).plan)
         return request
 
     def refuse_unknown_key(self, key: str) -> None:
         resolve_clustering_options(ScheduleClusteringRequest(base_path="/", options={key: ""}))
 
-    def look_after(self, table: HudiHook, request: JobRequest, result: JobResult | None) -> JobResult | None:
-        """The job's own result, where the timeline bears it out.
+    def plans_to_execute(self, run: TaskRun, request: JobRequest) -> Sequence[str]:
+        """Requested times of the pending plans that the job will execute, as far as they exist; by default none."""
+        return ()
+
+    def run_job(self, run: TaskRun, submission: Submission) -> JobResult:
+        # A driver of an earlier try on a cluster continues, whatever it waits for.
+        if self.when_held == "wait" and not run.memory.follows_driver:
+            self._wait_for_others(run)
+        return super().run_job(run, submission)
+
+    def _wait_for_others(self, run: TaskRun) -> None:
+        request = self.build_request(run.location, run.request_id, "")
+        options = resolve_clustering_options(request)
+        if plans := self.plans_to_execute(run, request):
+            wait = PlanWait(
+                plans=plans,
+                wait_seconds=options.wait_seconds,
+                expires_after_minutes=options.expires_after_minutes,
+            )
+            wait.defer(self, run)
+
+    def execute_when_free(self, context: "Context", event: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Called with the trigger's event: begin again, without waiting a second time.
+
+        Raises:
+            HudiTaskError: another attempt still executes all plans, or the triggerer could not read the table.
+        """
+        end = PlanWaitEnd.of_event(event)
+        self._waited_for = end.plans
+        if end.held and set(end.plans) <= set(end.held):
+            raise task_error(
+                InstantHeldError(
+                    f"Nothing was done: another attempt still executes clustering {', '.join(end.held)}; this task "
+                    "waited as long as hoodie.airflow.clustering.wait.seconds says.",
+                    hint="Clear this task when it has ended.",
+                )
+            )
+        if end.held:
+            self.log.warning("Continuing, though another attempt still executes %s.", ", ".join(end.held))
+        return self.execute(context)
+
+    def confirm(self, run: TaskRun, request: JobRequest, result: JobResult | None) -> JobResult | None:
+        """Return the job's own result, if the timeline confirms it.
 
         Raises:
             HudiTaskError: the timeline contradicts it.
@@ -59,11 +103,11 @@ class HudiClusteringOperator(HudiServiceOperator):
         report = result.report_as(ClusteringReport) if result is not None else None
         if result is None or result.outcome is not Outcome.COMPLETED or report is None:
             return None
-        lookup = table.look_up_clusterings()
+        lookup = run.table.look_up_clusterings()
         wrong = [
             f"{plan.instant_time} ({plan.state})"
             for plan in report.plans
-            if lookup is None or not _is_borne_out(lookup, plan)
+            if lookup is None or not _is_confirmed(lookup, plan)
         ]
         if wrong:
             raise HudiTaskError(
@@ -72,12 +116,12 @@ class HudiClusteringOperator(HudiServiceOperator):
             )
         return result
 
-    def tell_what_is_left(self, table: HudiHook, request_id: str) -> None:
-        pending = ", ".join(each.instant.requested_time for each in table.clusterings().pending)
+    def log_state_after_kill(self, run: TaskRun) -> None:
+        pending = ", ".join(each.instant.requested_time for each in run.table.clusterings().pending)
         if pending:
             self.log.warning(
-                "Killed; these clusterings are pending: %s. Readers see the table as it was. Clear the task to go on, "
-                "or cancel them with CancelClusteringOperator.",
+                "Killed; these clusterings are pending: %s. Readers see the table as it was. Clear the task to "
+                "continue, or cancel them with CancelClusteringOperator.",
                 pending,
             )
         else:
@@ -90,10 +134,11 @@ class HudiClusteringOperator(HudiServiceOperator):
         return clustering_event(result)
 
 
-def _is_borne_out(lookup: "ClusteringLookup", plan: ClusteringPlanReport) -> bool:
-    """Whether the timeline may look as it does after what the job says of a plan.
+def _is_confirmed(lookup: "ClusteringLookup", plan: ClusteringPlanReport) -> bool:
+    """Whether the timeline is consistent with the job's report on a plan.
 
-    Writes and people go on beside the job: a plan that it requested may have given way, or be cancelled, by now.
+    Other jobs and users change the timeline meanwhile: a plan that the job requested may have given way, or may be
+    cancelled, by now.
     """
     time = plan.instant_time
     found = lookup.history.find(time)
@@ -102,101 +147,3 @@ def _is_borne_out(lookup: "ClusteringLookup", plan: ClusteringPlanReport) -> boo
     if plan.state == "requested":
         return lookup.current(time) is not None or lookup.gone(time) is not None
     return plan.state != "cancelled" or found is None
-
-
-class MetadataOnlyOperator(HudiClusteringOperator, WorkerOrSparkOperator):
-    """Base of those that read and write metadata only."""
-
-    needs_engine_for = (
-        "planning needs for this table: the footers of some files are read, since their writer is not on the timeline "
-        "any more"
-    )
-
-
-class PlanningOperator(HudiClusteringOperator):
-    """Base of those that make plans.
-
-    :param sort_columns: rows of the new files are sorted by them; ``hoodie.clustering.plan.strategy.sort.columns``.
-        (templated)
-    :param layout: ``linear``, ``zorder`` or ``hilbert``; ``hoodie.layout.optimize.strategy``. (templated)
-    :param partitions: these partition paths only. (templated)
-    :param every_n_commits: plan only after as many commits since the last clustering, completed or pending; 0: always.
-        (templated)
-    :param preview: plan, show the plan, and write nothing.
-    """
-
-    template_fields: Sequence[str] = (
-        *HudiClusteringOperator.template_fields,
-        "sort_columns",
-        "layout",
-        "partitions",
-        "every_n_commits",
-    )
-
-    def __init__(
-        self,
-        *,
-        sort_columns: str | Sequence[str] = (),
-        layout: str = "",
-        partitions: str | Sequence[str] = (),
-        every_n_commits: int | str = 0,
-        preview: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        self.sort_columns = sort_columns
-        self.layout = layout
-        self.partitions = partitions
-        self.every_n_commits = every_n_commits
-        self.preview = preview
-
-    def plan_fields(self) -> dict[str, Any]:
-        """Those of a request that say what to plan."""
-        return {
-            "sort_columns": names_of(self.sort_columns),
-            "layout": self.layout.lower(),
-            "partitions": names_of(self.partitions),
-            "every_n_commits": whole_number_of("every_n_commits", self.every_n_commits),
-            "preview": self.preview,
-        }
-
-
-class ExecutingOperator(HudiClusteringOperator, WaitsForAttempts):
-    """Base of those that carry plans out.
-
-    :param when_held: while another execution of a plan is alive: ``fail``, to be retried, or ``wait`` for it.
-    """
-
-    def __init__(self, *, when_held: WhenHeld = "fail", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.when_held = when_held
-
-    @abstractmethod
-    def plans_at_hand(self, table: HudiHook, request: JobRequest) -> Sequence[str]:
-        """Requested times of the pending plans that the job is going to carry out, as far as they are there already."""
-
-    def go_on_beside(self, held: Sequence[str]) -> None:
-        if not set(self._waited_for) <= set(held):
-            super().go_on_beside(held)
-            return
-        raise task_error(
-            InstantHeldError(
-                f"Nothing was done: another attempt still carries out clustering {', '.join(held)}; it was waited for "
-                "as long as hoodie.airflow.clustering.wait.seconds says.",
-                hint="Clear this task when it has ended.",
-            )
-        )
-
-    def _run_job(self, context: "Context", location: TableLocation, memory: TaskMemory) -> JobResult:
-        # A driver on a cluster that an earlier try submitted is taken up, whatever it waits for.
-        if self.when_held == "wait" and not memory.follows_driver:
-            assert self._table is not None  # noqa: S101 - `execute` has made it
-            request = self.build_request(location, self._request_id, "")
-            options = resolve_clustering_options(request)
-            if plans := self.plans_at_hand(self._table, request):
-                self.wait_for_attempts(
-                    plans,
-                    wait_seconds=options.wait_seconds,
-                    expires_after_minutes=options.expires_after_minutes,
-                )
-        return super()._run_job(context, location, memory)

@@ -1,18 +1,18 @@
 """Check the settings of a table's writers and services, and warn or fail where they would harm it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from airflow.providers.common.compat.sdk import BaseOperator
+from airflow.providers.common.compat.sdk import BaseOperator, BaseOperatorLink
 
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.links import LinkedTask
+from airflow_hudi_provider.links import TABLE_LINK, push_table_link
 from airflow_hudi_provider.results.config_check import config_answer
 from airflow_hudi_provider.results.judgement import task_error
 from airflow_hudi_provider.results.log import log_result
 from airflow_hudi_provider.tasks.arguments import names_of, options_of, text_of
-from airflow_hudi_provider.tasks.lineage import LineageMixin
+from airflow_hudi_provider.tasks.lineage import lineage_of
 from airflow_hudi_provider.tasks.metrics import measured
 from airflow_hudi_provider.tasks.templates import names_filled_in_later, refuse_emptied
 from hudi_table_services.contract.config_check import CheckConfigRequest, ConfigReport
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
 
-class HudiConfigCheckOperator(LinkedTask, LineageMixin, BaseOperator):
+class HudiConfigCheckOperator(BaseOperator):
     """Look through Hudi's options for what would harm a table, in the worker and without Spark. Nothing is written.
 
     Returns ``{"status", "findings", …}``; a task that fails leaves the same under the XCom key ``config``.
@@ -46,8 +46,9 @@ class HudiConfigCheckOperator(LinkedTask, LineageMixin, BaseOperator):
     script: ClassVar[str] = "check_config.py"
     changes_table = False
     last_result: JobResult | None = None
-    """What the look came to, findings that fail the task included; None: it was not taken yet, or failed otherwise."""
+    """Result of the check, also if its findings fail the task; None: not checked yet, or failed for another reason."""
 
+    operator_extra_links: Collection[BaseOperatorLink] = (TABLE_LINK,)
     template_fields: Sequence[str] = (
         "hudi_options",
         "base_path",
@@ -92,13 +93,14 @@ class HudiConfigCheckOperator(LinkedTask, LineageMixin, BaseOperator):
             return self._carry_out(context)
 
     def _carry_out(self, context: "Context") -> dict[str, Any]:
-        from hudi_table_services.jobs.check_config import check_table_config
+        from hudi_table_services.services.registry import script
 
         self.last_result = None
         refuse_emptied(self, self._filled_in_later)
-        self.push_table_link(context)
+        push_table_link(self, context)
         try:
-            result = check_table_config(self._request(context), storage=self._storage())
+            request = self._request(context)
+            result = script(self.script).run(None, request, storage=self._storage())
         except UnsafeConfigError as error:
             failed = self.last_result = JobResult.failed(self._request(context), error)
             log_result(self.log, failed)
@@ -114,6 +116,23 @@ class HudiConfigCheckOperator(LinkedTask, LineageMixin, BaseOperator):
         self.last_result = result
         log_result(self.log, result)
         return config_answer(result)
+
+    def lineage_inputs(self) -> list[str]:
+        """Paths that the task reads besides the table."""
+        return []
+
+    def is_preview(self) -> bool:
+        """Whether the task writes nothing."""
+        return False
+
+    def get_openlineage_facets_on_start(self) -> Any:
+        return lineage_of(self, None)
+
+    def get_openlineage_facets_on_complete(self, task_instance: Any) -> Any:
+        return lineage_of(self, self.last_result)
+
+    def get_openlineage_facets_on_failure(self, task_instance: Any) -> Any:
+        return lineage_of(self, self.last_result)
 
     def _has_table(self) -> bool:
         return self.base_path is not None or self.hudi_conn_id is not None
@@ -158,8 +177,8 @@ class HudiConfigCheckOperator(LinkedTask, LineageMixin, BaseOperator):
         return {name: text_of(value) for name, value in found.items() if value is not None}
 
     def _check_when_the_dag_is_read(self) -> None:
-        """Refuse what no rendering can mend. Raises ValueError with the task's id in front."""
-        from hudi_table_services.jobs.check_config import check_rule_names
+        """Refuse what no rendering can correct. Raises ValueError with the task's id in front."""
+        from hudi_table_services.planning.config_check.check import check_rule_names
 
         templated = set(self._filled_in_later)
         for name in ("hudi_options", "facts"):
@@ -168,7 +187,9 @@ class HudiConfigCheckOperator(LinkedTask, LineageMixin, BaseOperator):
                 raise ValueError(f"{self.task_id}: {name} must be a dictionary, not {value!r}.")
         try:
             facts = {} if "facts" in templated else self._given_facts()
-            fields = self._plain_fields() if "hudi_options" not in templated else {"fail_on": self.fail_on}
+            fields: dict[str, Any] = (
+                {"fail_on": self.fail_on} if "hudi_options" in templated else self._plain_fields()
+            )
             fields["accepted_rules"] = names_of(self.accepted_rules)
             check_rule_names(CheckConfigRequest(facts=facts, **fields))
         except HudiTableServiceError as error:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.operators.service_job import WorkerOrSparkOperator
+from airflow_hudi_provider.operators.service_job import HudiServiceOperator, RunOn
 from airflow_hudi_provider.results.health import health_answer, health_event
 from airflow_hudi_provider.tables.connection import TableLocation
+from airflow_hudi_provider.tasks.run import TaskRun
 from hudi_table_services.contract.health import HealthRequest
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
 
-class HudiTableHealthOperator(WorkerOrSparkOperator):
+class HudiTableHealthOperator(HudiServiceOperator):
     """Measure a table: sizes of files, pending instants and what each one blocks, lags of services, leftovers.
 
     Nothing is written. Returns ``{"status", "measures", "findings", "pending", "partitions", …}``; a task that fails
@@ -36,9 +36,9 @@ class HudiTableHealthOperator(WorkerOrSparkOperator):
     """
 
     script: ClassVar[str] = "table_health.py"
-    left_behind = "The table was only looked at."
+    left_behind = "The table was only read."
     changes_table = False
-    template_fields: Sequence[str] = (*WorkerOrSparkOperator.template_fields, "warn_above", "fail_above")
+    template_fields: Sequence[str] = (*HudiServiceOperator.template_fields, "warn_above", "fail_above")
 
     def __init__(
         self,
@@ -46,9 +46,11 @@ class HudiTableHealthOperator(WorkerOrSparkOperator):
         warn_above: Mapping[str, float | str] | None = None,
         fail_above: Mapping[str, float | str] | None = None,
         small_file_limit_bytes: int = 0,
+        run_on: RunOn = "worker",
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        self.choose_where_to_run(run_on)
         self.warn_above = dict(warn_above or {})
         self.fail_above = dict(fail_above or {})
         self.small_file_limit_bytes = small_file_limit_bytes
@@ -69,23 +71,20 @@ class HudiTableHealthOperator(WorkerOrSparkOperator):
         resolve_clean_options(CleanRequest(base_path="/", options={key: ""}))
 
     def run_here(self, request: JobRequest) -> JobResult:
-        from hudi_table_services.jobs.health.table_health import table_health
-
-        assert isinstance(request, HealthRequest)  # noqa: S101 - `build_request` makes no other
         try:
-            return table_health(request)
+            return super().run_here(request)
         except UnhealthyTableError as error:
             return JobResult.failed(request, error)
 
-    def look_after(self, table: HudiHook, request: JobRequest, result: JobResult | None) -> JobResult | None:
+    def confirm(self, run: TaskRun, request: JobRequest, result: JobResult | None) -> JobResult | None:
         return result
 
-    def tell_failure(self, context: "Context", result: JobResult) -> None:
-        super().tell_failure(context, result)
+    def report_failure(self, context: "Context", result: JobResult) -> None:
+        super().report_failure(context, result)
         if result.report is not None:
             context["ti"].xcom_push(key="health", value=health_answer(result))
 
-    def tell_what_is_left(self, table: HudiHook, request_id: str) -> None:
+    def log_state_after_kill(self, run: TaskRun) -> None:
         self.log.warning("Killed; nothing was written.")
 
     def answer_of(self, result: JobResult) -> dict[str, Any]:

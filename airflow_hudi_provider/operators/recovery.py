@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.operators.upkeep import UpkeepOperator
 from airflow_hudi_provider.tables.connection import TableLocation
 from airflow_hudi_provider.tasks.arguments import instants_of
+from airflow_hudi_provider.tasks.run import TaskRun
 from hudi_table_services.contract.recovery import (
     CreateSavepointRequest,
     DeleteSavepointRequest,
@@ -14,7 +14,6 @@ from hudi_table_services.contract.recovery import (
     RestoreRequest,
     RollbackRequest,
 )
-from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult
 
 
@@ -57,12 +56,6 @@ class SavepointOperator(UpkeepOperator):
             preview=self.preview,
         )
 
-    def run_here(self, request: JobRequest) -> JobResult:
-        from hudi_table_services.jobs.recovery.savepoint import create_savepoint
-
-        assert isinstance(request, CreateSavepointRequest)  # noqa: S101 - `build_request` makes no other
-        return create_savepoint(request)
-
 
 class DeleteSavepointOperator(UpkeepOperator):
     """Let go of savepoints: cleaning may take their files from then on.
@@ -93,16 +86,10 @@ class DeleteSavepointOperator(UpkeepOperator):
             preview=self.preview,
         )
 
-    def run_here(self, request: JobRequest) -> JobResult:
-        from hudi_table_services.jobs.recovery.savepoint import delete_savepoint
-
-        assert isinstance(request, DeleteSavepointRequest)  # noqa: S101 - `build_request` makes no other
-        return delete_savepoint(request)
-
-    def is_borne_out(self, table: HudiHook, result: JobResult) -> bool:
+    def is_confirmed(self, run: TaskRun, result: JobResult) -> bool:
         return not any(
             i.requested_time == result.instant_time and i.action.value == "savepoint"
-            for i in table.timeline()
+            for i in run.table.timeline()
         )
 
 
@@ -143,12 +130,6 @@ class RollbackOperator(UpkeepOperator):
             preview=self.preview,
         )
 
-    def run_here(self, request: JobRequest) -> JobResult:
-        from hudi_table_services.jobs.recovery.rollback import rollback
-
-        assert isinstance(request, RollbackRequest)  # noqa: S101 - `build_request` makes no other
-        return rollback(request)
-
 
 class RestoreOperator(UpkeepOperator):
     """Take a table back to a savepoint: everything since is undone, newest first.
@@ -179,12 +160,6 @@ class RestoreOperator(UpkeepOperator):
             savepoint=self.savepoint,
             preview=self.preview,
         )
-
-    def run_here(self, request: JobRequest) -> JobResult:
-        from hudi_table_services.jobs.recovery.restore import restore
-
-        assert isinstance(request, RestoreRequest)  # noqa: S101 - `build_request` makes no other
-        return restore(request)
 
 
 class RepairOperator(UpkeepOperator):
@@ -230,9 +205,3 @@ class RepairOperator(UpkeepOperator):
             max_files=self.max_files,
             backup_path=self.backup_path,
         )
-
-    def run_here(self, request: JobRequest) -> JobResult:
-        from hudi_table_services.jobs.recovery.repair_orphans import repair_orphan_files
-
-        assert isinstance(request, RepairOrphansRequest)  # noqa: S101 - `build_request` makes no other
-        return repair_orphan_files(request)

@@ -1,22 +1,18 @@
-"""What the tasks of all table services have in common, and those whose job needs no Spark."""
+"""The operators of table services: their job reads and writes metadata in the worker, or is submitted to Spark."""
 
-from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
-from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.operators.job import HudiJobOperator, OnEmpty
 from airflow_hudi_provider.results.judgement import task_error
+from airflow_hudi_provider.spark.submission import Submission
 from airflow_hudi_provider.tables.connection import TableLocation
 from airflow_hudi_provider.tasks.arguments import options_of
-from airflow_hudi_provider.tasks.memory import TaskMemory
+from airflow_hudi_provider.tasks.run import TaskRun
 from airflow_hudi_provider.tasks.templates import names_filled_in_later
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult, Outcome
-
-if TYPE_CHECKING:
-    from airflow.providers.common.compat.sdk import Context
 
 RunOn = Literal["worker", "spark"]
 
@@ -27,6 +23,12 @@ class HudiServiceOperator(HudiJobOperator):
     :param table_name: checked against the table's name. (templated)
     :param on_nothing: what it means that there is nothing to do: ``skip``, ``succeed`` or ``fail``.
     """
+
+    run_on: RunOn = "spark"
+    """``worker``: in the process of the task. Operators whose job needs no Spark take this as an argument."""
+
+    needs_engine_for: ClassVar[str] = "this task needs for this table"
+    """The end of the error where the worker lacks a package of the engine: what needs the package."""
 
     template_fields: Sequence[str] = (*HudiJobOperator.template_fields, "table_name")
 
@@ -39,15 +41,21 @@ class HudiServiceOperator(HudiJobOperator):
         self.table_name = table_name
         self.on_nothing = on_nothing
 
+    def choose_where_to_run(self, run_on: RunOn) -> None:
+        """Set `run_on` from the argument. Raises ValueError."""
+        if run_on not in ("worker", "spark"):
+            raise ValueError(f"{self.task_id}: run_on={run_on!r} must be 'worker' or 'spark'.")
+        self.run_on = run_on
+
     def check_arguments(self) -> None:
-        """To be called once all of them are set. Raises ValueError for what no rendering can mend."""
+        """Call this once all arguments are set. Raises ValueError for what no rendering can correct."""
         self._filled_in_later = names_filled_in_later(self, self._own_fields())
         self.check_when_the_dag_is_read()
-        # The answer of another task may well hold empty texts; `instants_of` looks at what counts in it.
+        # The answer of another task may hold empty texts; `instants_of` checks the part that matters.
         self._filled_in_later = tuple(name for name in self._filled_in_later if name != "instant")
 
     def common_fields(self, location: TableLocation, request_id: str, result_uri: str) -> dict[str, Any]:
-        """Those of every request."""
+        """The fields that all requests have."""
         return {
             "base_path": location.base_path,
             "request_id": request_id,
@@ -60,35 +68,14 @@ class HudiServiceOperator(HudiJobOperator):
     def when_empty(self) -> OnEmpty:
         return self.on_nothing
 
-    def look_before(self, table: HudiHook, request: JobRequest, memory: TaskMemory) -> JobResult | None:
+    def find_completed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
         return None
 
-
-class WorkerOrSparkOperator(HudiServiceOperator):
-    """Base of those whose job needs no Spark, since it reads and writes metadata only.
-
-    :param run_on: ``worker``: in the process of the task; ``spark``: submitted like the others, for tables whose
-        metadata is too much for a worker.
-    """
-
-    needs_engine_for: ClassVar[str] = "this task needs for this table"
-    """Where a worker without the engine's packages is refused: what for, behind the name of the package."""
-
-    def __init__(self, *, run_on: RunOn = "worker", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        if run_on not in ("worker", "spark"):
-            raise ValueError(f"{self.task_id}: run_on={run_on!r} must be 'worker' or 'spark'.")
-        self.run_on = run_on
-
-    @abstractmethod
-    def run_here(self, request: JobRequest) -> JobResult:
-        """The job, in this process."""
-
-    def _run_job(self, context: "Context", location: TableLocation, memory: TaskMemory) -> JobResult:
+    def run_job(self, run: TaskRun, submission: Submission) -> JobResult:
         if self.run_on == "spark":
-            return super()._run_job(context, location, memory)
+            return super().run_job(run, submission)
         try:
-            result = self.run_here(self.build_request(location, self._request_id, ""))
+            result = self.run_here(self.build_request(run.location, run.request_id, ""))
         except ModuleNotFoundError as error:
             if (error.name or "").startswith("hudi_table_services"):
                 raise
@@ -97,6 +84,12 @@ class WorkerOrSparkOperator(HudiServiceOperator):
                 "airflow-provider-hudi[engine] on the worker, or set run_on='spark'."
             ) from error
         if result.outcome is Outcome.FAILED and result.error is not None:
-            self.tell_failure(context, result)
+            self.report_failure(run.context, result)
             raise task_error(result.error)
         return result
+
+    def run_here(self, request: JobRequest) -> JobResult:
+        """Run the job in this process. Raises HudiTableServiceError."""
+        from hudi_table_services.services.registry import script
+
+        return script(self.script).run(None, request)

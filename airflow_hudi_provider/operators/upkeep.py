@@ -1,54 +1,57 @@
-"""What the operators of services that change the timeline only have in common."""
+"""Operators of services that change the timeline only: undo, keep, remove or archive."""
 
 from typing import Any
 
 from airflow_hudi_provider.exceptions import HudiTaskError
-from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.operators.service_job import WorkerOrSparkOperator
+from airflow_hudi_provider.operators.service_job import HudiServiceOperator, RunOn
 from airflow_hudi_provider.results.recovery import recovery_answer, recovery_event
+from airflow_hudi_provider.tasks.run import TaskRun
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.options.timeline_only import resolve_service_options
 
 
-class UpkeepOperator(WorkerOrSparkOperator):
-    """Base of those that undo, keep or tidy up, and can show beforehand what they would do.
+class UpkeepOperator(HudiServiceOperator):
+    """Base of the operators that undo, keep or remove, and can preview what they would do.
 
-    Each of their jobs can be ended at any moment and run again: it goes on where it stopped.
+    Each of their jobs can be ended at any moment and run again: it continues where it stopped.
 
-    :param preview: tell what would happen, and write nothing.
+    :param preview: report what would happen, and write nothing.
+    :param run_on: ``worker``: in the process of the task; ``spark``: submitted, for tables whose metadata is too much
+        for a worker.
     """
 
     left_behind = "What was begun is finished when the task runs again."
 
-    def __init__(self, *, preview: bool = False, **kwargs: Any) -> None:
+    def __init__(self, *, preview: bool = False, run_on: RunOn = "worker", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.preview = preview
+        self.choose_where_to_run(run_on)
 
     def refuse_unknown_key(self, key: str) -> None:
         resolve_service_options(JobRequest(base_path="/", options={key: ""}))
 
-    def look_after(self, table: HudiHook, request: JobRequest, result: JobResult | None) -> JobResult | None:
-        """The job's own result, where the timeline bears it out.
+    def confirm(self, run: TaskRun, request: JobRequest, result: JobResult | None) -> JobResult | None:
+        """Return the job's own result, if the timeline confirms it.
 
         Raises:
             HudiTaskError: the timeline contradicts it.
         """
         if result is None or result.outcome is not Outcome.COMPLETED:
             return None
-        if result.instant_time and not self.is_borne_out(table, result):
+        if result.instant_time and not self.is_confirmed(run, result):
             raise HudiTaskError(
                 f"The job says that it completed, but the timeline has no completed "
                 f"{result.action or result.operation} {result.instant_time}. Look at .hoodie before running again."
             )
         return result
 
-    def is_borne_out(self, table: HudiHook, result: JobResult) -> bool:
+    def is_confirmed(self, run: TaskRun, result: JobResult) -> bool:
         """Whether the timeline has the instant that the job names."""
-        return any(i.requested_time == result.instant_time for i in table.timeline().completed)
+        return any(i.requested_time == result.instant_time for i in run.table.timeline().completed)
 
-    def tell_what_is_left(self, table: HudiHook, request_id: str) -> None:
-        pending = [f"{i.action.value} {i.requested_time}" for i in table.timeline().pending]
+    def log_state_after_kill(self, run: TaskRun) -> None:
+        pending = [f"{i.action.value} {i.requested_time}" for i in run.table.timeline().pending]
         self.log.warning(
             "Killed; pending: %s. Run the task again to finish.", ", ".join(pending) or "nothing"
         )

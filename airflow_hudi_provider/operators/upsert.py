@@ -9,6 +9,7 @@ from airflow_hudi_provider.operators.write import HudiWriteOperator
 from airflow_hudi_provider.tables.connection import TableLocation
 from airflow_hudi_provider.tasks.arguments import names_of, options_of, text_of
 from airflow_hudi_provider.tasks.plan_policy import STRATEGY_KEY, FilesAtStake, strategy_of
+from airflow_hudi_provider.tasks.run import TaskRun
 from airflow_hudi_provider.tasks.templates import names_filled_in_later
 from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
@@ -130,15 +131,15 @@ class UpsertWithSizingOperator(HudiWriteOperator):
     def lineage_inputs(self) -> list[str]:
         return [self.source_path] if self.source_path else []
 
-    def files_at_stake(self, location: TableLocation) -> FilesAtStake | None:
-        options = resolve_options(self.build_request(location, self._request_id, ""))
+    def files_at_stake(self, run: TaskRun) -> FilesAtStake | None:
+        options = resolve_options(self.build_request(run.location, run.request_id, ""))
         if options.operation in _ADDS_FILES:
-            return None  # nothing is added to files that a plan holds
+            return None  # these operations add no rows to files that a plan holds
         held = options.pending_clustering
         if options.operation is WriteOperation.INSERT_OVERWRITE_TABLE:
             return FilesAtStake(is_certain=True, held=held)
         if options.index_type.is_global:
-            return FilesAtStake()  # a row may be found, and changed, in any partition
+            return FilesAtStake()  # the index may find a row, and the write change it, in any partition
         if options.operation is WriteOperation.DELETE_PARTITION:
             named = options.partitions_to_delete
             return (

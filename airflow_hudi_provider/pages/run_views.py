@@ -14,7 +14,7 @@ from airflow.utils.session import create_session
 from sqlalchemy import exists, not_, or_, select
 
 from airflow_hudi_provider import operators, sensors
-from airflow_hudi_provider.links import TABLE_LINK, LinkedTask
+from airflow_hudi_provider.links import TABLE_LINK
 
 if TYPE_CHECKING:
     from sqlalchemy import Select
@@ -66,7 +66,12 @@ def run_view(
         query = wanted(select(XComModel), XComModel).where(XComModel.key.in_(_KEYS))
         rows = session.scalars(query.order_by(XComModel.timestamp).limit(SHOWN_TASKS))
         returned = [(row.task_id, row.map_index, XComModel.deserialize_value(row)) for row in rows]
-        columns = (TaskInstance.task_id, TaskInstance.map_index, TaskInstance.operator, TaskInstance.state)
+        columns: tuple[Any, ...] = (
+            TaskInstance.task_id,
+            TaskInstance.map_index,
+            TaskInstance.operator,
+            TaskInstance.state,
+        )
         query = wanted(select(*columns), TaskInstance).where(
             or_(TaskInstance.operator.in_(_our_operators()), _has_xcom(TABLE_LINK.xcom_key)),
             not_(_has_xcom(*_KEYS)),
@@ -86,13 +91,17 @@ def _has_xcom(*keys: str) -> Any:
 @cache
 def _our_operators() -> tuple[str, ...]:
     """Names of the operators and sensors of this package."""
-    found = set()
+    found: set[str] = set()
     for package in (operators, sensors):
         for each in pkgutil.iter_modules(package.__path__):
             module = importlib.import_module(f"{package.__name__}.{each.name}")
             kinds = [kind for _, kind in inspect.getmembers(module, inspect.isclass)]
-            found.update(kind.__name__ for kind in kinds if issubclass(kind, LinkedTask))
+            found.update(kind.__name__ for kind in kinds if _has_table_link(kind))
     return tuple(sorted(found))
+
+
+def _has_table_link(kind: type) -> bool:
+    return TABLE_LINK in getattr(kind, "operator_extra_links", ())
 
 
 def _wanted(

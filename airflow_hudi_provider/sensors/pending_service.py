@@ -8,7 +8,7 @@ from airflow.providers.common.compat.sdk import PokeReturnValue
 
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.sensors.table import HudiTableSensor
-from airflow_hudi_provider.tables.pending_services import look_once, services_of
+from airflow_hudi_provider.tables.pending_services import find_pending_services, services_of
 from airflow_hudi_provider.tasks.arguments import names_of
 from airflow_hudi_provider.tasks.templates import is_filled_in_later, names_filled_in_later, refuse_emptied
 from airflow_hudi_provider.triggers.pending_service import HudiPendingServiceTrigger
@@ -62,7 +62,7 @@ class HudiPendingServiceSensor(HudiTableSensor):
         return _Asked(services=services_of(names_of(self.services)), partitions=names_of(self.partitions))
 
     def look(self, hook: HudiHook, asked: _Asked) -> PokeReturnValue:
-        pending = look_once(
+        pending = find_pending_services(
             hook, asked.services, asked.partitions, fails_if_missing=self.if_missing == "fail"
         )
         for each in pending:

@@ -1,13 +1,14 @@
 """What the sensors of tables have in common: looking once or deferring, and what an error means."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from airflow.providers.common.compat.sdk import (
     AirflowException,
     AirflowSkipException,
+    BaseOperatorLink,
     BaseSensorOperator,
     PokeReturnValue,
     conf,
@@ -15,7 +16,7 @@ from airflow.providers.common.compat.sdk import (
 
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.links import LinkedTask
+from airflow_hudi_provider.links import TABLE_LINK, push_table_link
 from airflow_hudi_provider.triggers.table import HudiTableTrigger
 from hudi_table_services.errors import (
     CorruptTableError,
@@ -33,9 +34,10 @@ _SHORTEST_RESCHEDULE_S = 30
 _PERMANENT = (CorruptTableError, InvalidRequestError, TableNotFoundError, UnsupportedTableError)
 
 
-class HudiTableSensor(LinkedTask, BaseSensorOperator):
+class HudiTableSensor(BaseSensorOperator):
     """Base of the sensors; see `HudiInstantSensor` for the parameters."""
 
+    operator_extra_links: Collection[BaseOperatorLink] = (TABLE_LINK,)
     template_fields: Sequence[str] = ("base_path", "hudi_conn_id", "storage_conn_id")
     ui_color = "#d5eef7"
 
@@ -92,7 +94,7 @@ class HudiTableSensor(LinkedTask, BaseSensorOperator):
         }
 
     def execute(self, context: "Context") -> Any:
-        self.push_table_link(context)
+        push_table_link(self, context)
         if self.mode == "reschedule" and self.poke_interval < _SHORTEST_RESCHEDULE_S:
             self.log.warning(
                 "poke_interval=%g in mode reschedule: Airflow may take a task that comes back so soon for failed. "

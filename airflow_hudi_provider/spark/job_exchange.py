@@ -7,12 +7,16 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from hudi_table_services.contract.progress import progress_path
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.errors import HudiTableServiceError, ObjectNotFoundError
+
+if TYPE_CHECKING:
+    from hudi_table_services.storage.stores.storage import Storage
 
 REQUEST = "request.json"
 """What the job is asked, in the folder of a submission; it may hold credentials."""
@@ -113,7 +117,7 @@ class JobExchange:
             )
         return None
 
-    def _storage(self):  # type: ignore[no-untyped-def]
+    def _storage(self) -> "Storage":
         from hudi_table_services.storage.stores.factory import open_storage
 
         return open_storage(self._root, self._storage_options)

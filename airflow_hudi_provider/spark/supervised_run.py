@@ -185,7 +185,7 @@ class SupervisedRun:
         (self.folder / run_files.END_WANTED).touch()
         return True
 
-    def gives_signs(self, patience_s: float) -> bool:
+    def has_heartbeat(self, patience_s: float) -> bool:
         """Whether a run on another machine lives, which only its signs of life can tell."""
         first, deadline = self.look(), time.monotonic() + patience_s
         while (seen := self.look()).sign == first.sign and seen.state is RunState.RUNNING:
@@ -194,7 +194,7 @@ class SupervisedRun:
             time.sleep(0.5)
         return True
 
-    def shall_end(self) -> bool:
+    def is_asked_to_end(self) -> bool:
         return (self.folder / run_files.END_WANTED).exists()
 
     def wait_for_end(self, patience_s: float) -> RunLook:

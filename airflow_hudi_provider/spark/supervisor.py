@@ -14,6 +14,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TextIO
 
 import psutil
 
@@ -112,7 +113,7 @@ class Supervisor:
                 run_files.write_json(self._folder / run_files.END, ended)
         return 0
 
-    def _lock(self):  # type: ignore[no-untyped-def]
+    def _lock(self) -> TextIO:
         """Others look at the lock for an instant, which is no reason to give up."""
         lock = open(self._folder / run_files.LOCK, "w")  # noqa: SIM115 - the caller closes it
         deadline = time.monotonic() + _LOCK_PATIENCE_S
@@ -168,6 +169,6 @@ class Supervisor:
 def _created(pid: int) -> float | None:
     """By which a process is told from a later one with the same number; None: it has ended."""
     try:
-        return psutil.Process(pid).create_time()
+        return float(psutil.Process(pid).create_time())
     except psutil.NoSuchProcess:
         return None

@@ -64,7 +64,7 @@ def _told(
     }
 
 
-def look_once(
+def find_pending_services(
     hook: HudiHook, services: Sequence[str], partitions: Sequence[str], *, fails_if_missing: bool
 ) -> list[dict[str, Any]]:
     """What is pending now; a table that does not exist has nothing pending, unless that is an error."""

@@ -1,11 +1,11 @@
-"""What tasks tell OpenLineage: datasets by its naming rules, statistics, schema, and a run facet of our own.
+"""Lineage of tasks for OpenLineage: datasets by its naming rules, statistics, schema, and a run facet of our own.
 
-Without the OpenLineage provider nothing is told, and nothing of it is imported.
+Without the OpenLineage provider nothing of it is imported, and tasks report no lineage.
 """
 
 import json
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from airflow_hudi_provider.results.figures import service_of
@@ -36,36 +36,31 @@ def dataset_name(path: str) -> tuple[str, str] | None:
     return namespace, name or "/"
 
 
-class LineageMixin:
-    """The methods by which the OpenLineage provider asks an operator."""
+class LineageTask(Protocol):
+    """The part of an operator that lineage reads."""
 
-    changes_table = True
-    """False: the table is only read."""
+    @property
+    def script(self) -> str: ...
 
-    script: Any
-    last_result: JobResult | None
-    find_table: Any
+    @property
+    def changes_table(self) -> bool:
+        """False: the table is only read."""
 
-    def lineage_inputs(self) -> list[str]:
-        """Paths of what is read beside the table."""
-        return []
+    def find_table(self) -> "HudiHook":
+        """The table that the rendered arguments name."""
 
     def is_preview(self) -> bool:
         """Whether nothing is written."""
-        return bool(getattr(self, "preview", False))
 
-    def get_openlineage_facets_on_start(self) -> Any:
-        return _lineage(self, None)
-
-    def get_openlineage_facets_on_complete(self, task_instance: Any) -> Any:
-        return _lineage(self, self.last_result)
-
-    def get_openlineage_facets_on_failure(self, task_instance: Any) -> Any:
-        return _lineage(self, self.last_result)
+    def lineage_inputs(self) -> list[str]:
+        """Paths that are read besides the table."""
 
 
-def _lineage(task: LineageMixin, result: JobResult | None) -> Any:
-    """None: OpenLineage is not installed, or it cannot be said where the table is."""
+def lineage_of(task: LineageTask, result: JobResult | None) -> Any:
+    """Return the task's lineage for the OpenLineage provider.
+
+    None: OpenLineage is not installed, or the table's location is unknown.
+    """
     try:
         from airflow.providers.openlineage.extractors import OperatorLineage
     except ImportError:
@@ -106,7 +101,7 @@ def _output(base_path: str, table: "HudiHook", result: JobResult | None) -> Any:
     if result is None or result.outcome is not Outcome.COMPLETED:
         return OutputDataset(*names)
     done = result.figures()
-    statistics = {}
+    statistics: dict[str, Any] = {}
     if done.files_written:
         statistics["outputStatistics"] = OutputStatisticsOutputDatasetFacet(
             rowCount=done.rows, size=done.bytes_written, fileCount=done.files_written
@@ -123,8 +118,8 @@ def _schema_facet(table: "HudiHook", result: JobResult) -> dict[str, Any]:
     except Exception as error:
         _LOG.debug("No schema for lineage: %s", error)
         return {}
-    told = [SchemaDatasetFacetFields(name=name, type=kind) for name, kind in fields]
-    return {"schema": SchemaDatasetFacet(fields=told)} if told else {}
+    described = [SchemaDatasetFacetFields(name=name, type=kind) for name, kind in fields]
+    return {"schema": SchemaDatasetFacet(fields=described)} if described else {}
 
 
 def _schema_fields(table: "HudiHook", instant_time: str) -> list[tuple[str, str]]:

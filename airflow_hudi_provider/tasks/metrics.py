@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from airflow.providers.common.compat.sdk import AirflowSkipException, TaskDeferred
 
@@ -41,10 +41,12 @@ METRICS = (
 
 
 class MeasuredTask(Protocol):
-    """As much of an operator as is read here."""
+    """The part of an operator that metrics read."""
 
-    script: Any
     last_result: JobResult | None
+
+    @property
+    def script(self) -> str: ...
 
     def table_label(self) -> str:
         """A short name of the table, for people; empty: the task has no table."""

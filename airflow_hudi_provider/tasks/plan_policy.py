@@ -1,36 +1,149 @@
-"""What the write of a task does about plans that are pending on files that it may change."""
+"""What a write does about plans that are pending on files that it may change."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 
+from airflow.providers.common.compat.sdk import TaskDeferred
+
+from airflow_hudi_provider.exceptions import HudiTaskError
+from airflow_hudi_provider.tables.pending_services import PLANS, find_pending_services
+from airflow_hudi_provider.tasks.plan_wait import PlanWait
+from airflow_hudi_provider.triggers.pending_service import HudiPendingServiceTrigger
 from hudi_table_services.errors import InvalidRequestError, PendingPlanError
 from hudi_table_services.options.writing_values import PendingClusteringOptions
-from hudi_table_services.storage.clock import age_text
+from hudi_table_services.storage.clock import SystemClock, age_text
+
+if TYPE_CHECKING:
+    from airflow_hudi_provider.operators.write import HudiWriteOperator
+    from airflow_hudi_provider.tasks.run import TaskRun
+    from airflow_hudi_provider.tasks.turn import Turn
 
 OnPendingPlan = Literal["refuse", "wait", "give_way"]
 CHOICES: tuple[str, ...] = get_args(OnPendingPlan)
 STRATEGY_KEY = "hoodie.clustering.updates.strategy"
+PLAN_POKE_INTERVAL_S = 10.0
 
 _REJECT = "SparkRejectUpdateStrategy"
-# A task that waits lets no plan give way either: one that was made after its look ends the job, and is waited for.
+# With ``wait`` no plan gives way either: a plan that was made after the check ends the job, and the task waits for it.
 _STRATEGY_OF = {"refuse": _REJECT, "wait": _REJECT, "give_way": "GiveWayUpdateStrategy"}
-_TOLD = 3
+_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilesAtStake:
-    """Where a write may change files that are there.
+    """Where a write may change existing files.
 
     Attributes:
         partitions: partition paths; empty: anywhere in the table.
-        is_certain: the write does touch these, so that it can be refused before it has read its rows.
-        held: how long a plan that is being carried out is waited for, and when it counts as dead.
+        is_certain: the write does change these, so that it can be refused before it has read its rows.
+        held: how long to wait for a plan under execution, and when such a plan counts as dead.
     """
 
     partitions: tuple[str, ...] = ()
     is_certain: bool = False
     held: PendingClusteringOptions = field(default_factory=PendingClusteringOptions)
+
+
+class PendingPlanPolicy:
+    """The argument ``on_pending_plan`` of a write, applied before and around its job."""
+
+    def __init__(self, task: "HudiWriteOperator", run: "TaskRun", turn: "Turn") -> None:
+        self._task = task
+        self._run = run
+        self._turn = turn
+
+    def check(self) -> None:
+        """Refuse the write, or wait, before Spark is started.
+
+        The job itself refuses plans that cannot be known here, before it writes anything.
+
+        Raises:
+            PendingPlanError: plans are pending, and ``refuse`` was chosen.
+            TaskDeferred: the triggerer waits for their end.
+        """
+        choice = self._task.on_pending_plan
+        stake = self._task.files_at_stake(self._run) if choice is not None else None
+        if stake is None or not (stake.is_certain or choice == "wait"):
+            return
+        if choice == "give_way":
+            self._wait_for_execution(stake)
+            return
+        pending = find_pending_services(self._run.table, PLANS, stake.partitions, fails_if_missing=False)
+        if not pending:
+            return
+        if choice == "refuse":
+            raise refusal(pending)
+        self._task.log.info("Waiting in the triggerer for %s. %s.", in_words(pending), remedy(pending))
+        self._wait_for_end(stake.partitions)
+
+    @contextmanager
+    def around_job(self) -> Iterator[None]:
+        """Wait for a plan that only the job found, with ``wait``; else explain the job's refusal."""
+        try:
+            yield
+        except HudiTaskError as error:
+            choice = self._task.on_pending_plan
+            if choice is None or error.kind != PendingPlanError.__name__:
+                raise
+            if choice != "wait":
+                raise type(error)(
+                    f"{error} This task has on_pending_plan={choice!r}; 'wait' and 'give_way' are the other choices. "
+                    "ExecuteClusteringOperator executes a plan, CancelClusteringOperator drops it."
+                ) from error
+            self._task.log.info(
+                "The plan is newer than the check, or on other partitions than those named: %s", error
+            )
+            # The job knows the files: wait for plans on all partitions, whichever the task names.
+            self._wait_for_end(())
+
+    def _wait_for_execution(self, stake: FilesAtStake) -> None:
+        """A plan under execution cannot give files up, so wait for its execution here, without a worker."""
+        if self._task.dry_run_only:
+            return
+        wait = PlanWait(
+            partitions=stake.partitions,
+            wait_seconds=stake.held.wait_seconds,
+            expires_after_minutes=stake.held.expires_after_minutes,
+        )
+        try:
+            wait.defer(self._task, self._run)
+        except TaskDeferred:
+            self._turn.leave()  # tasks behind this one need not wait for the plan
+            raise
+
+    def _wait_for_end(self, partitions: Sequence[str]) -> NoReturn:
+        self._turn.leave()  # tasks behind this one need not wait for the plan
+        self._task.defer(
+            trigger=HudiPendingServiceTrigger(
+                base_path=self._task.base_path,
+                hudi_conn_id=self._task.hudi_conn_id,
+                storage_conn_id=self._task.storage_conn_id,
+                services=PLANS,
+                partitions=partitions,
+                fails_if_missing=False,
+                poke_interval=PLAN_POKE_INTERVAL_S,
+                give_up_at=SystemClock().now().timestamp() + self._task.pending_plan_timeout,
+            ),
+            method_name="execute_without_plans",
+        )
+
+
+def require_no_plans(event: Mapping[str, Any] | None, timeout_s: float) -> None:
+    """Check the event of the trigger that waited for pending plans.
+
+    Raises:
+        HudiTaskError: plans are still pending, or the triggerer could not read the table.
+    """
+    found = event or {}
+    if "error" in found:
+        raise HudiTaskError(f"Waiting for the end of pending plans failed: {found['error']}")
+    if pending := found.get("answer", {}).get("pending"):
+        raise HudiTaskError(
+            f"Nothing was done: after {timeout_s:.0f} s (pending_plan_timeout) there still is "
+            f"{in_words(pending)}. {remedy(pending)}."
+        )
 
 
 def strategy_of(choice: str | None) -> str | None:
@@ -49,31 +162,31 @@ def strategy_of(choice: str | None) -> str | None:
 
 
 def in_words(pending: Sequence[Mapping[str, Any]]) -> str:
-    """Pending services as `pending_services` tells them, in a sentence without its end."""
-    told = [
+    """Describe pending services, as `pending_services` returns them, in a sentence without its end."""
+    shown = [
         f"{each['service']} {each['instant']} ({each['state']}, {age_text(each['age_s'])} old, "
-        f"{each['file_groups']} file groups in {', '.join(map(repr, each['partitions'][:_TOLD]))}"
-        f"{', …' if len(each['partitions']) > _TOLD else ''})"
-        for each in pending[:_TOLD]
+        f"{each['file_groups']} file groups in {', '.join(map(repr, each['partitions'][:_SHOWN]))}"
+        f"{', …' if len(each['partitions']) > _SHOWN else ''})"
+        for each in pending[:_SHOWN]
     ]
-    more = len(pending) - len(told)
-    return ", ".join(told) + (f", and {more} more" if more else "")
+    more = len(pending) - len(shown)
+    return ", ".join(shown) + (f", and {more} more" if more else "")
 
 
-def cure(pending: Sequence[Mapping[str, Any]]) -> str:
-    """What somebody can do about them."""
+def remedy(pending: Sequence[Mapping[str, Any]]) -> str:
+    """What the user can do about the oldest of them."""
     oldest = pending[0]
     if oldest["service"] != "clustering":
-        return f"Let the writer that planned {oldest['instant']} carry it out or drop it"
+        return f"Let the writer that planned {oldest['instant']} execute it or drop it"
     return (
-        f"Carry it out with ExecuteClusteringOperator(instant='{oldest['instant']}'), or drop it with "
+        f"Execute it with ExecuteClusteringOperator(instant='{oldest['instant']}'), or drop it with "
         f"CancelClusteringOperator(instant='{oldest['instant']}')"
     )
 
 
-def refused(pending: Sequence[Mapping[str, Any]]) -> PendingPlanError:
-    """The error of a write that does not go on beside these plans."""
+def refusal(pending: Sequence[Mapping[str, Any]]) -> PendingPlanError:
+    """The error of a write that refuses to run beside these plans."""
     return PendingPlanError(
         f"Nothing was done, since on_pending_plan='refuse' and this write goes to partitions with {in_words(pending)}.",
-        hint=f"{cure(pending)}, and clear this task; or give on_pending_plan='wait' or 'give_way'.",
+        hint=f"{remedy(pending)}, and clear this task; or give on_pending_plan='wait' or 'give_way'.",
     )

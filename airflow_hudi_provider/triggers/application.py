@@ -5,19 +5,19 @@ import json
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.triggers.base import TriggerEvent
 
+from airflow_hudi_provider.spark import airflow_internals
+from airflow_hudi_provider.spark.airflow_internals import Tracking
 from airflow_hudi_provider.spark.job_exchange import REQUEST
-from airflow_hudi_provider.triggers.ending import see_through
+from airflow_hudi_provider.triggers.ending import complete
 from airflow_hudi_provider.triggers.job import HudiJobTrigger
-from airflow_hudi_provider.triggers.looks import pause, take_a_look
+from airflow_hudi_provider.triggers.pool import pause, run_in_pool
 from hudi_table_services.contract.progress import JobProgress, progress_path
 from hudi_table_services.errors import HudiTableServiceError, ObjectNotFoundError
-
-Tracking = Literal["yarn", "kubernetes", "standalone"]
 
 POKE_INTERVAL_S = 10.0
 STATUS_UNKNOWN = "unknown"
@@ -75,7 +75,7 @@ class HudiApplicationTrigger(HudiJobTrigger):
         told, answered = "", time.monotonic()
         while True:
             try:
-                seen = await take_a_look(self._look)
+                seen = await run_in_pool(self._look)
             except Exception as error:
                 self.log.warning("The master did not say how %s is: %s", self.application, error)
                 if time.monotonic() - answered > UNKNOWN_AFTER_S:
@@ -94,7 +94,7 @@ class HudiApplicationTrigger(HudiJobTrigger):
 
     async def on_kill(self) -> None:
         """Somebody cleared or ended the deferred task (Airflow 3.3): the driver ends too."""
-        await see_through(asyncio.to_thread(self._end))
+        await complete(asyncio.to_thread(self._end))
 
     def _event(self, status: str, *, is_success: bool) -> TriggerEvent:
         return TriggerEvent(
@@ -108,7 +108,7 @@ class HudiApplicationTrigger(HudiJobTrigger):
 
     def _look(self) -> _Seen:
         master = self._master()
-        status = master.get_job_status(self.application, {})  # type: ignore[arg-type]
+        status = master.get_job_status(self.application, {})
         if self.takes_turns:
             self.stay()
         return _Seen(
@@ -119,7 +119,7 @@ class HudiApplicationTrigger(HudiJobTrigger):
         )
 
     def _master(self) -> SparkSubmitOperator:
-        return master_to_ask(self.tracking, self.spark_conn_id, self.spark_binary)
+        return airflow_internals.operator_asking(self.tracking, self.spark_conn_id, self.spark_binary)
 
     def _forget_request(self) -> bool:
         """It may hold credentials, and perhaps nobody comes back for it. False: it is the next try's already."""
@@ -151,39 +151,7 @@ class HudiApplicationTrigger(HudiJobTrigger):
 
     def _end(self) -> None:
         self.log.info("Ending %s of request %s", self.application, self.request_id)
-        end_application(self._master(), self.tracking, self.application)
+        airflow_internals.end_application(self._master(), self.tracking, self.application)
         if self._forget_request() and self.takes_turns:
             self.leave()
-        self.tell_what_is_left()
-
-
-def master_to_ask(
-    tracking: Tracking, spark_conn_id: str, spark_binary: str | None, **more: Any
-) -> SparkSubmitOperator:
-    """Airflow's own operator, which knows how each kind of master is asked.
-
-    Args:
-        more: further arguments of the operator.
-    """
-    return SparkSubmitOperator(
-        task_id="ask",
-        application="",
-        conn_id=spark_conn_id,
-        deploy_mode="cluster",
-        spark_binary=spark_binary,
-        yarn_track_via_rm_api=tracking == "yarn",
-        track_driver_via_k8s_api=tracking == "kubernetes",
-        **more,
-    )
-
-
-def end_application(master: SparkSubmitOperator, tracking: Tracking, application: str) -> None:
-    """Have Airflow's hook end a driver that another process submitted."""
-    hook = master._get_hook()
-    if tracking == "yarn":
-        hook._yarn_application_id = application
-    elif tracking == "kubernetes":
-        hook._connection["namespace"], _, hook._kubernetes_driver_pod = application.partition(":")
-    else:
-        hook._driver_id = application
-    hook.on_kill()
+        self.log_state_after_end()

@@ -1,23 +1,22 @@
-"""Look from the triggerer whether somebody still carries a clustering out."""
+"""Wait in the triggerer until no other attempt executes a clustering."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.triggers.table import HudiTableTrigger
-from hudi_table_services.storage.clock import SystemClock
 
 
 class HudiHeldPlanTrigger(HudiTableTrigger):
-    """Fires once when no other attempt carries out one of these plans; see `HudiTableTrigger`.
+    """Fires once when no other attempt executes one of these plans; see `HudiTableTrigger`.
 
-    Its answer is ``{"instants", "held"}``: what was asked, and what is still held. An attempt is over when its plan is
-    completed or cancelled, or when its heartbeat has expired.
+    Its answer is ``{"instants", "held"}``: the plans asked for, and those still under execution. An attempt is over
+    when its plan is completed or cancelled, or when its heartbeat has expired.
 
     :param instants: plans by their requested times, one or more.
     :param request_id: attempts of this request do not count.
     :param expires_after_minutes: age at which an execution without a heartbeat, such as Hudi's, counts as dead.
-    :param give_up_at: seconds since 1970 when it fires all the same, with the plans that are held then.
+    :param give_up_at: seconds since 1970 when it fires even so, with the plans that are held then.
     """
 
     def __init__(
@@ -50,6 +49,5 @@ class HudiHeldPlanTrigger(HudiTableTrigger):
             expires_after_minutes=self.expires_after_minutes,
         )
         held = [instant.requested_time for instant in found]
-        self.state = f"Carried out by another attempt: {', '.join(held)}"
-        is_late = SystemClock().now().timestamp() >= self.give_up_at
-        return {"instants": self.instants, "held": held} if is_late or not held else None
+        self.state = f"Under execution by another attempt: {', '.join(held)}"
+        return {"instants": self.instants, "held": held} if self.is_late() or not held else None

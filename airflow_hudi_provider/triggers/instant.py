@@ -56,4 +56,7 @@ def query_to_json(query: InstantQuery) -> dict[str, Any]:
 
 def query_from_json(document: dict[str, Any]) -> InstantQuery:
     """The inverse of `query_to_json`."""
-    return InstantQuery(**{k: tuple(v) if isinstance(v, list) else v for k, v in document.items()})
+    fields: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in document.items()
+    }
+    return InstantQuery(**fields)

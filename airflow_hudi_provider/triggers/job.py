@@ -7,7 +7,7 @@ from typing import Any
 from airflow.triggers.base import BaseTrigger
 
 from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.tasks.left_behind import what_is_left
+from airflow_hudi_provider.tasks.remains import state_of_request
 from airflow_hudi_provider.triggers.turn import writer_queue
 
 
@@ -81,12 +81,12 @@ class HudiJobTrigger(BaseTrigger):
         except Exception as error:
             self.log.warning("Its turn is given up in some minutes only: %s", error)
 
-    def tell_what_is_left(self) -> None:
+    def log_state_after_end(self) -> None:
         """Log what the timeline holds after the end."""
         nothing = "Ended; the timeline holds nothing of this request that is pending."
         try:
-            told = what_is_left(self.hook(), self.request_id, how="Ended", otherwise=nothing)
+            state = state_of_request(self.hook(), self.request_id, how="Ended", otherwise=nothing)
         except Exception as error:
             self.log.warning("The timeline was not read after the end: %s", error)
         else:
-            self.log.warning("%s", told)
+            self.log.warning("%s", state)

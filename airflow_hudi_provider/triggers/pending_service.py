@@ -1,20 +1,19 @@
-"""Look from the triggerer whether table services are still pending."""
+"""Wait in the triggerer until no table service is pending."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.tables.pending_services import look_once
+from airflow_hudi_provider.tables.pending_services import find_pending_services
 from airflow_hudi_provider.triggers.table import HudiTableTrigger
-from hudi_table_services.storage.clock import SystemClock
 
 
 class HudiPendingServiceTrigger(HudiTableTrigger):
-    """Fires once when nothing of what is asked is pending any more; see `HudiTableTrigger`.
+    """Fires once when none of these services is pending any more; see `HudiTableTrigger`.
 
     :param services: names of `pending_services.SERVICES`.
     :param partitions: partition paths that matter; empty: all.
-    :param give_up_at: seconds since 1970 when it fires all the same, with what is pending then; None: never.
+    :param give_up_at: seconds since 1970 when it fires even so, with the services that are pending then; None: never.
     """
 
     def __init__(
@@ -34,10 +33,11 @@ class HudiPendingServiceTrigger(HudiTableTrigger):
         return {"services": self.services, "partitions": self.partitions, "give_up_at": self.give_up_at}
 
     def look(self, hook: HudiHook) -> dict[str, Any] | None:
-        pending = look_once(hook, self.services, self.partitions, fails_if_missing=self.fails_if_missing)
-        is_late = self.give_up_at is not None and SystemClock().now().timestamp() >= self.give_up_at
+        pending = find_pending_services(
+            hook, self.services, self.partitions, fails_if_missing=self.fails_if_missing
+        )
         self.state = "; ".join(
             "{service} {instant} is {state}, with {file_groups} file groups".format_map(each)
             for each in pending
         )
-        return {"pending": pending} if is_late or not pending else None
+        return {"pending": pending} if self.is_late() or not pending else None

@@ -11,9 +11,9 @@ from airflow.triggers.base import TriggerEvent
 
 from airflow_hudi_provider.results.log import job_line
 from airflow_hudi_provider.spark.supervised_run import RunLook, RunState, SupervisedRun
-from airflow_hudi_provider.triggers.ending import see_through, time_to_end
+from airflow_hudi_provider.triggers.ending import complete, kill_timeout
 from airflow_hudi_provider.triggers.job import HudiJobTrigger
-from airflow_hudi_provider.triggers.looks import pause, take_a_look
+from airflow_hudi_provider.triggers.pool import pause, run_in_pool
 
 POKE_INTERVAL_S = 2.0
 LOST_AFTER_S = 120.0
@@ -73,7 +73,7 @@ class HudiSparkRunTrigger(HudiJobTrigger):
                 return
             if self.takes_turns and now - stayed > _STAY_S:
                 stayed = now
-                await take_a_look(self.stay)
+                await run_in_pool(self.stay)
             await pause(self.poke_interval)
 
     async def on_kill(self) -> None:
@@ -82,9 +82,9 @@ class HudiSparkRunTrigger(HudiJobTrigger):
         Airflow gives this ``[triggerer] on_kill_timeout`` seconds; the run's end may take a share of them.
         """
         self.log.info("Ending the Spark run of request %s", self.request_id)
-        deadline = time.monotonic() + _SHARE_FOR_THE_END * time_to_end()
+        deadline = time.monotonic() + _SHARE_FOR_THE_END * kill_timeout()
         try:
-            await see_through(self._end(deadline))
+            await complete(self._end(deadline))
         except asyncio.CancelledError:
             self.log.warning(
                 "Airflow's time for this ([triggerer] on_kill_timeout) is over. %s",
@@ -99,13 +99,13 @@ class HudiSparkRunTrigger(HudiJobTrigger):
         is_mine = await asyncio.to_thread(self._run.ask_to_end, self.launch)
         self._is_asked_to_end = True
         if is_mine and self.takes_turns:  # a new try has a run of its own, and the turn by the same name
-            await take_a_look(self.leave)
+            await run_in_pool(self.leave)
         while is_mine and time.monotonic() < deadline:
             seen = await asyncio.to_thread(self._run.look)
             if seen.launch != self.launch or seen.state is not RunState.RUNNING:
                 break
             await asyncio.sleep(_LOOK_AT_END_S)
-        await take_a_look(self.tell_what_is_left)
+        await run_in_pool(self.log_state_after_end)
 
     def _event(self, state: RunState) -> TriggerEvent:
         return TriggerEvent({"state": state.value, "seconds": self.seconds()})

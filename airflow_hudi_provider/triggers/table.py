@@ -1,4 +1,4 @@
-"""Look at a table from the triggerer again and again, until it is as somebody waits for."""
+"""Poll a table from the triggerer until it is in the state that a task waits for."""
 
 from abc import abstractmethod
 from collections.abc import AsyncIterator
@@ -8,7 +8,7 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.triggers.looks import pause, take_a_look
+from airflow_hudi_provider.triggers.pool import pause, run_in_pool
 from hudi_table_services.errors import HudiTableServiceError, StorageError
 from hudi_table_services.storage.clock import SystemClock
 
@@ -16,12 +16,12 @@ NO_TABLE = "There is no table yet."
 
 
 class HudiTableTrigger(BaseTrigger):
-    """Fires once, with ``{"answer": …}`` or, where waiting makes no sense any more, ``{"error": message}``.
+    """Fires once, with ``{"answer": …}``, or with ``{"error": message}`` where waiting cannot succeed any more.
 
-    A storage that fails is asked again. It keeps nothing between two looks, so a restart of the triggerer only means
-    another look. How long it may wait is the task's timeout, which Airflow keeps, or `give_up_at`.
+    It polls again if the storage fails. It keeps nothing between two polls, so a restart of the triggerer only causes
+    one more poll. The longest wait is the task's timeout, which Airflow keeps, or `give_up_at`.
 
-    :param fails_if_missing: a missing table is an error instead of something to wait for.
+    :param fails_if_missing: a missing table is an error; by default the trigger waits for it.
     """
 
     def __init__(
@@ -42,17 +42,21 @@ class HudiTableTrigger(BaseTrigger):
         self.state = ""
 
     give_up_at: float | None = None
-    """Seconds since 1970 from when on a storage that fails is an error; None: never."""
+    """Seconds since 1970. Later a storage that fails is an error; None: never."""
+
+    def is_late(self) -> bool:
+        """Whether the longest wait is over."""
+        return self.give_up_at is not None and SystemClock().now().timestamp() >= self.give_up_at
 
     @abstractmethod
     def asked(self) -> dict[str, Any]:
-        """The arguments that say what to wait for, as plain JSON values."""
+        """The arguments that define what to wait for, as plain JSON values."""
 
     @abstractmethod
     def look(self, hook: HudiHook) -> dict[str, Any] | None:
-        """The answer, if it is time for it; plain JSON values.
+        """Poll once. Return the answer, as plain JSON values, if the wait is over.
 
-        What keeps it is noted in `state`, a sentence, which is logged whenever it is another one.
+        Set `state`, a sentence that says what the trigger waits for; it is logged whenever it changes.
         """
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
@@ -69,16 +73,15 @@ class HudiTableTrigger(BaseTrigger):
         )
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        told = ""
+        logged = ""
         while True:
             try:
-                answer = await take_a_look(self._look)
+                answer = await run_in_pool(self._look)
             except StorageError as error:
-                is_late = self.give_up_at is not None and SystemClock().now().timestamp() >= self.give_up_at
-                if is_late or not error.retryable:
+                if self.is_late() or not error.retryable:
                     yield TriggerEvent({"error": f"{error.kind}: {error}"})
                     return
-                self.log.warning("The timeline was not read, looking again later: %s", error)
+                self.log.warning("The timeline was not read; the trigger polls again later: %s", error)
             except (HudiTableServiceError, HudiTaskRefusedError) as error:
                 yield TriggerEvent({"error": f"{type(error).__name__}: {error}"})
                 return
@@ -86,9 +89,9 @@ class HudiTableTrigger(BaseTrigger):
                 if answer is not None:
                     yield TriggerEvent({"answer": answer})
                     return
-                if self.state != told:
-                    told = self.state
-                    self.log.info("%s", told)
+                if self.state != logged:
+                    logged = self.state
+                    self.log.info("%s", logged)
             await pause(self.poke_interval)
 
     def _look(self) -> dict[str, Any] | None:

@@ -4,16 +4,16 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.triggers.ending import see_through
-from airflow_hudi_provider.triggers.looks import take_a_look
+from airflow_hudi_provider.triggers.ending import complete
+from airflow_hudi_provider.triggers.pool import run_in_pool
 from airflow_hudi_provider.triggers.table import HudiTableTrigger
 
 if TYPE_CHECKING:
     from hudi_table_services.storage.locks.turns import WriterQueue
 
 POKE_INTERVAL_S = 5.0
-TOLD_AHEAD = 10
-"""As many of those that come first are named in a log."""
+SHOWN_AHEAD = 10
+"""How many of the tasks ahead a log names."""
 
 
 def writer_queue(hook: HudiHook) -> "WriterQueue":
@@ -62,13 +62,13 @@ class HudiTurnTrigger(HudiTableTrigger):
             place = writer_queue(hook).wait(self.owner)
         if place.is_turn:
             return {"owner": self.owner}
-        told, more = place.ahead[:TOLD_AHEAD], len(place.ahead) - TOLD_AHEAD
-        self.state = f"Others write first: {', '.join(told)}{f', and {more} more' if more > 0 else ''}"
+        told, more = place.ahead[:SHOWN_AHEAD], len(place.ahead) - SHOWN_AHEAD
+        self.state = f"Other tasks write first: {', '.join(told)}{f', and {more} more' if more > 0 else ''}"
         return None
 
     async def on_kill(self) -> None:
         """Somebody cleared or ended the waiting task (Airflow 3.3): those behind it move up at once."""
-        await see_through(take_a_look(self._leave))
+        await complete(run_in_pool(self._leave))
 
     def _leave(self) -> None:
         hook = HudiHook(self.base_path, hudi_conn_id=self.hudi_conn_id, storage_conn_id=self.storage_conn_id)

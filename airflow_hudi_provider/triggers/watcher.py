@@ -11,7 +11,7 @@ from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.tables.commit_cursor import CommitCursor
 from airflow_hudi_provider.tables.commit_payload import write_operations
 from airflow_hudi_provider.tables.watched_commits import CommitWatch, NewCommits, watched_payload
-from airflow_hudi_provider.triggers.looks import pause, take_a_look
+from airflow_hudi_provider.triggers.pool import pause, run_in_pool
 from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.write_stat import CommitMetadata
@@ -123,7 +123,7 @@ class HudiTableWatcherTrigger(BaseEventTrigger):
 
     async def _look(self, cursor: CommitCursor | None) -> NewCommits:
         try:
-            return await take_a_look(self._look_now, cursor)
+            return await run_in_pool(self._look_now, cursor)
         except (HudiTableServiceError, HudiTaskRefusedError) as error:
             self.log.warning("The timeline was not read, looking again later: %s", error)
             return NewCommits()

@@ -18,7 +18,7 @@ from airflow_hudi_provider.operators.recovery import (
     RollbackOperator,
     SavepointOperator,
 )
-from airflow_hudi_provider.operators.service_job import WorkerOrSparkOperator
+from airflow_hudi_provider.operators.service_job import HudiServiceOperator
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.stores.local import LocalStorage
@@ -30,7 +30,7 @@ from support.small_tables import SmallTable
 CANARY = "canary-8b2f4"
 ODD = "t'$(touch pwned);`touch pwned`\n\"& |*%20 -x"
 
-OPERATORS: list[tuple[type[WorkerOrSparkOperator], dict[str, Any]]] = [
+OPERATORS: list[tuple[type[HudiServiceOperator], dict[str, Any]]] = [
     (HudiTableHealthOperator, {}),
     (SavepointOperator, {"comments": ODD, "saved_by": ODD}),
     (RestoreOperator, {"savepoint": "{last}"}),
@@ -125,6 +125,6 @@ def test_secrets_are_not_shown_and_names_are_not_run(
         (RestoreOperator, "savepoint"),
     ],
 )
-def test_an_instant_is_digits(operator: type[WorkerOrSparkOperator], argument: str, instant: str) -> None:
+def test_an_instant_is_digits(operator: type[HudiServiceOperator], argument: str, instant: str) -> None:
     with pytest.raises(ValueError, match="is not an instant time"):
         operator(task_id="t", base_path="/t", **{argument: instant})

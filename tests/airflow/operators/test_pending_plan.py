@@ -239,7 +239,7 @@ def test_waiting_has_an_end(table: SmallTable, operator: Operator) -> None:
         HudiTaskError, match=rf"pending_plan_timeout\) there still is clustering {plan} .*Cancel"
     ):
         made.execute_without_plans(context(), event)
-    with pytest.raises(HudiTaskError, match="in vain: no storage"):
+    with pytest.raises(HudiTaskError, match="failed: no storage"):
         made.execute_without_plans(context(), {"error": "no storage"})
 
 

@@ -115,7 +115,7 @@ def test_a_kill_in_cluster_mode_ends_the_driver(
         "-kill",
         "application_1700000000000_0001",
     ]
-    assert "may still be at work" in caplog.text + "".join(capfd.readouterr())
+    assert "may still run" in caplog.text + "".join(capfd.readouterr())
 
 
 # When somebody ends the task

@@ -140,7 +140,7 @@ def test_they_wrote_one_by_one(stack: AirflowStack, folder: Path) -> None:
     assert all(later[0] > earlier[1] for earlier, later in pairwise(spans))
     assert files_below(hoodie / ".aux" / "airflow") == []
     runs = [run["dag_run_id"] for run in stack.api.runs("turns")]
-    assert any("Others write" in stack.api.log("turns", run_id, "load") for run_id in runs)
+    assert any("Other tasks write" in stack.api.log("turns", run_id, "load") for run_id in runs)
 
 
 def test_the_run_says_what_it_did(page: "Page", stack: AirflowStack) -> None:

@@ -194,7 +194,9 @@ def test_so_does_a_task(api: AirflowApi, folder: Path, runs: Path) -> None:
     wait_for_state(api, "late", "failed")
     seen = supervised(runs, "late").look()
     assert (seen.state, seen.was_asked) == (RunState.ENDED, True)
-    assert "Its time is over: ending the Spark run." in api.log("late", run_id(api, "late"), "load", 1)
+    assert "The execution_timeout has passed: ending the Spark run." in api.log(
+        "late", run_id(api, "late"), "load", 1
+    )
 
 
 def test_the_one_that_was_cleared_ends_well(api: AirflowApi, folder: Path) -> None:

@@ -98,7 +98,7 @@ def test_a_task_that_is_cleared_while_it_waits_makes_room(
 
 def test_an_error_of_the_trigger_is_told(operator: Operator, queue: WriterQueue, tmp_path: Path) -> None:
     queue.wait(REQUEST)
-    with pytest.raises(HudiTaskError, match="in vain: no storage"):
+    with pytest.raises(HudiTaskError, match="failed: no storage"):
         operator(take_turns=True).execute_in_turn(context(), {"error": "no storage"})
     assert places(tmp_path) == []
 

@@ -16,11 +16,13 @@ from airflow_hudi_provider.operators.clustering import (
     ExecuteClusteringOperator,
     ScheduleClusteringOperator,
 )
+from airflow_hudi_provider.tasks.memory import TaskMemory
+from airflow_hudi_provider.tasks.run import TaskRun
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
 from support.airflow.clustered_tables import complete, schedule
 from support.airflow.stand_ins import stand_in
-from support.airflow.task_context import TaskInstance
+from support.airflow.task_context import TaskInstance, context
 from support.small_tables import SmallTable
 
 # Executing, on Spark
@@ -181,10 +183,16 @@ def test_a_kill_tells_which_plans_are_pending(
 ) -> None:
     operator = made(ExecuteClusteringOperator, base_path=table.storage.base_path)
     operator.on_kill()
-    hook = HudiHook(table.storage.base_path)
-    operator.tell_what_is_left(hook, "r")
+    run = TaskRun(
+        context=context(),
+        table=HudiHook(table.storage.base_path),
+        place=("d", "r", "t"),
+        request_id="r",
+        memory=TaskMemory(context(), operator),
+    )
+    operator.log_state_after_kill(run)
     plan = schedule(table)
-    operator.tell_what_is_left(hook, "r")
+    operator.log_state_after_kill(run)
     said = caplog.text + "".join(capfd.readouterr())
     assert "no clustering is pending" in said
     assert f"pending: {plan.requested_time}" in said

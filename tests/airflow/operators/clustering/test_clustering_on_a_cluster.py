@@ -147,5 +147,5 @@ def test_a_kill_says_that_the_driver_may_go_on(
         operator.on_kill()
         assert isinstance(ending.exception(10), HudiTaskError)
     said = caplog.text + "".join(capfd.readouterr())
-    assert "may still be at work" in said
+    assert "may still run" in said
     assert f"pending: {plan.requested_time}" in said

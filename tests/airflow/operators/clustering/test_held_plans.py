@@ -198,10 +198,10 @@ def test_waiting_has_an_end(table: SmallTable, execute: Callable[..., Any]) -> N
     made = execute(hudi_options={"hoodie.airflow.clustering.wait.seconds": "0"})
     event = event_of(deferred_of(made))
     assert event == {"answer": {"instants": [plan.requested_time], "held": [plan.requested_time]}}
-    with pytest.raises(HudiTaskError, match=f"still carries out clustering {plan.requested_time}") as failure:
+    with pytest.raises(HudiTaskError, match=f"still executes clustering {plan.requested_time}") as failure:
         made.execute_when_free(context(), event)
     assert failure.value.kind == "InstantHeldError"
-    with pytest.raises(HudiTaskError, match="in vain: no storage"):
+    with pytest.raises(HudiTaskError, match="failed: no storage"):
         made.execute_when_free(context(), {"error": "no storage"})
 
 
@@ -270,4 +270,4 @@ def test_the_log_says_who_is_waited_for_once(
     hold(table, plan)
     event_of(deferred_of(execute()), lambda: let_go(table, plan))
     said = caplog.text + "".join(capfd.readouterr())  # Airflow's versions log in different ways
-    assert said.count(f"Carried out by another attempt: {plan.requested_time}") == 1
+    assert said.count(f"Under execution by another attempt: {plan.requested_time}") == 1

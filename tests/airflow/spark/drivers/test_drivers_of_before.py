@@ -12,9 +12,9 @@ from airflow.providers.common.compat.sdk import TaskDeferred
 from yarn_stand_in import APPLICATION, SUBMIT, ResourceManager, deferred
 
 from airflow_hudi_provider.exceptions import HudiTaskError
-from airflow_hudi_provider.operators import followed_driver
 from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
-from airflow_hudi_provider.triggers import application
+from airflow_hudi_provider.spark import airflow_internals, cluster_driver
+from airflow_hudi_provider.spark.submission import Submission
 from hudi_table_services.errors import StorageError
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.locks.turns import WriterQueue
@@ -91,7 +91,7 @@ def test_the_success_of_before_the_clearing_is_not_taken_for_its_own(
 def test_a_driver_that_does_not_end_is_told(
     on_yarn: Operator, manager: ResourceManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(followed_driver, "_OLD_DRIVER_PATIENCE_S", 0.2)
+    monkeypatch.setattr(cluster_driver, "_EARLIER_DRIVER_TIMEOUT_S", 0.2)
     store = StateStore()
     deferred(on_yarn(SUBMIT), task_state_store=store)
     manager.states, manager.obeys = ["RUNNING"], False
@@ -138,8 +138,8 @@ def test_a_pod_is_deleted_where_it_is(
         deleted.append((hook._connection["namespace"], hook._kubernetes_driver_pod))
 
     monkeypatch.setattr(spark_submit.SparkSubmitHook, "_delete_driver_pod", note)
-    master = application.master_to_ask("kubernetes", "k8s", None)
-    application.end_application(master, "kubernetes", "lake:load-driver")
+    master = airflow_internals.operator_asking("kubernetes", "k8s", None)
+    airflow_internals.end_application(master, "kubernetes", "lake:load-driver")
     assert deleted == [("lake", "load-driver")]
 
 
@@ -218,14 +218,22 @@ def waiting_itself(on_yarn: Operator) -> Iterator[UpsertWithSizingOperator]:
 
 
 def test_a_task_that_waits_itself_is_ended(
-    waiting_itself: UpsertWithSizingOperator, queue: WriterQueue, tmp_path: Path
+    waiting_itself: UpsertWithSizingOperator,
+    queue: WriterQueue,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Airflow gives it five seconds: what must not stay goes first."""
     request = tmp_path / "results" / "d" / "run%201" / "load" / "request.json"
     assert request.exists()
     left: list[bool] = []
-    ended = waiting_itself.end_spark
-    waiting_itself.end_spark = lambda: (left.append(request.exists()), ended())  # type: ignore[method-assign, assignment]
+    end = Submission.end
+
+    def note_and_end(submission: Submission) -> None:
+        left.append(request.exists())
+        end(submission)
+
+    monkeypatch.setattr(Submission, "end", note_and_end)
     assert not queue.wait("behind").is_turn
     waiting_itself.on_kill()
     assert left == [False]
@@ -238,7 +246,7 @@ def test_a_store_that_fails_does_not_keep_spark_at_work(
 ) -> None:
     def fails(self: WriterQueue, owner: str) -> None:
         # Not that of the task itself, which is ended meanwhile.
-        if threading.current_thread().name == "let-go":
+        if threading.current_thread().name == "release":
             time.sleep(stall_s)
         raise StorageError("The store is gone.")
 

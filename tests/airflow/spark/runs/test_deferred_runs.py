@@ -125,7 +125,7 @@ def test_a_triggerer_that_does_not_see_the_run(
     (tmp_path / "go").touch()
     assert task.execute_when_over(context(), event)["outcome"] == "completed"
     said = told()
-    assert "so this task waits itself" in said
+    assert "so this task waits in its worker" in said
     assert "Wrote 3 of 5 file groups" in said
 
 

@@ -11,9 +11,8 @@ from airflow.providers.common.compat.sdk import TaskDeferred
 from supervised_runs import PATIENCE_S, WELL, begins, begun, deferred, event_of, the_run, until
 
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
-from airflow_hudi_provider.operators import deferred_run
 from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
-from airflow_hudi_provider.spark import run_files
+from airflow_hudi_provider.spark import deferred_run, run_files
 from airflow_hudi_provider.spark.supervised_run import (
     RunState,
     SupervisedRun,
@@ -44,14 +43,14 @@ def elsewhere(run: SupervisedRun) -> None:
 def test_a_run_of_a_machine_that_is_gone_is_given_up(
     operator: Operator, tmp_path: Path, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deferred_run, "_SIGN_PATIENCE_S", 1.0)
+    monkeypatch.setattr(deferred_run, "_HEARTBEAT_TIMEOUT_S", 1.0)
     monkeypatch.setattr(spark_run, "LOST_AFTER_S", 0.5)
     (tmp_path / "go").touch()
     trigger = deferred(operator(begins(tmp_path) + "sys.exit(1)", deferrable=True))
     elsewhere(the_run(runs))
     event = event_of(trigger)
     assert event["state"] == "lost"
-    with pytest.raises(HudiTaskError, match="the next try looks whether that lives"):
+    with pytest.raises(HudiTaskError, match="the next try checks for its heartbeat"):
         operator(deferrable=True).execute_when_over(context(), event)
     event = event_of(deferred(operator(begins(tmp_path) + WELL, deferrable=True)))
     assert operator(deferrable=True).execute_when_over(context(), event)["outcome"] == "completed"
@@ -117,7 +116,7 @@ def test_the_old_trigger_spares_the_run_and_the_turn_of_the_next_try(
     until(lambda: begun(tmp_path) == 2)
     asyncio.run(old.on_kill())
     assert the_run(runs).look().state is RunState.RUNNING
-    assert not the_run(runs).shall_end()
+    assert not the_run(runs).is_asked_to_end()
     queue = WriterQueue(LocalStorage(str(tmp_path / "table")), SystemClock())
     assert not queue.wait("behind").is_turn
 

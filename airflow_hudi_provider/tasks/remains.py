@@ -1,14 +1,14 @@
-"""What a job that was ended leaves on the timeline, in a sentence for a log."""
+"""What a job that was ended leaves on the timeline, as a sentence for a log."""
 
 from airflow_hudi_provider.hooks.hudi import HudiHook
 
 
-def what_is_left(hook: HudiHook, request_id: str, *, how: str, otherwise: str) -> str:
-    """What became of the writes of a request.
+def state_of_request(hook: HudiHook, request_id: str, *, how: str, otherwise: str) -> str:
+    """Describe the writes of a request.
 
     Args:
-        how: it ended, e.g. ``Killed``.
-        otherwise: the sentence where nothing was begun.
+        how: how the job ended, e.g. ``Killed``.
+        otherwise: the sentence for a request that has begun nothing.
     """
     if (committed := hook.find_request(request_id)) is not None:
         return f"{how} after {committed[0].requested_time} was completed: the rows are in the table."

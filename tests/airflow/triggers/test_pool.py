@@ -13,7 +13,7 @@ import pytest
 from airflow.triggers.base import BaseTrigger
 
 from airflow_hudi_provider.instant_query import InstantQuery
-from airflow_hudi_provider.triggers import looks
+from airflow_hudi_provider.triggers import pool
 from airflow_hudi_provider.triggers.commit_count import HudiCommitCountTrigger
 from airflow_hudi_provider.triggers.instant import HudiInstantTrigger, query_to_json
 from airflow_hudi_provider.triggers.pending_service import HudiPendingServiceTrigger
@@ -70,11 +70,11 @@ def counted(kind: type[Any], method: str = "_look") -> type[Any]:
 @pytest.fixture(autouse=True)
 def few_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("AIRFLOW__HUDI__TRIGGERER_LOOKS", str(AT_ONCE))
-    looks._threads.cache_clear()
+    pool._threads.cache_clear()
     LOOKING.__init__()  # type: ignore[misc]
     yield
-    looks._threads().shutdown()
-    looks._threads.cache_clear()
+    pool._threads().shutdown()
+    pool._threads.cache_clear()
 
 
 def common(table: SmallTable) -> dict[str, Any]:
@@ -128,7 +128,7 @@ async def first_event(trigger: BaseTrigger) -> Any:
 
 
 def look_threads() -> int:
-    return sum(thread.name.startswith(looks.THREAD_NAME) for thread in threading.enumerate())
+    return sum(thread.name.startswith(pool.THREAD_NAME) for thread in threading.enumerate())
 
 
 def test_hundreds_wait_few_look_and_all_fire(tmp_path: Path) -> None:
@@ -179,19 +179,19 @@ def test_who_is_cancelled_in_the_queue_never_looks(tmp_path: Path) -> None:
     called: list[int] = []
 
     async def run() -> None:
-        busy = [asyncio.create_task(looks.take_a_look(time.sleep, 0.3)) for _ in range(AT_ONCE)]
-        queued = asyncio.create_task(looks.take_a_look(called.append, 1))
+        busy = [asyncio.create_task(pool.run_in_pool(time.sleep, 0.3)) for _ in range(AT_ONCE)]
+        queued = asyncio.create_task(pool.run_in_pool(called.append, 1))
         await asyncio.sleep(0.1)
         queued.cancel()
         await asyncio.gather(*busy)
-        await looks.take_a_look(called.append, 2)
+        await pool.run_in_pool(called.append, 2)
 
     asyncio.run(run())
     assert called == [2]
 
 
 def test_those_that_start_together_drift_apart() -> None:
-    pauses = sorted(looks.spread(60) for _ in range(300))
+    pauses = sorted(pool.spread(60) for _ in range(3000))
     assert pauses[0] >= 54
     assert pauses[-1] <= 66
     gaps = [later - earlier for earlier, later in pairwise(pauses)]
@@ -203,7 +203,7 @@ def test_a_setting_that_is_no_number_does_not_stop_the_triggerer(
     monkeypatch: pytest.MonkeyPatch, text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("AIRFLOW__HUDI__TRIGGERER_LOOKS", text)
-    assert looks.looks_at_once() == looks.LOOKS_AT_ONCE
+    assert pool.pool_size() == pool.DEFAULT_THREADS
     assert "triggerer_looks" in caplog.text
     monkeypatch.delenv("AIRFLOW__HUDI__TRIGGERER_LOOKS")
-    assert looks.looks_at_once() == 8
+    assert pool.pool_size() == 8

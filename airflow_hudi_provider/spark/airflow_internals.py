@@ -1,0 +1,156 @@
+"""Private names of Airflow's Spark provider. No other module of this package uses one.
+
+Checked with apache-airflow-providers-apache-spark 6.0.0 (locks/airflow31.txt) and 6.3.4 (locks/spark.txt).
+"""
+
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Literal
+
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+
+from airflow_hudi_provider.exceptions import HudiTaskRefusedError
+
+if TYPE_CHECKING:
+    import subprocess
+
+    from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+
+Tracking = Literal["yarn", "kubernetes", "standalone"]
+"""How the master of a driver is asked for the driver's state."""
+
+CHECKED_RELEASES = ("6.0.0", "6.3.4")
+OPERATOR_NAMES = ("_conn_id", "_deploy_mode", "_get_hook", "_hook", "_spark_binary")
+HOOK_NAMES = (
+    "_connection",
+    "_driver_id",
+    "_kubernetes_driver_pod",
+    "_log",
+    "_submit_sp",
+    "_yarn_application_id",
+)
+
+# Newer releases only; without them Airflow cannot ask the master, and waits for spark-submit.
+_TRACKS_YARN = "_yarn_track_via_rm_api"
+_TRACKS_KUBERNETES = "_track_driver_via_k8s_api"
+_YARN_AUTH = "_yarn_rm_auth"
+_STATUS_KEY = "_K8S_DRIVER_STATUS_KEY"
+
+_DISTRIBUTION = "apache-airflow-providers-apache-spark"
+
+
+def require_names(owner: object, names: tuple[str, ...]) -> None:
+    """Check that the installed release of Airflow's Spark provider has all names used here.
+
+    Raises:
+        HudiTaskRefusedError: a name is missing.
+    """
+    if missing := [name for name in names if not hasattr(owner, name)]:
+        raise HudiTaskRefusedError(
+            f"{_DISTRIBUTION} {version(_DISTRIBUTION)}: {type(owner).__name__} has no {', '.join(missing)}. This "
+            f"provider was checked with releases {CHECKED_RELEASES[0]} to {CHECKED_RELEASES[-1]}; install one of them."
+        )
+
+
+def connection_id(task: SparkSubmitOperator) -> str:
+    """Id of the Spark connection that the hook will use."""
+    return task._conn_id
+
+
+def use_connection(task: SparkSubmitOperator, conn_id: str) -> None:
+    """Let the hook use this Spark connection."""
+    task._conn_id = conn_id
+
+
+def deploy_mode(task: SparkSubmitOperator) -> str | None:
+    """The operator's own argument; None: the connection decides."""
+    return task._deploy_mode
+
+
+def spark_binary(task: SparkSubmitOperator) -> str | None:
+    """The program that stands for spark-submit; None: the connection or the hook decides."""
+    return task._spark_binary
+
+
+def use_spark_binary(task: SparkSubmitOperator, binary: str) -> None:
+    """Let the hook run this program as spark-submit."""
+    task._spark_binary = binary
+
+
+def tracking(task: SparkSubmitOperator) -> Tracking | None:
+    """How Airflow asks the master for the driver's state; None: spark-submit waits for the driver."""
+    if getattr(task, _TRACKS_YARN, False):
+        return "yarn"
+    return "kubernetes" if getattr(task, _TRACKS_KUBERNETES, False) else None
+
+
+def yarn_auth(task: SparkSubmitOperator) -> Any:
+    """The object that signs requests to YARN; None: the argument was left out."""
+    return getattr(task, _YARN_AUTH, None)
+
+
+def driver_keys(task: SparkSubmitOperator) -> list[str]:
+    """Keys of the task's state store under which Airflow notes a driver: first its id, then its last state."""
+    return [key for name in ("external_id_key", _STATUS_KEY) if (key := getattr(task, name, None))]
+
+
+def hook_of(task: SparkSubmitOperator) -> "SparkSubmitHook | None":
+    """The hook of the running submission; None: nothing was submitted yet."""
+    return task._hook
+
+
+def log_through(hook: "SparkSubmitHook", log: Any) -> None:
+    """Send all lines of spark-submit, which the hook logs, through this logger."""
+    require_names(hook, HOOK_NAMES)
+    hook._log = log
+
+
+def submit_process(task: SparkSubmitOperator) -> "subprocess.Popen[Any] | None":
+    """The running spark-submit; None: there is none."""
+    process: subprocess.Popen[Any] | None = getattr(task._hook, "_submit_sp", None)
+    return process
+
+
+def follow_yarn_application(task: SparkSubmitOperator, application: str) -> None:
+    """Let the hook end this application with the task, although an earlier process submitted it."""
+    if task._hook is not None:
+        task._hook._yarn_application_id = application
+
+
+def operator_asking(
+    how: Tracking, spark_conn_id: str, binary: str | None, more: Mapping[str, Any] | None = None
+) -> SparkSubmitOperator:
+    """An operator of Airflow that asks a master for the state of a driver; it submits nothing.
+
+    Args:
+        more: further arguments of the operator.
+    """
+    return SparkSubmitOperator(
+        task_id="ask",
+        application="",
+        conn_id=spark_conn_id,
+        deploy_mode="cluster",
+        spark_binary=binary,
+        yarn_track_via_rm_api=how == "yarn",
+        track_driver_via_k8s_api=how == "kubernetes",
+        **(more or {}),
+    )
+
+
+def end_application(asking: SparkSubmitOperator, how: Tracking, application: str) -> None:
+    """End a driver that another process submitted.
+
+    Args:
+        asking: from `operator_asking`.
+        application: as Airflow names it: application id, driver id, or ``<namespace>:<pod>``.
+    """
+    hook = asking._get_hook()
+    require_names(hook, HOOK_NAMES)
+    if how == "yarn":
+        hook._yarn_application_id = application
+    elif how == "kubernetes":
+        # The connection may name another namespace, or none.
+        hook._connection["namespace"], _, hook._kubernetes_driver_pod = application.partition(":")
+    else:
+        hook._driver_id = application
+    hook.on_kill()

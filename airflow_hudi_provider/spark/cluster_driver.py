@@ -1,0 +1,178 @@
+"""Drivers on a cluster: follow them from the triggerer, let later tries continue them, or end them."""
+
+import time
+from datetime import timedelta
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+
+from airflow_hudi_provider.exceptions import HudiTaskError
+from airflow_hudi_provider.spark import airflow_internals
+from airflow_hudi_provider.spark.job_exchange import JobExchange
+from airflow_hudi_provider.triggers.application import HudiApplicationTrigger
+from hudi_table_services.errors import HudiTableServiceError
+
+if TYPE_CHECKING:
+    from airflow_hudi_provider.operators.job import HudiJobOperator
+    from airflow_hudi_provider.tasks.run import TaskRun
+
+_EARLIER_DRIVER_TIMEOUT_S = 60.0
+_POLL_INTERVAL_S = 1.0
+_UNKNOWN_TO_YARN = "HTTP 404"
+"""In the error of Airflow's hook. A resource manager knows its newest applications, after a restart perhaps none."""
+
+
+class _DriverState(Enum):
+    ACTIVE = "active"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+    """The master does not answer."""
+
+
+_MAY_RUN = (_DriverState.ACTIVE, _DriverState.UNKNOWN)
+
+
+class ClusterDriver:
+    """The driver of a task on a cluster, where it outlives the process that submitted it."""
+
+    def __init__(self, task: "HudiJobOperator", run: "TaskRun") -> None:
+        self._task = task
+        self._run = run
+        self._trigger_arguments: dict[str, Any] | None = None
+
+    def follow_in_triggerer(self, arguments: dict[str, Any]) -> None:
+        """Make `defer_for` wait in the triggerer, if the triggerer can ask the master as this task would.
+
+        Args:
+            arguments: of `HudiApplicationTrigger`, without those that are known here.
+        """
+        tracking = airflow_internals.tracking(self._task)
+        # An auth object lives in this process only, so a trigger cannot carry it.
+        if tracking is None or airflow_internals.yarn_auth(self._task) is not None:
+            self._task.log.info(
+                "This task waits in its worker: the triggerer can ask YARN with yarn_track_via_rm_api=True (and no "
+                "yarn_rm_auth), Kubernetes with track_driver_via_k8s_api=True."
+            )
+            return
+        self._trigger_arguments = {
+            "tracking": tracking,
+            "spark_conn_id": airflow_internals.connection_id(self._task),
+            "spark_binary": airflow_internals.spark_binary(self._task),
+            **arguments,
+        }
+
+    def defer_for(self, application: str) -> None:
+        """Defer the task until this driver ends; returns where the worker has to wait itself.
+
+        Raises:
+            TaskDeferred: the triggerer follows the driver.
+        """
+        if self._trigger_arguments is None:
+            if airflow_internals.tracking(self._task) == "yarn":
+                # Airflow's hook ends only applications that it has submitted itself; name this one to it.
+                airflow_internals.follow_yarn_application(self._task, application)
+            return
+        self._run.memory.note_driver(application)
+        timeout = self._task.execution_timeout
+        self._task.defer(
+            trigger=HudiApplicationTrigger(
+                application=application, began=time.time(), **self._trigger_arguments
+            ),
+            method_name="execute_when_over",
+            timeout=timeout if isinstance(timeout, timedelta) else None,
+        )
+
+    def settle_earlier(self, owner: str) -> None:
+        """Decide whether Airflow may follow the driver that an earlier try submitted; see `TaskMemory`.
+
+        Follow a driver that runs, or ended well, for the same owner. End a driver of another owner, wait for its end,
+        and forget it. Forget a driver that failed.
+
+        Raises:
+            HudiTaskError: the driver of another owner does not end.
+        """
+        memory = self._run.memory
+        application = memory.driver
+        if application is None:
+            memory.forget_driver()  # an earlier process was killed while it removed the entries
+            return
+        state = self._state(application)
+        if memory.driver_owner in (None, owner):  # None: an earlier release, which did not note the owner
+            if state is _DriverState.FAILED:
+                memory.forget_driver()
+            return
+        if state in _MAY_RUN:
+            self._task.log.info("Waiting for the end of %s, an earlier driver of this task", application)
+            self._end(application)
+            self._wait_for_end(application)
+        memory.forget_driver()
+
+    def end_deferred(self) -> None:
+        """End the driver of a deferred try; the next try does not follow it, and waits for its end."""
+        if (application := self._run.memory.noted_driver) is not None:
+            self._end(application)
+        self._run.memory.disown_driver()
+        self.forget_request()
+
+    def discard(self) -> None:
+        """Remove the notes and the request of an earlier process, whose driver is not needed any more."""
+        self._run.memory.forget_driver()
+        self.forget_request()
+
+    def forget_request(self) -> None:
+        """Remove the request document, which may hold credentials, once no driver will read it."""
+        location = self._run.location
+        if folder := self._task.result_base_path or location.result_base_path:
+            exchange = JobExchange(folder, self._run.place, location.storage_options)
+            try:
+                exchange.forget_request()
+            except HudiTableServiceError as error:
+                self._task.log.warning(
+                    "%s may be left, with its credentials: %s", exchange.request_uri, error
+                )
+
+    def _end(self, application: str) -> None:
+        tracking = self._tracking_of(application)
+        airflow_internals.end_application(self._asking(tracking), tracking, application)
+
+    def _wait_for_end(self, application: str) -> None:
+        deadline = time.monotonic() + _EARLIER_DRIVER_TIMEOUT_S
+        while (state := self._state(application)) in _MAY_RUN:
+            if time.monotonic() > deadline:
+                raise HudiTaskError(
+                    f"The driver {application} that an earlier try submitted does not end: its master says it is "
+                    f"{state.value}. End it there and clear the task again."
+                )
+            time.sleep(_POLL_INTERVAL_S)
+
+    def _state(self, application: str) -> _DriverState:
+        # Another operator asks: the task's own hook is made once, when the job's arguments are known.
+        asking = self._asking(self._tracking_of(application))
+        try:
+            status = asking.get_job_status(application, self._run.context)
+        except Exception as error:
+            if _UNKNOWN_TO_YARN in str(error):
+                return _DriverState.FAILED
+            self._task.log.warning("The master did not report the state of %s: %s", application, error)
+            return _DriverState.UNKNOWN
+        if asking.is_job_active(status):
+            return _DriverState.ACTIVE
+        return _DriverState.SUCCEEDED if asking.is_job_succeeded(status) else _DriverState.FAILED
+
+    def _asking(self, tracking: airflow_internals.Tracking) -> SparkSubmitOperator:
+        task = self._task
+        more = {"conf": task.conf, "keytab": task.keytab, "principal": task.principal}
+        if (auth := airflow_internals.yarn_auth(task)) is not None:
+            more["yarn_rm_auth"] = auth  # releases before 6.3 do not have this argument
+        return airflow_internals.operator_asking(
+            tracking, airflow_internals.connection_id(task), airflow_internals.spark_binary(task), more
+        )
+
+    def _tracking_of(self, application: str) -> airflow_internals.Tracking:
+        """How the master of a known driver is asked; the task's arguments may have changed since its submission."""
+        by_name: airflow_internals.Tracking = (
+            "yarn" if application.startswith("application_") else "kubernetes"
+        )
+        return airflow_internals.tracking(self._task) or by_name

@@ -1,0 +1,192 @@
+"""Supervised runs of spark-submit that continue while their task is deferred, and that later tries can continue."""
+
+import os
+import time
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import conf
+
+from airflow_hudi_provider.exceptions import HudiTaskError
+from airflow_hudi_provider.results.log import job_line, log_output
+from airflow_hudi_provider.spark import airflow_internals
+from airflow_hudi_provider.spark.supervised_run import (
+    RunState,
+    SupervisedRun,
+    folder_of_runs,
+    sweep_abandoned,
+)
+from airflow_hudi_provider.tables.connection import find_connection
+from airflow_hudi_provider.triggers.spark_run import HudiSparkRunTrigger
+
+if TYPE_CHECKING:
+    from airflow_hudi_provider.operators.job import HudiJobOperator
+    from airflow_hudi_provider.tasks.run import TaskRun
+
+_EARLIER_RUN_TIMEOUT_S = 30.0
+_HEARTBEAT_TIMEOUT_S = 10.0
+_LATE_RUN_TIMEOUT_S = 25.0
+_KILL_TIMEOUT_S = 3.0
+_SHOWN_OUTPUT_BYTES = 1 << 20
+
+
+class DeferredRun:
+    """The supervised run of a task in client mode: begin it, defer the task, read how it ended."""
+
+    def __init__(self, task: "HudiJobOperator", run: "TaskRun") -> None:
+        self._task = task
+        self._run = run
+        self._supervised: SupervisedRun | None = None
+
+    @property
+    def supervised(self) -> SupervisedRun:
+        """The run of this task, whichever try began it."""
+        if self._supervised is None:
+            root = folder_of_runs(conf.get("hudi", "run_folder", fallback="") or "")
+            sweep_abandoned(root)
+            self._supervised = SupervisedRun.of_task(root, self._run.place)
+        return self._supervised
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether a run in client mode may outlive this process."""
+        if not self._task.deferrable:
+            return False
+        if os.environ.get("AIRFLOW_IS_K8S_EXECUTOR_POD") == "True":
+            self._task.log.info(
+                "This worker is a pod that ends with its task, and Spark's driver with it: the task waits here. "
+                "deploy_mode='cluster' can be waited for in the triggerer."
+            )
+            return False
+        return True
+
+    def can_continue(self, owner: str) -> bool:
+        """Whether an earlier try began this very run, and the run is active or ended well without being concluded.
+
+        A run that was asked to end, or that has another owner, is ended first.
+
+        Raises:
+            HudiTaskError: that run does not end.
+        """
+        run = self.supervised
+        seen = run.look()
+        if (
+            seen.state is RunState.RUNNING
+            and not seen.is_here
+            and not run.has_heartbeat(_HEARTBEAT_TIMEOUT_S)
+        ):
+            self._task.log.warning("The machine of an earlier Spark run of this task shows no heartbeat.")
+            return False
+        if seen.state is RunState.RUNNING and (seen.owner != owner or run.is_asked_to_end()):
+            self._end_earlier(run)
+            return False
+        if seen.owner != owner:
+            return False
+        if seen.state is RunState.RUNNING:
+            self._task.log.info("Continuing the Spark run that an earlier try began")
+            return True
+        return seen.state is RunState.ENDED and seen.exit_code == 0
+
+    def _end_earlier(self, run: SupervisedRun) -> None:
+        self._task.log.info("Waiting for the end of an earlier Spark run of this task")
+        run.ask_to_end()
+        if run.wait_for_end(_EARLIER_RUN_TIMEOUT_S).state is RunState.RUNNING:
+            raise HudiTaskError(
+                f"The Spark run that an earlier try began does not end; see {run.folder} on its machine."
+            )
+
+    def use_launcher(self) -> None:
+        """Let Airflow's hook run our launcher, which starts spark-submit under a supervisor and returns."""
+        # `SparkSubmit.prepare` has checked which program the connection names.
+        binary = airflow_internals.spark_binary(self._task)
+        if not binary:
+            connection = find_connection(airflow_internals.connection_id(self._task), "spark_conn_id")
+            binary = str(connection.extra_dejson.get("spark-binary") or "spark-submit")
+        airflow_internals.use_spark_binary(self._task, self.supervised.write_launcher(binary))
+
+    def defer(self, arguments: dict[str, Any]) -> None:
+        """Wait for the run's end in the triggerer.
+
+        Args:
+            arguments: of `HudiSparkRunTrigger`, without those that are known here.
+
+        Raises:
+            TaskDeferred: always.
+        """
+        run, timeout = self.supervised, self._task.execution_timeout
+        self._task.defer(
+            trigger=HudiSparkRunTrigger(
+                folder=str(run.folder), launch=run.look().launch, began=time.time(), **arguments
+            ),
+            method_name="execute_when_over",
+            timeout=timeout if isinstance(timeout, timedelta) else None,
+        )
+
+    def wait(self, event: dict[str, Any]) -> Exception | None:
+        """Return how the run failed; None: it ended well. Wait for its end if it still runs on this machine.
+
+        Args:
+            event: of the trigger.
+        """
+        run = self.supervised
+        seen = run.look()
+        if seen.state is RunState.RUNNING and seen.is_here:
+            self._task.log.warning(
+                "The triggerer does not see %s, so this task waits in its worker. For waiting without a worker give "
+                "worker and triggerer one folder: [hudi] run_folder.",
+                run.folder,
+            )
+            self._follow(run)
+            seen = run.look()
+        run.end_orphan()  # before the timeline is read: the driver must not commit afterwards
+        if seen.state is RunState.ABSENT:
+            return HudiTaskError(
+                f"The Spark run is {event.get('state', 'over')}, and its folder {run.folder} is not on this machine; "
+                "[hudi] run_folder names one that all workers share."
+            )
+        self._log_output(run)
+        if seen.state is not RunState.ENDED:
+            where = (
+                "" if seen.is_here else " It ran on another machine; the next try checks for its heartbeat."
+            )
+            return HudiTaskError(f"The supervisor of the Spark run died, e.g. with its machine.{where}")
+        if seen.exit_code == 0:
+            return None
+        why = " after a request to end it" if seen.was_asked else ""
+        return HudiTaskError(f"spark-submit ended with exit code {seen.exit_code}{why}.")
+
+    def discard(self) -> None:
+        """Log the output of a finished run that no task concluded, since its worker died; then remove the run."""
+        run = self.supervised
+        if run.look().state in (RunState.ENDED, RunState.LOST):
+            self._log_output(run)
+            run.clear_away()
+
+    def end_late(self) -> None:
+        """End the run of a task whose ``execution_timeout`` has passed while it was deferred."""
+        self.supervised.ask_to_end()
+        self.supervised.wait_for_end(_LATE_RUN_TIMEOUT_S)
+
+    def ask_to_end(self) -> None:
+        """Ask the run of a killed task to end, if this process knows one."""
+        if self._supervised is not None:
+            self._supervised.ask_to_end()
+
+    def wait_for_killed(self) -> None:
+        """Wait for the run of a killed task, within the time that Airflow gives `on_kill`."""
+        if self._supervised is not None:
+            self._supervised.wait_for_end(_KILL_TIMEOUT_S)
+
+    def _log_output(self, run: SupervisedRun) -> None:
+        lines, _ = run.output_from(max(0, run.output_bytes() - _SHOWN_OUTPUT_BYTES), _SHOWN_OUTPUT_BYTES)
+        log_output(self._task.log, lines)
+
+    def _follow(self, run: SupervisedRun) -> None:
+        is_over = False
+        while not is_over:
+            is_over = run.look().state is not RunState.RUNNING
+            for line in run.new_output():
+                if (found := job_line(line)) is not None:
+                    level, text = found
+                    getattr(self._task.log, level)("%s", text)
+            time.sleep(0 if is_over else 1.0)

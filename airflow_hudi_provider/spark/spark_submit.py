@@ -1,0 +1,133 @@
+"""Run spark-submit through Airflow's operator: check beforehand, sort its log, end it in time."""
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from airflow_hudi_provider.exceptions import HudiTaskRefusedError
+from airflow_hudi_provider.links import push_spark_ui
+from airflow_hudi_provider.results.log import SparkLogSorter
+from airflow_hudi_provider.spark import airflow_internals
+from airflow_hudi_provider.spark.environment import (
+    prepare_environment,
+    refuse_missing_kubernetes_provider,
+    refuse_other_programs,
+    refuse_standalone_cluster_mode,
+    spark_master,
+)
+from airflow_hudi_provider.spark.processes import end_processes
+from airflow_hudi_provider.tables.connection import find_connection
+
+if TYPE_CHECKING:
+    from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+
+    from airflow_hudi_provider.operators.job import HudiJobOperator
+    from airflow_hudi_provider.tasks.run import TaskRun
+
+_DEFAULT_SPARK_CONN_ID = "spark_default"
+_KILL_GRACE_SECONDS = 3.0
+
+
+class SparkSubmit:
+    """One call of spark-submit for a task.
+
+    Args:
+        task: `prepare` completes its arguments in place, since Airflow's operator reads them from there.
+    """
+
+    def __init__(self, task: "HudiJobOperator", run: "TaskRun") -> None:
+        self._task = task
+        self._run = run
+        self._log_sorter: SparkLogSorter | None = None
+        self.is_on_cluster = False
+        """Whether the driver runs on the cluster; known after `prepare`."""
+
+    def prepare(self) -> str:
+        """Check what can be checked before submitting; returns the folder for documents, empty in client mode.
+
+        Raises:
+            HudiTaskRefusedError: the job cannot be submitted with these arguments.
+        """
+        task, location = self._task, self._run.location
+        airflow_internals.require_names(task, airflow_internals.OPERATOR_NAMES)
+        conn_id = task.spark_conn_id or location.spark_conn_id or _DEFAULT_SPARK_CONN_ID
+        connection = find_connection(conn_id, "spark_conn_id")
+        airflow_internals.use_connection(task, conn_id)
+        master = spark_master(connection)
+        mode = airflow_internals.deploy_mode(task) or connection.extra_dejson.get("deploy-mode") or "client"
+        refuse_other_programs(connection.extra_dejson.get("spark-binary"), conn_id)
+        refuse_standalone_cluster_mode(master, mode)
+        refuse_missing_kubernetes_provider(master)
+        self.is_on_cluster = mode == "cluster"
+        self._wait_for_submit_on_yarn(master)
+        self._prepare_environment(master, connection.extra_dejson.get("spark-binary"))
+        return self._documents_folder() if self.is_on_cluster else ""
+
+    def _prepare_environment(self, master: str, binary_of_connection: str | None) -> None:
+        task = self._task
+        variables = {key: str(value) for key, value in (task.env_vars or {}).items()}
+        found = prepare_environment(
+            master, airflow_internals.spark_binary(task), binary_of_connection, variables, task.conf or {}
+        )
+        if found.binary is not None:
+            airflow_internals.use_spark_binary(task, found.binary)
+        if found.variables:
+            task.env_vars = {**found.variables, **variables}
+
+    def _documents_folder(self) -> str:
+        folder = self._task.result_base_path or self._run.location.result_base_path
+        if not folder:
+            raise HudiTaskRefusedError(
+                "deploy_mode=cluster needs result_base_path, a folder that worker and cluster both reach: give the "
+                "argument, or set it in the connection of type hudi."
+            )
+        return folder
+
+    def _wait_for_submit_on_yarn(self, master: str) -> None:
+        """Turn off Airflow's ``durable`` where it needs the REST API of YARN's resource manager and would raise.
+
+        Waiting for spark-submit is safe: a retry learns from the timeline what the earlier driver did.
+        """
+        task = self._task
+        is_untracked = self.is_on_cluster and airflow_internals.tracking(task) != "yarn"
+        if "yarn" in master and is_untracked and getattr(task, "durable", False):
+            task.log.info("Waiting for spark-submit; yarn_track_via_rm_api=True would ask YARN instead.")
+            task.durable = False
+
+    def run(self) -> Exception | None:
+        """Run spark-submit to its end; returns its failure, since the timeline decides what the failure means."""
+        try:
+            self._task.run_spark_submit(self._run.context)
+        except Exception as error:
+            return error
+        finally:
+            if self._log_sorter is not None:
+                self._log_sorter.close()
+            pipe = getattr(airflow_internals.submit_process(self._task), "stdout", None)
+            if pipe is not None:
+                pipe.close()
+        return None
+
+    def sort_log(self, hook: "SparkSubmitHook") -> None:
+        """Show the job's own lines in the task's log and fold Spark's."""
+        self._log_sorter = SparkLogSorter(hook.log, self._push_spark_ui)
+        airflow_internals.log_through(hook, self._log_sorter)
+
+    def _push_spark_ui(self, address: str) -> None:
+        push_spark_ui(self._run.context, address)
+
+    def end(self) -> None:
+        """End the driver and spark-submit with all its children.
+
+        Airflow allows five seconds, and ends a driver on a cluster only while spark-submit is alive.
+        """
+        deadline = time.monotonic() + _KILL_GRACE_SECONDS
+        hook: Any = airflow_internals.hook_of(self._task)
+        process = airflow_internals.submit_process(self._task)
+        if self.is_on_cluster and hook is not None:
+            self._task.log.info("Ending the driver on the cluster")
+            try:
+                hook.on_kill()
+            except Exception as error:
+                self._task.log.warning("The request to end the driver on the cluster failed: %s", error)
+        if process is not None:
+            end_processes(process, deadline)

@@ -1,0 +1,233 @@
+"""Carry a task's request out on Spark: submit it, or continue what an earlier try submitted."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import TaskDeferred
+
+from airflow_hudi_provider.exceptions import HudiTaskError
+from airflow_hudi_provider.spark.cluster_driver import ClusterDriver
+from airflow_hudi_provider.spark.deferred_run import DeferredRun
+from airflow_hudi_provider.spark.engine_files import engine_archive, script_path
+from airflow_hudi_provider.spark.job_exchange import JobExchange
+from airflow_hudi_provider.spark.spark_submit import SparkSubmit
+from airflow_hudi_provider.spark.supervised_run import RunState
+from airflow_hudi_provider.tasks.identity import owner_of, request_of
+from airflow_hudi_provider.triggers.application import STATUS_UNKNOWN
+from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.result import JobResult
+
+if TYPE_CHECKING:
+    from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+
+    from airflow_hudi_provider.operators.job import HudiJobOperator
+    from airflow_hudi_provider.tasks.run import TaskRun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkEnd:
+    """How a submission ended, before the timeline was read.
+
+    Attributes:
+        result: the job's result document; None: there is none that can be trusted, for the reason in `problem`.
+        failure: the error of spark-submit; None: exit code 0.
+    """
+
+    request: JobRequest
+    result: JobResult | None
+    failure: Exception | None
+    problem: str
+
+
+class Submission:
+    """The Spark job of one execution of a task.
+
+    The driver runs in one of three ways: below this process; in client mode under a supervisor, while the task is
+    deferred; or on a cluster, with the task deferred or waiting.
+    """
+
+    def __init__(self, task: "HudiJobOperator", run: "TaskRun") -> None:
+        self._task = task
+        self.run = run
+        self._spark = SparkSubmit(task, run)
+        self._driver = ClusterDriver(task, run)
+        self._deferred = DeferredRun(task, run)
+
+    @property
+    def is_on_cluster(self) -> bool:
+        """Whether the driver runs on a cluster; False before the submission was prepared."""
+        return self._spark.is_on_cluster
+
+    @cached_property
+    def _owner(self) -> str:
+        return owner_of(self.run.context, self._request(""))
+
+    def _request(self, result_uri: str) -> JobRequest:
+        return self._task.build_request(self.run.location, self.run.request_id, result_uri)
+
+    def continue_earlier(self) -> None:
+        """Wait for the run of an earlier try, if there is one; end it first if it must not continue.
+
+        Call this before the task waits for anything else: the earlier try has decided already. Airflow follows a
+        driver on a cluster that may continue once `submit` is called.
+
+        Raises:
+            TaskDeferred: an earlier supervised run continues.
+        """
+        memory = self.run.memory
+        if memory.follows_driver:
+            self._spark.prepare()
+            earlier_owner = memory.driver_owner
+            self._driver.settle_earlier(self._owner)
+            self._leave_turn_of(earlier_owner)
+        if not self._task.deferrable:
+            return
+        seen = self._deferred.supervised.look()
+        if seen.state is RunState.ABSENT:
+            return
+        if self._deferred.can_continue(self._owner):
+            self._deferred.defer(self._trigger_arguments())
+        self._leave_turn_of(seen.owner)
+        self._deferred.supervised.clear_away()
+
+    def _leave_turn_of(self, owner: str | None) -> None:
+        """Give up the turn of an earlier request: a cleared task may have a new request id, and would not do it."""
+        if owner and request_of(owner) != self.run.request_id:
+            self._task.leave_turn(self.run, request_of(owner))
+
+    def discard_earlier(self) -> None:
+        """Remove what an earlier try left whose worker was killed after the request was completed."""
+        if self._task.deferrable:
+            self._deferred.discard()
+        self._driver.discard()
+
+    @contextmanager
+    def submit(self) -> Iterator[SparkEnd]:
+        """Submit the job and wait for its end; the documents and the run's folder stay until the block is left.
+
+        Raises:
+            HudiTaskRefusedError: the job cannot be submitted.
+            TaskDeferred: the triggerer waits for the end.
+        """
+        folder = self._spark.prepare()
+        if not self.is_on_cluster and self._deferred.is_possible:
+            yield self._begin_supervised()
+            return
+        memory = self.run.memory
+        with JobExchange(folder, self.run.place, self.run.location.storage_options) as exchange:
+            request = self._request(exchange.result_uri)
+            if self.is_on_cluster and not memory.follows_driver:
+                exchange.forget_result()
+                memory.begin_driver(self._owner)
+            self._hand_over(exchange, request)
+            if self.is_on_cluster and self._task.deferrable:
+                arguments = {"result_path": exchange.result_uri, **self._trigger_arguments()}
+                self._driver.follow_in_triggerer(arguments)
+            try:
+                failure = self._spark.run()
+            except TaskDeferred:
+                exchange.keep()
+                raise
+            yield self._end_of(exchange, request, failure)
+
+    def _hand_over(self, exchange: JobExchange, request: JobRequest) -> None:
+        exchange.put_request(request)
+        task = self._task
+        task.application = str(script_path(task.script))
+        task.application_args = ["--request", exchange.request_uri]
+        task.py_files = ",".join(filter(None, [task.py_files, str(engine_archive())]))
+
+    def _begin_supervised(self) -> SparkEnd:
+        """Begin the run and defer the task; returns only if the run cannot begin."""
+        supervised = self._deferred.supervised
+        exchange = JobExchange.in_folder(supervised.folder)
+        request = self._request(exchange.result_uri)
+        supervised.begin(self._owner)
+        self._hand_over(exchange, request)
+        self._deferred.use_launcher()
+        failure = self._spark.run()
+        if failure is None:
+            self._deferred.defer(self._trigger_arguments())
+        supervised.clear_away()
+        return self._end_of(exchange, request, failure)
+
+    def _trigger_arguments(self) -> dict[str, Any]:
+        """The arguments that all triggers of a job have in common."""
+        return {
+            "request_id": self.run.request_id,
+            "base_path": self._task.base_path,
+            "hudi_conn_id": self._task.hudi_conn_id,
+            "storage_conn_id": self._task.storage_conn_id,
+            "takes_turns": self._task.takes_turns,
+        }
+
+    @contextmanager
+    def conclude(self, event: dict[str, Any]) -> Iterator[SparkEnd]:
+        """Read how the job ended for which the task was deferred; remove its documents when the block is left.
+
+        Args:
+            event: of the trigger.
+        """
+        if "application" in event:
+            with self._conclude_on_cluster(event) as end:
+                yield end
+            return
+        supervised = self._deferred.supervised
+        exchange = JobExchange.in_folder(supervised.folder)
+        request = self._request(exchange.result_uri)
+        failure = self._deferred.wait(event)
+        try:
+            yield self._end_of(exchange, request, failure)
+        finally:
+            if supervised.look().is_here:
+                supervised.clear_away()
+
+    @contextmanager
+    def _conclude_on_cluster(self, event: dict[str, Any]) -> Iterator[SparkEnd]:
+        folder = self._spark.prepare()
+        with JobExchange(folder, self.run.place, self.run.location.storage_options) as exchange:
+            request = self._request(exchange.result_uri)
+            failure = None
+            if not event.get("succeeded"):
+                failure = HudiTaskError(f"{event['application']} ended as {event.get('status')}.")
+                if event.get("status") != STATUS_UNKNOWN:
+                    self.run.memory.forget_driver()
+            yield self._end_of(exchange, request, failure)
+
+    def _end_of(self, exchange: JobExchange, request: JobRequest, failure: Exception | None) -> SparkEnd:
+        result = exchange.read_result(request.request_id)
+        if self.is_on_cluster and (failure is None or result is not None):
+            self.run.memory.forget_driver()
+        if result is None:
+            self._task.log.warning("%s", exchange.problem)
+        return SparkEnd(request=request, result=result, failure=failure, problem=exchange.problem)
+
+    def defer_for_driver(self, application: str) -> None:
+        """Called once the driver is on its cluster; returns where the worker has to wait. Raises TaskDeferred."""
+        self._driver.defer_for(application)
+
+    def sort_log(self, hook: "SparkSubmitHook") -> None:
+        """Show the job's own lines in the task's log and fold Spark's."""
+        self._spark.sort_log(hook)
+
+    def end_late(self) -> None:
+        """End the run of a task that was deferred for longer than its ``execution_timeout``."""
+        self._spark.prepare()
+        if self.is_on_cluster:
+            self._driver.end_deferred()
+        else:
+            self._deferred.end_late()
+
+    def forget_request(self) -> None:
+        """Remove the request of a killed task: no later process would, and it may hold credentials."""
+        if self.is_on_cluster:
+            self._driver.forget_request()
+
+    def end(self) -> None:
+        """End all that this process began or followed, within the time that Airflow gives `on_kill`."""
+        self._deferred.ask_to_end()
+        self._spark.end()
+        self._deferred.wait_for_killed()

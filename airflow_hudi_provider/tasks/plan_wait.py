@@ -1,0 +1,100 @@
+"""Wait without a worker, before Spark is started, while another attempt executes a clustering."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from airflow_hudi_provider.exceptions import HudiTaskError
+from airflow_hudi_provider.triggers.held_plan import HudiHeldPlanTrigger
+from hudi_table_services.storage.clock import SystemClock
+
+if TYPE_CHECKING:
+    from airflow_hudi_provider.operators.job import HudiJobOperator
+    from airflow_hudi_provider.tasks.run import TaskRun
+
+HELD_POKE_INTERVAL_S = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanWait:
+    """A wait for the attempts of other tasks.
+
+    A task waits once. The job waits for attempts that begin later or take longer: only the job knows the files.
+
+    Attributes:
+        plans: requested times of plans; empty: all.
+        partitions: only plans with file groups in one of them; empty: all.
+        wait_seconds: the longest wait.
+        expires_after_minutes: age at which an execution without a heartbeat counts as dead.
+    """
+
+    plans: Sequence[str] = ()
+    partitions: Sequence[str] = ()
+    wait_seconds: int
+    expires_after_minutes: int
+
+    def defer(self, task: "HudiJobOperator", run: "TaskRun") -> None:
+        """Defer the task; return if there is nothing to wait for, or if the task has waited before.
+
+        With `plans` given, return also if one of them is free: the job has something to do.
+
+        Raises:
+            TaskDeferred: attempts of other requests hold the plans.
+        """
+        if run.waited_for is not None:
+            return
+        found = run.table.held_clusterings(
+            self.plans,
+            partitions=self.partitions,
+            request_id=run.request_id,
+            expires_after_minutes=self.expires_after_minutes,
+        )
+        held = [instant.requested_time for instant in found]
+        if not held or not set(self.plans) <= set(held):
+            return
+        task.log.info(
+            "Waiting in the triggerer, up to %d s (hoodie.airflow.clustering.wait.seconds), for the attempt of another "
+            "task at %s.",
+            self.wait_seconds,
+            ", ".join(held),
+        )
+        task.defer(
+            trigger=HudiHeldPlanTrigger(
+                base_path=task.base_path,
+                hudi_conn_id=task.hudi_conn_id,
+                storage_conn_id=task.storage_conn_id,
+                instants=held,
+                request_id=run.request_id,
+                expires_after_minutes=self.expires_after_minutes,
+                fails_if_missing=False,
+                poke_interval=HELD_POKE_INTERVAL_S,
+                give_up_at=SystemClock().now().timestamp() + self.wait_seconds,
+            ),
+            method_name="execute_when_free",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanWaitEnd:
+    """How a wait ended.
+
+    Attributes:
+        plans: requested times of the plans that the task waited for.
+        held: those that another attempt still executes.
+    """
+
+    plans: tuple[str, ...] = ()
+    held: tuple[str, ...] = ()
+
+    @classmethod
+    def of_event(cls, event: Mapping[str, Any] | None) -> "PlanWaitEnd":
+        """Read the trigger's event.
+
+        Raises:
+            HudiTaskError: the triggerer could not read the table.
+        """
+        found = event or {}
+        if "error" in found:
+            raise HudiTaskError(f"Waiting for the end of another attempt failed: {found['error']}")
+        answer = found.get("answer", {})
+        return cls(plans=tuple(answer.get("instants", ())), held=tuple(answer.get("held", ())))

@@ -1,0 +1,69 @@
+"""The turn of a task to write its table, in the table's queue of writers."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from airflow.providers.common.compat.sdk import TaskDeferred
+
+from airflow_hudi_provider.triggers.turn import SHOWN_AHEAD, HudiTurnTrigger, writer_queue
+from hudi_table_services.errors import HudiTableServiceError
+
+if TYPE_CHECKING:
+    from airflow_hudi_provider.operators.job import HudiJobOperator
+    from airflow_hudi_provider.tasks.run import TaskRun
+
+
+class Turn:
+    """The turn of one execution of a task. Without ``take_turns`` every method does nothing."""
+
+    def __init__(self, task: "HudiJobOperator", run: "TaskRun") -> None:
+        self._task = task
+        self._run = run
+
+    def wait(self) -> None:
+        """Return if it is this task's turn, or if a driver of an earlier try already writes.
+
+        Raises:
+            TaskDeferred: other tasks write first.
+        """
+        if not self._task.takes_turns:
+            return
+        queue, request_id = writer_queue(self._run.table), self._run.request_id
+        if queue.begin(request_id) or self._run.memory.follows_driver:
+            return
+        ahead = queue.wait(request_id).ahead[:SHOWN_AHEAD]
+        self._task.log.info("Other tasks write %s first: %s", self._run.location.base_path, ", ".join(ahead))
+        self._task.defer(
+            trigger=HudiTurnTrigger(
+                base_path=self._task.base_path,
+                hudi_conn_id=self._task.hudi_conn_id,
+                storage_conn_id=self._task.storage_conn_id,
+                owner=request_id,
+            ),
+            method_name="execute_in_turn",
+        )
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep the turn alive during the block, then give it up, unless the task is deferred with its job running."""
+        if not self._task.takes_turns:
+            yield
+            return
+        queue = writer_queue(self._run.table)
+        with queue.writing(self._run.request_id, stays_after=TaskDeferred):
+            yield
+
+    def leave(self, request_id: str | None = None) -> None:
+        """Give up the turn, or the place in the queue, at once.
+
+        Args:
+            request_id: of an earlier execution; None: of this one.
+        """
+        if self._task.takes_turns:
+            writer_queue(self._run.table).leave(request_id or self._run.request_id)
+
+    def leave_after_failure(self) -> None:
+        """Give up the turn without an error of its own: the task's failure matters more, and turns expire."""
+        with suppress(HudiTableServiceError):
+            self.leave()

@@ -1,0 +1,74 @@
+"""The thread pool in which triggers read tables: a limited number at a time, first come, first served.
+
+A triggerer holds up to a thousand triggers in one process. Without a pool of their own they would take all threads of
+the event loop, which other providers' triggers need too, and would all ask the store at once after a restart.
+"""
+
+import asyncio
+import contextvars
+import logging
+import os
+import random
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
+from typing import ParamSpec, TypeVar
+
+from airflow.providers.common.compat.sdk import conf
+
+DEFAULT_THREADS = 8
+"""Value of ``[hudi] triggerer_looks`` where it is missing, or no number above 0."""
+
+THREAD_NAME = "hudi-look"
+
+_SPREAD = 0.1
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+
+_log = logging.getLogger(__name__)
+
+
+async def run_in_pool(
+    call: Callable[_Arguments, _Result], *args: _Arguments.args, **kwargs: _Arguments.kwargs
+) -> _Result:
+    """Call a function in a thread of the pool, in the context of the caller, as ``asyncio.to_thread`` does.
+
+    A call that is cancelled while it waits for a thread is never made.
+    """
+    in_context = partial(contextvars.copy_context().run, call, *args, **kwargs)
+    return await asyncio.get_running_loop().run_in_executor(_threads(), in_context)
+
+
+async def pause(seconds: float) -> None:
+    """Sleep for about this long, so that triggers that were started together drift apart."""
+    await asyncio.sleep(spread(seconds))
+
+
+def spread(seconds: float) -> float:
+    """Return a random duration from 90 to 110 % of this one."""
+    return seconds * random.uniform(1 - _SPREAD, 1 + _SPREAD)  # noqa: S311 - not for cryptography
+
+
+def pool_size() -> int:
+    """Threads of the pool. A wrong setting is logged, and does not stop the triggers."""
+    text = conf.get("hudi", "triggerer_looks", fallback=str(DEFAULT_THREADS))
+    try:
+        threads = int(text)
+    except ValueError:
+        threads = 0
+    if threads < 1:
+        _log.warning(
+            "[hudi] triggerer_looks = %s is no number above 0; %d is used instead.", text, DEFAULT_THREADS
+        )
+        return DEFAULT_THREADS
+    return threads
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(pool_size(), thread_name_prefix=THREAD_NAME)
+
+
+# Threads do not survive a fork, and an executor that counts on them would wait for ever.
+os.register_at_fork(after_in_child=_threads.cache_clear)
