@@ -311,7 +311,7 @@ def _result_of_named(table: HudiHook, request: JobRequest, names: Sequence[str])
     for name in names:
         if (clustering := lookup.current(name)) is not None:
             found[clustering.instant.requested_time] = clustering  # once, though two names may mean it
-        elif (words := lookup.gone(name)) is not None:
+        elif (words := lookup.why_missing(name)) is not None:
             gone.append(words)
         else:
             return None

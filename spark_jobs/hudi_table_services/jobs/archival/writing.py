@@ -87,7 +87,7 @@ class _HistoryWriter:
 
     def keep_in_shape(self) -> tuple[str, ...]:
         merged = self._history.merge(self._options.merged_files)
-        self._history.tidy(self._options.manifests_retained)
+        self._history.delete_unreferenced(self._options.manifests_retained)
         return merged
 
     def _entries(self, instants: Sequence[Instant]) -> Iterator[HistoryEntry]:

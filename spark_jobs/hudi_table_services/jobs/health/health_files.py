@@ -10,7 +10,7 @@ from hudi_table_services.storage.file_listing import foreign_files, is_partition
 from hudi_table_services.storage.file_slices import Visibility
 from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.stores.storage import StoredObject
-from hudi_table_services.tables.missing_files import MissingFilesSearch
+from hudi_table_services.tables.missing_file_search import MissingFilesSearch
 from hudi_table_services.tables.table import TableAccess
 from hudi_table_services.tables.written_files import WrittenFiles
 

@@ -1,4 +1,4 @@
-"""Storage in the memory of this process: for tests, and for trying things out."""
+"""Storage in the memory of this process, for tests and experiments."""
 
 import io
 import threading
@@ -15,7 +15,13 @@ from hudi_table_services.storage.stores.storage import BY_PATH, FolderListing, S
 
 @dataclass(slots=True)
 class _Place:
-    """Objects of one name: path → content and time of last change; and how often anything was put here."""
+    """Objects of one storage name.
+
+    Attributes:
+        objects: path → content and time of last change in epoch milliseconds.
+        versions: path → number of the put that wrote the content.
+        puts: number of all puts so far.
+    """
 
     objects: dict[str, tuple[bytes, int]] = field(default_factory=dict)
     versions: dict[str, int] = field(default_factory=dict)
@@ -23,7 +29,7 @@ class _Place:
     guard: threading.Lock = field(default_factory=threading.Lock)
 
     def put(self, path: str, data: bytes) -> None:
-        """Under the guard only."""
+        """Store an object. The caller holds the guard."""
         self.puts += 1
         self.objects[path] = (bytes(data), time.time_ns() // 1_000_000)
         self.versions[path] = self.puts
@@ -35,7 +41,7 @@ _PLACES_GUARD = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class MemoryStorage:
-    """Objects under a name, shared by every instance of that name in this process; other processes see none.
+    """Objects under a name, shared by all instances of that name in this process and invisible to other processes.
 
     Like an object store it has no folders of its own. See `Storage` for what each operation promises.
     """
@@ -113,7 +119,7 @@ class MemoryStorage:
         with place.guard:
             present = self._version(path) if path in place.objects else None
             if present != expected:
-                raise ObjectExistsError(f"Cannot put {path!r}: it is not the version that was seen.")
+                raise ObjectExistsError(f"Cannot put {path!r}: it is not the expected version.")
             place.put(checked_path(path), data)
             return self._version(path)
 
@@ -146,7 +152,7 @@ class MemoryStorage:
 
 
 class _MemoryWriter(io.BytesIO):
-    """Becomes visible when it is closed."""
+    """A stream whose content becomes visible when it is closed."""
 
     def __init__(self, storage: MemoryStorage, path: str) -> None:
         super().__init__()

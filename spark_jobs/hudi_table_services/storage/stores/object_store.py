@@ -34,7 +34,7 @@ CLIENT_SETTINGS = (
     "timeout",
     "user_agent",
 )
-"""Settings of obstore's HTTP client; all others are the store's own."""
+"""Settings of obstore's HTTP client; all other settings belong to the store."""
 
 _READ_BUFFER_BYTES = 1024 * 1024
 _DELETE_BATCH = 1000
@@ -48,7 +48,7 @@ class ObjectStoreStorage:
 
     Attributes:
         uri: base path with scheme and bucket.
-        store: obstore's store, with the prefix applied; it pickles its settings and connects again.
+        store: obstore's store with the prefix applied. A pickled store keeps its settings and connects again.
     """
 
     uri: str
@@ -56,11 +56,11 @@ class ObjectStoreStorage:
 
     @classmethod
     def open(cls, uri: str, options: Mapping[str, str]) -> "ObjectStoreStorage":
-        """Connect to the store of a URI; nothing is requested from it yet.
+        """Create the client for the store of a URI; no request is sent yet.
 
         Args:
             options: obstore's settings, e.g. ``aws_endpoint``, ``aws_region``, ``aws_access_key_id``, and those of its
-                HTTP client, such as ``allow_http`` (`CLIENT_SETTINGS`); what is absent comes from the environment.
+                HTTP client, such as ``allow_http`` (`CLIENT_SETTINGS`). Absent settings come from the environment.
 
         Raises:
             InvalidRequestError: the URI's scheme or a setting is not known, or an endpoint is no plain URL.
@@ -139,10 +139,10 @@ class ObjectStoreStorage:
             with translated("put", path):
                 put = obstore.put(self.store, checked_path(path), data, mode=mode, use_multipart=False)
         except (ObjectNotFoundError, ObjectExistsError) as error:
-            # S3 answers "no such key" where the object that was to be replaced is gone.
-            raise ObjectExistsError(f"Cannot put {path!r}: it is not the version that was seen.") from error
+            # S3 answers "no such key" if the object to be replaced no longer exists.
+            raise ObjectExistsError(f"Cannot put {path!r}: it is not the expected version.") from error
         except NotImplementedError as error:
-            raise StorageError(f"Cannot put {path!r}: {self.uri} knows no conditional puts.") from error
+            raise StorageError(f"Cannot put {path!r}: {self.uri} has no conditional puts.") from error
         return _version(put)
 
     def delete(self, path: str) -> bool:
@@ -161,7 +161,7 @@ class ObjectStoreStorage:
                 with translated("delete", batch[0]):
                     obstore.delete(self.store, batch)
             except StorageError:
-                failures.update(delete_one_by_one(self, batch))  # to learn which of them it was
+                failures.update(delete_one_by_one(self, batch))  # finds out which files failed
         return failures
 
     def delete_folder(self, folder: str) -> None:
@@ -194,7 +194,7 @@ def _stored(meta: Mapping[str, Any]) -> StoredObject:
 
 
 class _RangeReader(io.RawIOBase):
-    """Seekable reads by byte range."""
+    """A seekable stream that reads byte ranges."""
 
     def __init__(self, store: ObjectStore, path: str, size_bytes: int) -> None:
         self._store = store
@@ -228,7 +228,7 @@ class _RangeReader(io.RawIOBase):
 
 
 class _Upload(io.RawIOBase):
-    """A multipart upload; the object appears when it is closed."""
+    """A stream that writes a multipart upload; the object appears when the stream is closed."""
 
     def __init__(self, store: ObjectStore, path: str) -> None:
         self._path = path
@@ -243,7 +243,7 @@ class _Upload(io.RawIOBase):
         return self._written
 
     def write(self, data: Any) -> int:
-        # Arrow's buffers are of signed bytes, which obstore does not take.
+        # Arrow's buffers hold signed bytes, which obstore does not accept.
         octets = memoryview(data).cast("B")
         with translated("write", self._path):
             self._upload.write(octets)
@@ -260,7 +260,7 @@ class _Upload(io.RawIOBase):
 
 
 def _check_endpoint(name: str, url: str) -> None:
-    """The client would end the whole process over what is no URL, and show all of it in its errors."""
+    """Refuse an endpoint that is no plain URL: obstore's client would abort the process and print the whole value."""
     try:
         parts = urlsplit(url)
         is_plain = parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
@@ -275,7 +275,7 @@ def _check_endpoint(name: str, url: str) -> None:
 
 @contextmanager
 def translated(operation: str, path: str) -> Iterator[None]:
-    """Turn obstore's errors into errors that name operation and path."""
+    """Translate obstore's errors into errors that name the operation and the path."""
     what = f"Cannot {operation} {path or 'the base path'!r}"
     try:
         yield
@@ -289,12 +289,12 @@ def translated(operation: str, path: str) -> Iterator[None]:
             hint="Give the job's identity read, write and delete access below the base path.",
         ) from error
     except (exceptions.BaseError, OSError) as error:
-        # The rest of obstore's text is a debug dump.
+        # Only the first line of obstore's text is a message; the rest is a debug dump.
         reason = str(error).partition("\n")[0]
         raise StorageError(f"{what}: {reason}.") from error
 
 
 def _client_setting(key: str) -> str:
-    """Name of the HTTP client's setting that a key means, also with the store's own prefix; empty: none."""
+    """Name of the HTTP client setting that a key sets, with or without the store's prefix; empty: it sets none."""
     name = next((key.removeprefix(p) for p in ("aws_", "azure_", "google_") if key.startswith(p)), key)
     return name if name in CLIENT_SETTINGS else ""

@@ -109,7 +109,7 @@ def test_a_damaged_lock_expires_by_its_age(storage: Storage, content: bytes) -> 
     storage.create(LOCK, content)
     with (
         pytest.raises(
-            LockNotAcquiredError, match=r"no lock of any writer's, last changed \d+ s ago.*delete the"
+            LockNotAcquiredError, match=r"not a valid lock, last changed \d+ s ago.*delete the"
         ),
         FileSystemLock(storage, IMPATIENT, in_the_future(1)),
     ):
