@@ -16,8 +16,8 @@ from hudi_table_services.model.archival import ArchiveTail
 from hudi_table_services.model.data_file import BaseFile
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Instant
-from hudi_table_services.model.table_history import HistoryEnd, TableHistory
 from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.write_history import HistoryEnd, TableHistory
 from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.planning.table_history import table_history
 from hudi_table_services.storage.file_listing import list_partitions
