@@ -1,4 +1,4 @@
-"""Processes whose clocks stand still at the same millisecond, and which begin together: nothing is overwritten."""
+"""Processes that request instants at the same millisecond overwrite nothing."""
 
 import multiprocessing
 from multiprocessing.synchronize import Barrier
@@ -26,7 +26,7 @@ LOST = "lost"
 def request(
     base_path: str, version: TableVersion, who: str, is_locked: bool, barrier: Barrier, told: Any
 ) -> None:
-    """Ask for an instant in each round, together with the others, and tell its time or that another one has it."""
+    """Request an instant in each round, together with the other processes; report its time, or that it was taken."""
     storage = LocalStorage(base_path)
     store = TimelineStore(storage, TableConfig(table_properties(version)), FixedClock())
     for round_number in range(ROUNDS):
@@ -50,7 +50,9 @@ def request(
     [(True, TableVersion.V9), (False, TableVersion.V6)],
     ids=["with the lock", "without a lock"],
 )
-def test_instants_of_the_same_millisecond(tmp_path: Path, version: TableVersion, is_locked: bool) -> None:
+def test_two_processes_never_get_the_same_instant(
+    tmp_path: Path, version: TableVersion, is_locked: bool
+) -> None:
     table = SmallTable(LocalStorage(str(tmp_path)), version)
     barrier, told = SPAWN.Barrier(PROCESSES), SPAWN.Queue()
     processes = [
@@ -69,4 +71,4 @@ def test_instants_of_the_same_millisecond(tmp_path: Path, version: TableVersion,
     if is_locked:
         assert len(won) == PROCESSES * ROUNDS
     else:
-        assert len(won) >= ROUNDS  # somebody gets the time in each round
+        assert len(won) >= ROUNDS  # at least one process gets an instant in each round
