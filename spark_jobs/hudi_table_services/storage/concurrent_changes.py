@@ -71,7 +71,7 @@ def pending_may_be_archived(store: TimelineStore, before: Timeline, after: Timel
     if not doubtful:
         return False
     undone = frozenset().union(*(times for times in _undone_since(store, before, after) if times is not None))
-    # The plan of a clustering stays where its execution is undone, and completes at the same time.
+    # The plan of an undone clustering execution stays and can complete later under the same requested time.
     return any(i.action not in _ONCE or i.requested_time not in undone for i in doubtful)
 
 

@@ -39,14 +39,14 @@ class MissingFilesSearch:
         Raises:
             MalformedMetadataError: a completed write cannot be read.
         """
-        if _is_between_states(self.snapshot.timeline):
+        if _has_unfinished_restore(self.snapshot.timeline):
             return None
         suspects = self._faults(self.snapshot.timeline)
         if not suspects:
             return {}
         # Any action that deleted a file while the storage was listed is on the timeline by now.
         now = self.table.load_timeline()
-        if _is_between_states(now):
+        if _has_unfinished_restore(now):
             return None
         still = self._faults(now)
         suspects = {file: fault for file, fault in suspects.items() if file in still}
@@ -85,5 +85,5 @@ class MissingFilesSearch:
         return max(times - active, default="")
 
 
-def _is_between_states(timeline: Timeline) -> bool:
+def _has_unfinished_restore(timeline: Timeline) -> bool:
     return any(i.action is Action.RESTORE for i in timeline.pending)

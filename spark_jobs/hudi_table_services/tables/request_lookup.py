@@ -31,7 +31,7 @@ def find_completed_anywhere(
 def refuse_second_write(
     table: TableAccess, before: Timeline, now: Timeline, request_id: str, *, in_archive: bool = False
 ) -> None:
-    """Refuse to go on if another attempt of this request, which was taken for dead, has completed since `before`.
+    """Raise an error if another attempt of this request, which was taken for dead, has completed since `before`.
 
     Args:
         in_archive: search the archive too, if the write may have been archived since. Do not use it under the table

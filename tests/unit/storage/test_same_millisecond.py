@@ -24,7 +24,7 @@ LOST = "lost"
 
 
 def request(
-    base_path: str, version: TableVersion, who: str, is_locked: bool, barrier: Barrier, told: Any
+    base_path: str, version: TableVersion, who: str, is_locked: bool, barrier: Barrier, results: Any
 ) -> None:
     """Request an instant in each round, together with the other processes; report its time, or that it was taken."""
     storage = LocalStorage(base_path)
@@ -39,9 +39,9 @@ def request(
             else:
                 instant = store.request(Action.CLEAN, content)
         except InstantExistsError:
-            told.put((content, LOST))
+            results.put((content, LOST))
         else:
-            told.put((content, instant.requested_time))
+            results.put((content, instant.requested_time))
         barrier.wait(60)
 
 
@@ -54,14 +54,14 @@ def test_two_processes_never_get_the_same_instant(
     tmp_path: Path, version: TableVersion, is_locked: bool
 ) -> None:
     table = SmallTable(LocalStorage(str(tmp_path)), version)
-    barrier, told = SPAWN.Barrier(PROCESSES), SPAWN.Queue()
+    barrier, results = SPAWN.Barrier(PROCESSES), SPAWN.Queue()
     processes = [
-        SPAWN.Process(target=request, args=(str(tmp_path), version, f"p{n}", is_locked, barrier, told))
+        SPAWN.Process(target=request, args=(str(tmp_path), version, f"p{n}", is_locked, barrier, results))
         for n in range(PROCESSES)
     ]
     for process in processes:
         process.start()
-    answers = [told.get(timeout=120) for _ in range(PROCESSES * ROUNDS)]
+    answers = [results.get(timeout=120) for _ in range(PROCESSES * ROUNDS)]
     for process in processes:
         process.join()
     won = {time: content for content, time in answers if time != LOST}

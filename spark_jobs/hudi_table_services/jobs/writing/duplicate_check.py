@@ -55,7 +55,7 @@ class DuplicateCheck:
         """Whether the change may have added or restored a row with a key of this write."""
         if change.kind is ChangeKind.UNDONE:
             return True
-        return bool(self._shared_partitions(change)) or self._overwrites_the_same(change)
+        return bool(self._shared_partitions(change)) or self._overwrites_same_partitions(change)
 
     def refuse(self, changes: Sequence[ConcurrentChange]) -> None:
         """Refuse changes that would leave a key twice in the table. Files that were compared before are not read again.
@@ -70,7 +70,7 @@ class DuplicateCheck:
                 raise _conflict(
                     f"Another writer rolled back {_named([change])} after this write looked up its keys."
                 )
-            if self._overwrites_the_same(change):
+            if self._overwrites_same_partitions(change):
                 raise _conflict(
                     f"Another writer's {_named([change])} overwrote partitions that this write overwrites."
                 )
@@ -97,7 +97,7 @@ class DuplicateCheck:
     def _shared_partitions(self, change: ConcurrentChange) -> frozenset[str]:
         return change.added_to if self.is_global else change.added_to & set(self._added.partition_paths)
 
-    def _overwrites_the_same(self, change: ConcurrentChange) -> bool:
+    def _overwrites_same_partitions(self, change: ConcurrentChange) -> bool:
         if self.operation not in OVERWRITE or not change.overwrites:
             return False
         everything = self.operation is WriteOperation.INSERT_OVERWRITE_TABLE

@@ -239,7 +239,7 @@ def _partition(
     return PartitionReport(
         partition_path=path,
         padded=tuple(_change(b, stats.get(b.file_id or "")) for b in sizing.padded_buckets),
-        opened=_opened(sizing, [stat for file_id, stat in stats.items() if file_id not in before]),
+        opened=_new_file_groups(sizing, [stat for file_id, stat in stats.items() if file_id not in before]),
         rewritten=tuple(_change(b, stats.get(b.file_id or "")) for b in rewritten),
         skipped=tuple(f"{s.file_group_id}: {s.reason}" for s in sizing.skipped),
         record_size=str(sizing.record_size),
@@ -250,7 +250,7 @@ def _partition(
     )
 
 
-def _opened(sizing: PartitionSizing, stats: list[WriteStat]) -> tuple[FileGroupChange, ...]:
+def _new_file_groups(sizing: PartitionSizing, stats: list[WriteStat]) -> tuple[FileGroupChange, ...]:
     """Match written new file groups with planned ones by their row counts, since only written ones have an id."""
     buckets = sorted(sizing.new_buckets, key=lambda b: -b.insert_count)
     if not stats:

@@ -155,18 +155,18 @@ class _UpsertJob:
                 new_table_config(self._storage, self._request, self._options, settings), exists=False
             )
         if self._options.operation is WriteOperation.DELETE_PARTITION:
-            return self._retried(table, lambda table: self._delete_partitions(table, settings))
+            return self._with_retries(table, lambda table: self._delete_partitions(table, settings))
         if source is None:
             raise InvalidRequestError(
                 f"Operation {self._request.operation} needs a source.", hint="Give --source-path."
             )
         with self._staging_area(table) as staging:
             staged = self._stage(source, staging.folder, table, settings)
-            return self._retried(
+            return self._with_retries(
                 table, lambda table: self._write_staged(staged, staging.folder, table, settings)
             )
 
-    def _retried(self, table: TableAccess, write: Callable[[TableAccess], JobResult]) -> JobResult:
+    def _with_retries(self, table: TableAccess, write: Callable[[TableAccess], JobResult]) -> JobResult:
         """Run the write. After a conflict place, plan and write the same staged rows again; staging costs the most."""
         for retries_left in range(self._options.retries_on_conflict, -1, -1):
             try:

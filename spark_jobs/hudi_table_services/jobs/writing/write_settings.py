@@ -68,7 +68,7 @@ def derive_settings(
     """
     batch = StructType(tuple(f for f in batch_schema.fields if f.name not in META_COLUMNS))
     table = from_avro_json(table_schema_json) if table_schema_json else None
-    ordering_fields, merge_mode = _merging(options, config)
+    ordering_fields, merge_mode = _merge_settings(options, config)
     deletes = options.operation is WriteOperation.DELETE
     _refuse_nested_ordering(ordering_fields)
     if options.operation is not WriteOperation.DELETE_PARTITION:
@@ -113,7 +113,9 @@ def _columns_in(table: StructType, batch: StructType) -> StructType:
     return StructType(tuple(f for f in table.fields if f.name in batch.names))
 
 
-def _merging(options: WriteOptions, config: TableConfig | None) -> tuple[tuple[str, ...], RecordMergeMode]:
+def _merge_settings(
+    options: WriteOptions, config: TableConfig | None
+) -> tuple[tuple[str, ...], RecordMergeMode]:
     """Ordering fields and merge mode: of the table if it has them, else of the request, else inferred as in Hudi."""
     if config is None:
         ordering = options.ordering_fields

@@ -73,7 +73,7 @@ class WriterQueue:
             return False
         return True
 
-    def stay(self, owner: str) -> None:
+    def refresh(self, owner: str) -> None:
         """Refresh the turn of a request that writes.
 
         Does nothing if the turn has ended or belongs to another request: the task was ended, or was taken for dead.
@@ -87,18 +87,18 @@ class WriterQueue:
 
         Args:
             stays_after: after this exception the write goes on elsewhere, so keep the turn. The process that continues
-                it calls `stay` and `leave`.
+                it calls `refresh` and `leave`.
         """
         finished = threading.Event()
 
-        def refresh() -> None:
+        def keep_alive() -> None:
             while not finished.wait(self._refresh_s):
                 try:
-                    self.stay(owner)
+                    self.refresh(owner)
                 except StorageError:
                     continue  # the next refresh may succeed; if none does, another request starts, which costs time only
 
-        thread = threading.Thread(target=refresh, name=f"turn-{owner}", daemon=True)
+        thread = threading.Thread(target=keep_alive, name=f"turn-{owner}", daemon=True)
         thread.start()
         keeps_turn = False
         try:

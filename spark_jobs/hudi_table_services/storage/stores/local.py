@@ -51,21 +51,21 @@ class LocalStorage:
         return self.root
 
     def read(self, path: str) -> bytes:
-        with translated("read", path), open(self._full(path), "rb") as file:
+        with translate_errors("read", path), open(self._full(path), "rb") as file:
             return file.read()
 
     def size(self, path: str) -> int:
-        with translated("read the size of", path):
+        with translate_errors("read the size of", path):
             return os.stat(self._full(path)).st_size
 
     def modified_ms(self, path: str) -> int:
-        with translated("read the age of", path):
+        with translate_errors("read the age of", path):
             return os.stat(self._full(path)).st_mtime_ns // 1_000_000
 
     def exists(self, path: str) -> bool:
         # os.path.isfile returns False if permission is denied; a table must not seem absent for that reason.
         try:
-            with translated("look for", path):
+            with translate_errors("check", path):
                 return stat.S_ISREG(os.stat(self._full(path)).st_mode)
         except ObjectNotFoundError:
             return False
@@ -81,7 +81,7 @@ class LocalStorage:
         prefix = f"{folder}/" if folder else ""
         files: list[StoredObject] = []
         folders: list[str] = []
-        with translated("list", folder):
+        with translate_errors("list", folder):
             try:
                 entries = os.scandir(full)
             except (FileNotFoundError, NotADirectoryError):
@@ -99,12 +99,12 @@ class LocalStorage:
 
     def create(self, path: str, data: bytes) -> None:
         full = self._full(path)
-        with translated("create", path):
+        with translate_errors("create", path):
             if os.path.lexists(full):
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), full)
             temporary = _write_temporary(full, data)
             try:
-                _forget_checksum(full)
+                _delete_checksum(full)
                 _link_or_create(temporary, full, data)
             finally:
                 os.unlink(temporary)
@@ -119,10 +119,10 @@ class LocalStorage:
 
     def _write(self, path: str, data: bytes, mode: int) -> None:
         full = self._full(path)
-        with translated("write", path):
+        with translate_errors("write", path):
             temporary = _write_temporary(full, data, mode)
             try:
-                _forget_checksum(full)
+                _delete_checksum(full)
                 os.replace(temporary, full)
             except OSError:
                 os.unlink(temporary)
@@ -131,8 +131,8 @@ class LocalStorage:
     def delete(self, path: str) -> bool:
         full = self._full(path)
         try:
-            with translated("delete", path):
-                _forget_checksum(full)
+            with translate_errors("delete", path):
+                _delete_checksum(full)
                 os.unlink(full)
         except ObjectNotFoundError:
             return False
@@ -143,14 +143,14 @@ class LocalStorage:
 
     def delete_folder(self, folder: str) -> None:
         full = self._full(folder)
-        with translated("delete folder", folder):
+        with translate_errors("delete folder", folder):
             # Another job may delete the same folder at the same time: ignore missing files.
             while os.path.isdir(full):
                 with suppress(FileNotFoundError):
                     shutil.rmtree(full)
 
     def delete_empty_folders(self, folder: str) -> None:
-        with translated("delete empty folder", folder):
+        with translate_errors("delete empty folder", folder):
             while folder:
                 try:
                     os.rmdir(self._full(folder))
@@ -163,18 +163,18 @@ class LocalStorage:
                 folder = folder.rpartition("/")[0]
 
     def make_folder(self, folder: str) -> None:
-        with translated("make folder", folder):
+        with translate_errors("make folder", folder):
             _make_folders(self._full(folder))
 
     def open_reader(self, path: str) -> BinaryIO:
-        with translated("open", path):
+        with translate_errors("open", path):
             return open(self._full(path), "rb")
 
     def open_writer(self, path: str) -> BinaryIO:
         full = self._full(path)
-        with translated("write", path):
+        with translate_errors("write", path):
             _make_folders(os.path.dirname(full))
-            _forget_checksum(full)
+            _delete_checksum(full)
             raw = _TranslatingFile(full, path)
         return cast(BinaryIO, io.BufferedWriter(raw, _WRITE_BUFFER_BYTES))
 
@@ -190,7 +190,7 @@ class _TranslatingFile(io.FileIO):
         self._path = path
 
     def write(self, data: Any) -> int:
-        with translated("write", self._path):
+        with translate_errors("write", self._path):
             return super().write(data)
 
 
@@ -259,14 +259,14 @@ def _sync_folder(full: str) -> None:
         os.close(descriptor)
 
 
-def _forget_checksum(full: str) -> None:
+def _delete_checksum(full: str) -> None:
     folder, name = os.path.split(full)
     with suppress(FileNotFoundError):
         os.unlink(os.path.join(folder, f".{name}.crc"))
 
 
 @contextmanager
-def translated(operation: str, path: str) -> Iterator[None]:
+def translate_errors(operation: str, path: str) -> Iterator[None]:
     """Translate errors of the operating system into errors that name the operation and the path."""
     try:
         yield

@@ -14,7 +14,7 @@ from hudi_table_services.storage.stores.storage import BY_PATH, FolderListing, S
 
 
 @dataclass(slots=True)
-class _Place:
+class _Namespace:
     """Objects of one storage name.
 
     Attributes:
@@ -35,8 +35,8 @@ class _Place:
         self.versions[path] = self.puts
 
 
-_PLACES: dict[str, _Place] = {}
-_PLACES_GUARD = threading.Lock()
+_NAMESPACES: dict[str, _Namespace] = {}
+_NAMESPACES_GUARD = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +57,13 @@ class MemoryStorage:
         return self.uri
 
     @property
-    def _place(self) -> _Place:
-        with _PLACES_GUARD:
-            return _PLACES.setdefault(self.name, _Place())
+    def _namespace(self) -> _Namespace:
+        with _NAMESPACES_GUARD:
+            return _NAMESPACES.setdefault(self.name, _Namespace())
 
     def _object(self, operation: str, path: str) -> tuple[bytes, int]:
         try:
-            return self._place.objects[checked_path(path)]
+            return self._namespace.objects[checked_path(path)]
         except KeyError:
             raise ObjectNotFoundError(f"Cannot {operation} {path!r}: it does not exist.") from None
 
@@ -77,15 +77,15 @@ class MemoryStorage:
         return self._object("read the age of", path)[1]
 
     def exists(self, path: str) -> bool:
-        return checked_path(path) in self._place.objects
+        return checked_path(path) in self._namespace.objects
 
     def list_files(self, folder: str = "") -> Iterator[StoredObject]:
         prefix = f"{checked_path(folder)}/" if folder else ""
-        place = self._place
-        with place.guard:
+        namespace = self._namespace
+        with namespace.guard:
             found = [
                 StoredObject(path, len(data), modified_ms)
-                for path, (data, modified_ms) in place.objects.items()
+                for path, (data, modified_ms) in namespace.objects.items()
                 if path.startswith(prefix)
             ]
         return iter(sorted(found, key=BY_PATH))
@@ -104,32 +104,32 @@ class MemoryStorage:
         self._put(path, data, exclusive=False)
 
     def _put(self, path: str, data: bytes, *, exclusive: bool) -> None:
-        place = self._place
-        with place.guard:
-            if exclusive and path in place.objects:
+        namespace = self._namespace
+        with namespace.guard:
+            if exclusive and path in namespace.objects:
                 raise ObjectExistsError(f"Cannot create {path!r}: it exists already.")
-            place.put(checked_path(path), data)
+            namespace.put(checked_path(path), data)
 
     def read_versioned(self, path: str) -> tuple[bytes, ObjectVersion]:
-        with self._place.guard:
+        with self._namespace.guard:
             return self._object("read", path)[0], self._version(path)
 
     def put_if(self, path: str, data: bytes, expected: ObjectVersion | None) -> ObjectVersion:
-        place = self._place
-        with place.guard:
-            present = self._version(path) if path in place.objects else None
+        namespace = self._namespace
+        with namespace.guard:
+            present = self._version(path) if path in namespace.objects else None
             if present != expected:
                 raise ObjectExistsError(f"Cannot put {path!r}: it is not the expected version.")
-            place.put(checked_path(path), data)
+            namespace.put(checked_path(path), data)
             return self._version(path)
 
     def _version(self, path: str) -> ObjectVersion:
-        return ObjectVersion(str(self._place.versions[path]))
+        return ObjectVersion(str(self._namespace.versions[path]))
 
     def delete(self, path: str) -> bool:
-        place = self._place
-        with place.guard:
-            return place.objects.pop(checked_path(path), None) is not None
+        namespace = self._namespace
+        with namespace.guard:
+            return namespace.objects.pop(checked_path(path), None) is not None
 
     def delete_files(self, paths: Sequence[str]) -> Mapping[str, StorageError]:
         return delete_one_by_one(self, paths)

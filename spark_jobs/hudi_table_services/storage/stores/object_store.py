@@ -85,15 +85,15 @@ class ObjectStoreStorage:
         return self.uri
 
     def read(self, path: str) -> bytes:
-        with translated("read", path):
+        with translate_errors("read", path):
             return bytes(obstore.get(self.store, checked_path(path)).bytes())
 
     def size(self, path: str) -> int:
-        with translated("read the size of", path):
+        with translate_errors("read the size of", path):
             return int(obstore.head(self.store, checked_path(path))["size"])
 
     def modified_ms(self, path: str) -> int:
-        with translated("read the age of", path):
+        with translate_errors("read the age of", path):
             return _stored(obstore.head(self.store, checked_path(path))).modified_ms
 
     def exists(self, path: str) -> bool:
@@ -105,28 +105,28 @@ class ObjectStoreStorage:
 
     def list_files(self, folder: str = "") -> Iterator[StoredObject]:
         found: list[StoredObject] = []
-        with translated("list", folder):
+        with translate_errors("list", folder):
             for chunk in obstore.list(self.store, checked_path(folder) or None):
                 found += map(_stored, chunk)
         return iter(sorted(found, key=BY_PATH))
 
     def list_folder(self, folder: str = "") -> FolderListing:
-        with translated("list", folder):
+        with translate_errors("list", folder):
             listing = obstore.list_with_delimiter(self.store, checked_path(folder) or None)
         files = sorted(map(_stored, listing["objects"]), key=BY_PATH)
         folders = sorted(file_name(prefix.rstrip("/")) for prefix in listing["common_prefixes"])
         return FolderListing(tuple(files), tuple(folders))
 
     def create(self, path: str, data: bytes) -> None:
-        with translated("create", path):
+        with translate_errors("create", path):
             obstore.put(self.store, checked_path(path), data, mode="create", use_multipart=False)
 
     def write(self, path: str, data: bytes) -> None:
-        with translated("write", path):
+        with translate_errors("write", path):
             obstore.put(self.store, checked_path(path), data)
 
     def read_versioned(self, path: str) -> tuple[bytes, ObjectVersion]:
-        with translated("read", path):
+        with translate_errors("read", path):
             found = obstore.get(self.store, checked_path(path))
             return bytes(found.bytes()), _version(found.meta)
 
@@ -136,7 +136,7 @@ class ObjectStoreStorage:
             both = {"e_tag": expected.e_tag, "version": expected.generation}
             mode = {key: value for key, value in both.items() if value}
         try:
-            with translated("put", path):
+            with translate_errors("put", path):
                 put = obstore.put(self.store, checked_path(path), data, mode=mode, use_multipart=False)
         except (ObjectNotFoundError, ObjectExistsError) as error:
             # S3 answers "no such key" if the object to be replaced no longer exists.
@@ -147,7 +147,7 @@ class ObjectStoreStorage:
 
     def delete(self, path: str) -> bool:
         try:
-            with translated("delete", path):
+            with translate_errors("delete", path):
                 obstore.delete(self.store, checked_path(path))
         except ObjectNotFoundError:
             return False
@@ -158,7 +158,7 @@ class ObjectStoreStorage:
         for first in range(0, len(paths), _DELETE_BATCH):
             batch = [checked_path(path) for path in paths[first : first + _DELETE_BATCH]]
             try:
-                with translated("delete", batch[0]):
+                with translate_errors("delete", batch[0]):
                     obstore.delete(self.store, batch)
             except StorageError:
                 failures.update(delete_one_by_one(self, batch))  # finds out which files failed
@@ -166,7 +166,7 @@ class ObjectStoreStorage:
 
     def delete_folder(self, folder: str) -> None:
         paths = [stored.path for stored in self.list_files(folder)]
-        with translated("delete folder", folder):
+        with translate_errors("delete folder", folder):
             for first in range(0, len(paths), _DELETE_BATCH):
                 obstore.delete(self.store, paths[first : first + _DELETE_BATCH])
 
@@ -220,7 +220,7 @@ class _RangeReader(io.RawIOBase):
         wanted = min(len(buffer), max(0, self._size - self._position))
         if wanted == 0:
             return 0
-        with translated("read", self._path):
+        with translate_errors("read", self._path):
             data = obstore.get_range(self._store, self._path, start=self._position, length=wanted)
         buffer[: len(data)] = memoryview(data)
         self._position += len(data)
@@ -233,7 +233,7 @@ class _Upload(io.RawIOBase):
     def __init__(self, store: ObjectStore, path: str) -> None:
         self._path = path
         self._written = 0
-        with translated("write", path):
+        with translate_errors("write", path):
             self._upload = obstore.open_writer(store, path)
 
     def writable(self) -> bool:
@@ -245,7 +245,7 @@ class _Upload(io.RawIOBase):
     def write(self, data: Any) -> int:
         # Arrow's buffers hold signed bytes, which obstore does not accept.
         octets = memoryview(data).cast("B")
-        with translated("write", self._path):
+        with translate_errors("write", self._path):
             self._upload.write(octets)
         self._written += octets.nbytes
         return octets.nbytes
@@ -253,7 +253,7 @@ class _Upload(io.RawIOBase):
     def close(self) -> None:
         if not self.closed:
             try:
-                with translated("write", self._path):
+                with translate_errors("write", self._path):
                     self._upload.close()
             finally:
                 super().close()
@@ -274,7 +274,7 @@ def _check_endpoint(name: str, url: str) -> None:
 
 
 @contextmanager
-def translated(operation: str, path: str) -> Iterator[None]:
+def translate_errors(operation: str, path: str) -> Iterator[None]:
     """Translate obstore's errors into errors that name the operation and the path."""
     what = f"Cannot {operation} {path or 'the base path'!r}"
     try:

@@ -47,9 +47,13 @@ def test_the_oldest_commits_are_archived_above_the_maximum(version: TableVersion
     assert result.outcome is Outcome.COMPLETED
     assert history.active() == times(done[3:])
     assert history.archived() == times(done[:3])
-    told = report(result)
-    assert (told.commits_before, told.archived_commits, told.oldest_active) == (5, 3, done[3].requested_time)
-    assert told.instants == tuple(f"{time}.commit" for time in times(done[:3]))
+    found = report(result)
+    assert (found.commits_before, found.archived_commits, found.oldest_active) == (
+        5,
+        3,
+        done[3].requested_time,
+    )
+    assert found.instants == tuple(f"{time}.commit" for time in times(done[:3]))
     assert history.archive().outcome is Outcome.NOTHING_TO_DO
 
 

@@ -13,7 +13,7 @@ from hudi_table_services.errors import (
     StorageError,
     StoragePermissionError,
 )
-from hudi_table_services.storage.stores.local import LocalStorage, translated
+from hudi_table_services.storage.stores.local import LocalStorage, translate_errors
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_the_error_of_a_full_disk_says_what_to_do(storage: LocalStorage, tmp_pat
     ],
 )
 def test_errors_of_the_operating_system_are_translated(code: int, expected: type[StorageError]) -> None:
-    with pytest.raises(expected, match="Cannot read 'a/b'") as caught, translated("read", "a/b"):
+    with pytest.raises(expected, match="Cannot read 'a/b'") as caught, translate_errors("read", "a/b"):
         raise OSError(code, os.strerror(code))
     assert type(caught.value) is expected
 
