@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from hudi_table_services.model.clustering import CommitCount
     from hudi_table_services.model.instant import Instant
     from hudi_table_services.model.table_config import TableConfig
-    from hudi_table_services.model.table_history import TableHistory
     from hudi_table_services.model.table_snapshot import TableSnapshot
     from hudi_table_services.model.timeline import Timeline
+    from hudi_table_services.model.write_history import TableHistory
     from hudi_table_services.model.write_stat import CommitMetadata
     from hudi_table_services.storage.stores.storage import Storage
     from hudi_table_services.storage.timeline_store import TimelineStore

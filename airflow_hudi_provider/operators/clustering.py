@@ -351,8 +351,8 @@ def _result_of_named(table: HudiHook, request: JobRequest, names: Sequence[str])
     removed = []
     for name in names:
         if (clustering := lookup.current(name)) is not None:
-            found[clustering.instant.requested_time] = clustering  # once, though two names may stand for it
-        elif (words := lookup.gone(name)) is not None:
+            found[clustering.instant.requested_time] = clustering  # once, though two names may mean it
+        elif (words := lookup.why_missing(name)) is not None:
             removed.append(words)
         else:
             return None

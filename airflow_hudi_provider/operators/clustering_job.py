@@ -145,5 +145,5 @@ def _is_confirmed(lookup: "ClusteringLookup", plan: ClusteringPlanReport) -> boo
     if plan.state in _EXECUTED:
         return found is not None and found.instant.is_completed
     if plan.state == "requested":
-        return lookup.current(time) is not None or lookup.gone(time) is not None
+        return lookup.current(time) is not None or lookup.why_missing(time) is not None
     return plan.state != "cancelled" or found is None

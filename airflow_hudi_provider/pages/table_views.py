@@ -15,7 +15,7 @@ from hudi_table_services.contract.result import FileStats
 if TYPE_CHECKING:
     from hudi_table_services.model.instant import Instant
     from hudi_table_services.model.table_config import TableConfig
-    from hudi_table_services.model.table_history import FileSizes, WriteSummary
+    from hudi_table_services.model.write_history import FileSizes, WriteSummary
 
 SHOWN_INSTANTS = 1000
 SHOWN_WRITES = 100

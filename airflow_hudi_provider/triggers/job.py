@@ -67,7 +67,7 @@ class HudiJobTrigger(BaseTrigger):
     def stay(self) -> None:
         """A sign of life for the job's turn."""
         try:
-            writer_queue(self.hook()).stay(self.request_id)
+            writer_queue(self.hook()).refresh(self.request_id)
         except Exception as error:
             self.log.warning("No sign of life for its turn was given: %s", error)
 

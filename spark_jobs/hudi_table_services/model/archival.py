@@ -1,4 +1,4 @@
-"""Words of archival: options, what holds it back, the plan, and instants as an archive keeps them."""
+"""Values of archival: options, bounds, the plan, and instants as stored in an archive."""
 
 from dataclasses import dataclass
 
@@ -12,13 +12,15 @@ class ArchivalOptions:
 
     Attributes:
         min_commits: ``hoodie.keep.min.commits``: completed writes that stay on the active timeline.
-        max_commits: ``hoodie.keep.max.commits``: nothing is archived up to so many.
-        beyond_savepoint: ``hoodie.archive.beyond.savepoint``: go on after the first savepoint; the commits that
-            savepoints keep stay.
-        batch_size: ``hoodie.commits.archival.batch``: records of a block of version 6's archive, and of a file of the
+        max_commits: ``hoodie.keep.max.commits``: with at most this many completed writes nothing is archived.
+        beyond_savepoint: ``hoodie.archive.beyond.savepoint``: also archive writes after the first savepoint; commits
+            with a savepoint stay.
+        batch_size: ``hoodie.commits.archival.batch``: records per block of version 6's archive, and per file of the
             history of versions 8 and 9.
-        merged_files: ``hoodie.timeline.compaction.batch.size``: files of one level of the history that become one.
-        manifests_retained: ``hoodie.timeline.manifest.retained.versions``: readers of older ones may still be at it.
+        merged_files: ``hoodie.timeline.compaction.batch.size``: number of files of one history level that are merged
+            into one.
+        manifests_retained: ``hoodie.timeline.manifest.retained.versions``: number of manifests that are kept for
+            readers that still use an older one.
     """
 
     min_commits: int = 20
@@ -31,7 +33,7 @@ class ArchivalOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class ArchivalBound:
-    """Instants requested at this time or later stay, and why, in words."""
+    """A limit of archival: instants requested at this time or later stay, for this reason."""
 
     time: str
     reason: str
@@ -39,14 +41,14 @@ class ArchivalBound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivalPlan:
-    """What leaves the active timeline.
+    """The instants to archive.
 
     Attributes:
-        instants: completed instants, oldest first.
-        commits: completed writes on the active timeline before it.
-        wanted: completed writes that would go if nothing held archival back.
-        held_back_by: the bound without which more could go; None: nothing does.
-        reason: how it came about, in words.
+        instants: completed instants to archive, oldest first.
+        commits: completed writes on the active timeline before archival.
+        wanted: number of completed writes that would be archived without any bound.
+        held_back_by: the bound that prevents more from being archived; None: there is none.
+        reason: explanation of the plan.
     """
 
     instants: tuple[Instant, ...]
@@ -66,7 +68,7 @@ class HistoryEntry:
 
     Attributes:
         metadata: content of the completed file.
-        plan: content of the requested file; None: it was empty.
+        plan: content of the requested file; None: the file was empty.
     """
 
     requested_time: str
@@ -78,7 +80,7 @@ class HistoryEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivedWrite:
-    """A completed write that is no longer on the active timeline, with what it says of itself."""
+    """A completed write from the archive, with its commit metadata."""
 
     instant: Instant
     metadata: CommitMetadata
@@ -93,8 +95,9 @@ class ArchiveTail:
     """The newest completed writes of an archive.
 
     Attributes:
-        writes: in order of request.
-        since: of those requested later none is missing; empty while ``is_cut``: the archive was too large to be read.
+        writes: by requested time.
+        since: every write requested after this time is in `writes`; empty together with ``is_cut``: the archive was too
+            large to be read.
         is_cut: the archive holds more than was read.
     """
 

@@ -1,4 +1,4 @@
-"""Words of cleaning: policies, options, and what a planner sees of the files."""
+"""Values of cleaning: policies, options, and the files that the planner works on."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from hudi_table_services.model.instant import Instant
 
 
 class CleanPolicy(str, Enum):
-    """Which versions of a file group are kept (HoodieCleaningPolicy)."""
+    """Policy that selects the versions of a file group to keep (HoodieCleaningPolicy)."""
 
     KEEP_LATEST_COMMITS = "KEEP_LATEST_COMMITS"
     KEEP_LATEST_BY_HOURS = "KEEP_LATEST_BY_HOURS"
@@ -25,13 +25,13 @@ class CleanOptions:
         commits_retained: ``hoodie.clean.commits.retained``, at least 1.
         hours_retained: ``hoodie.clean.hours.retained``, at least 1.
         file_versions_retained: ``hoodie.clean.fileversions.retained``, at least 1.
-        is_incremental: ``hoodie.clean.incremental.enabled``: look only at partitions that changed since the last clean.
-        trigger_commits: ``hoodie.clean.trigger.max.commits``: plan after as many commits since the last clean.
+        is_incremental: ``hoodie.clean.incremental.enabled``: check only partitions that changed since the last clean.
+        trigger_commits: ``hoodie.clean.trigger.max.commits``: plan after this many commits since the last clean.
         max_commits_per_run: ``hoodie.clean.max.commits.to.clean``; None: no limit.
         partition_regex: ``hoodie.clean.partition.filter.regex``; None: all.
         partitions_selected: ``hoodie.clean.partition.filter.selected``; empty: all.
-        floor_hours: ``hoodie.airflow.clean.floor.hours``: what became outdated within so many hours stays, whatever the
-            policy says, for queries that still read it.
+        floor_hours: ``hoodie.airflow.clean.floor.hours``: files that became outdated within this many hours stay,
+            regardless of the policy, for queries that still read them.
     """
 
     policy: CleanPolicy = CleanPolicy.KEEP_LATEST_COMMITS
@@ -51,9 +51,9 @@ class SliceFiles:
     """The files of one version of a file group.
 
     Attributes:
-        base_instant_time: requested time of the write that made it.
-        visible_at: instant time at which readers began to see it, and stopped to see the version before.
-        sizes: file name → bytes, base file and log files.
+        base_instant_time: requested time of the write that created the version.
+        visible_at: instant time from which readers see this version and no longer the one before.
+        sizes: file name → bytes, of base file and log files.
     """
 
     base_instant_time: str
@@ -67,8 +67,8 @@ class FileGroupVersions:
 
     Attributes:
         slices: newest first.
-        replaced_by: requested time of the completed replace commit that took the group out; None: it is live.
-        replaced_at: instant time at which readers began to see that; empty where it is live.
+        replaced_by: requested time of the completed replace commit that replaced the group; None: the group is live.
+        replaced_at: instant time from which readers see the replacement; empty: the group is live.
     """
 
     file_group_id: FileGroupId
@@ -79,11 +79,11 @@ class FileGroupVersions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionFiles:
-    """One partition as a clean finds it.
+    """Files of one partition before a clean.
 
     Attributes:
         groups: file groups with visible versions.
-        has_other_files: files of pending writes, leftovers, or files that are not Hudi's.
+        has_other_files: there are also files of pending writes, leftovers, or files that Hudi did not write.
     """
 
     partition_path: str
@@ -96,8 +96,8 @@ class PinnedFiles:
     """Files that no policy may delete.
 
     Attributes:
-        savepointed: names, by the savepoints' own metadata.
-        planned: names of files that pending clusterings and compactions are going to read.
+        savepointed: names of the files in the metadata of savepoints.
+        planned: names of the files that pending clusterings and compactions will read.
     """
 
     savepointed: frozenset[str] = frozenset()
@@ -110,13 +110,13 @@ class PinnedFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """From where on a clean keeps everything.
+    """The point in time from which a clean keeps all files.
 
     Attributes:
         earliest: the earliest completed write that time travel still reaches; None: nothing is cleaned by commits,
             or the policy counts versions.
-        blocker: the pending instant without which more could be cleaned.
-        reason: how it came about, in words.
+        blocker: the pending instant that prevents more from being cleaned.
+        reason: explanation of the choice.
     """
 
     earliest: Instant | None
@@ -126,12 +126,12 @@ class Retention:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoomedFiles:
-    """What a clean takes out of one partition.
+    """The files that a clean deletes from one partition.
 
     Attributes:
         sizes: file name → bytes.
-        is_emptied: nothing of the table stays in the partition.
-        waits: files are outdated by the policy, and stay for readers, savepoints or pending plans.
+        is_emptied: no file of the table stays in the partition.
+        waits: some files are outdated by the policy, but stay for readers, savepoints or pending plans.
     """
 
     partition_path: str

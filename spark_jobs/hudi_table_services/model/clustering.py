@@ -1,4 +1,4 @@
-"""Clustering: what may be asked of it, and what the planner answers. Sizes are bytes, times instant times.
+"""Values of clustering: options, input and result of the planner. Sizes are bytes, times are instant times.
 
 The plan that is stored on the timeline is `model.table_service_plans.ClusteringPlan`.
 """
@@ -13,7 +13,7 @@ from hudi_table_services.model.write_stat import CommitMetadata
 
 
 class PlanStrategyKind(str, Enum):
-    """``hoodie.clustering.plan.strategy.class``, by what the classes of Hudi do."""
+    """``hoodie.clustering.plan.strategy.class``, by the names of Hudi's classes."""
 
     SIZE_BASED = "SparkSizeBasedClusteringPlanStrategy"
     SINGLE_FILE_SORT = "SparkSingleFileSortPlanStrategy"
@@ -21,7 +21,7 @@ class PlanStrategyKind(str, Enum):
 
 
 class PartitionFilterMode(str, Enum):
-    """``hoodie.clustering.plan.partition.filter.mode``: which of the partitions are looked at."""
+    """``hoodie.clustering.plan.partition.filter.mode``: selects the partitions that are considered."""
 
     NONE = "NONE"
     RECENT_DAYS = "RECENT_DAYS"
@@ -30,7 +30,7 @@ class PartitionFilterMode(str, Enum):
 
 
 class LayoutStrategy(str, Enum):
-    """``hoodie.layout.optimize.strategy``: how several sort columns become one order."""
+    """``hoodie.layout.optimize.strategy``: combines several sort columns into one order."""
 
     LINEAR = "LINEAR"
     ZORDER = "ZORDER"
@@ -58,27 +58,27 @@ class Layout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusteringOptions:
-    """What a plan should look like. Defaults are Hudi's unless a comment says otherwise.
+    """Settings of a clustering plan. Defaults are Hudi's unless a comment says otherwise.
 
     Attributes:
         layout: order of the rows in the new files.
-        small_file_limit_bytes: only smaller slices are planned, also where rows are to be sorted.
-        target_file_max_bytes: size the new files should have.
-        max_bytes_per_group: most bytes rewritten together; one Spark stage at least per group.
-        max_num_groups: groups of one plan, over all partitions.
-        single_group_enabled: whether a slice may be a group alone. Ours: only if that brings its rows in order.
-        lookback_partitions, skip_from_latest: RECENT_DAYS; 0 or less looks back without end.
-        begin_partition, end_partition: SELECTED_PARTITIONS, both inclusive; empty: open.
-        selected_partitions: these partition paths, before any filter mode; the pattern does not count then.
-        partition_pattern: regular expression that must fit the whole partition path (Java's and Python's agree on
+        small_file_limit_bytes: only smaller slices are planned, even if rows are to be sorted.
+        target_file_max_bytes: target size of the new files.
+        max_bytes_per_group: largest number of bytes that one group rewrites; each group takes at least one Spark stage.
+        max_num_groups: largest number of groups of one plan, over all partitions.
+        single_group_enabled: whether one slice alone can be a group. In our own plans only if its rows get sorted.
+        lookback_partitions, skip_from_latest: RECENT_DAYS; 0 or less sets no limit to the look-back.
+        begin_partition, end_partition: SELECTED_PARTITIONS, both inclusive; empty: no bound.
+        selected_partitions: only these partition paths; the filter mode applies to them too, the pattern does not.
+        partition_pattern: regular expression that must match the whole partition path (Java's and Python's agree on
             the common ones).
-        earliest_commit: commit-based: slices written by later commits, this one excluded.
+        earliest_commit: commit-based: only slices written by later commits, without this one.
         slices_sort_by: parity: ``SIZE`` and ``INSTANT_TIME``, the order in which slices are packed.
-        parity: Hudi's own groups instead of the better ones.
-        log_weight: bytes of a base file that a byte of log is worth.
-        size_tolerance: share by which a file may exceed the target before it is split in two.
-        groups_per_plan: groups of one instant, so that a failure loses less; 0: all in one.
-        max_pending_plans: no new plan while as many wait; 0: no cap.
+        parity: Hudi's own groups instead of our better ones.
+        log_weight: bytes of a base file that one byte of a log file counts for.
+        size_tolerance: fraction by which a file may exceed the target before it is split in two.
+        groups_per_plan: groups of one instant, so that a failure loses less work; 0: all groups in one instant.
+        max_pending_plans: no new plan is made while this many are pending; 0: no limit.
     """
 
     plan_strategy: PlanStrategyKind = PlanStrategyKind.SIZE_BASED
@@ -105,7 +105,7 @@ class ClusteringOptions:
 
 
 class UpdatesStrategy(str, Enum):
-    """``hoodie.clustering.updates.strategy``: what a write does whose rows are in file groups under a pending plan.
+    """``hoodie.clustering.updates.strategy``: behaviour of a write that changes file groups of a pending plan.
 
     The first two are Hudi's, by the names of their classes.
     """
@@ -113,18 +113,18 @@ class UpdatesStrategy(str, Enum):
     REJECT = "SparkRejectUpdateStrategy"
     """The write fails."""
     ALLOW = "SparkAllowUpdateStrategy"
-    """The write goes on; the plan is rolled back."""
+    """The write continues; the plan is rolled back."""
     GIVE_WAY = "GiveWayUpdateStrategy"
-    """Ours: a plan that nobody executes yet gives the file groups up, one being executed is waited for."""
+    """Ours: a plan that is not under execution gives the file groups up; otherwise the write waits for its end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitGate:
-    """Whether enough was committed since the last clustering for another (section 3.1 of Hudi's scheduler).
+    """Minimum number of commits since the last clustering for a new plan (section 3.1 of Hudi's scheduler).
 
     Attributes:
-        wanted: commits that must have completed; 0: no gate.
-        key: the option that says so, for messages.
+        wanted: commits that must have completed; 0: no minimum.
+        key: the option that sets it, for messages.
     """
 
     wanted: int = 0
@@ -136,10 +136,10 @@ class CommitCount:
     """Completed writes since the last clustering.
 
     Attributes:
-        count: those that count.
+        count: number of writes that count.
         since: the newest clustering, completed or pending; None: the active timeline has none.
         instants: requested times of the writes counted, oldest first.
-        not_counted: completed writes since then that do not count, such as compactions.
+        not_counted: number of completed writes since then that do not count, such as compactions.
     """
 
     count: int
@@ -150,11 +150,11 @@ class CommitCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettledSlice:
-    """What is known of a slice that a clustering wrote.
+    """Settings with which a clustering wrote a slice.
 
     Attributes:
         layout: order of its rows.
-        target_file_max_bytes: size its clustering aimed at; None: not known.
+        target_file_max_bytes: target size of the clustering; None: not known.
     """
 
     layout: Layout
@@ -163,13 +163,13 @@ class SettledSlice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusteringInput:
-    """What the planner knows beside the snapshot.
+    """Input of the planner besides the snapshot.
 
     Attributes:
         settled: file groups whose latest slice was written by a clustering.
-        overdue_partitions: partitions that the last plan had no room for; they come first.
+        overdue_partitions: partitions that did not fit into the last plan; they come first.
         hour: hour of the day in the table's zone, 0 to 23, for DAY_ROLLING.
-        commits: commit-based: completed writes, oldest first, with what they wrote.
+        commits: commit-based: completed writes, oldest first, with their commit metadata.
     """
 
     settled: Mapping[FileGroupId, SettledSlice] = field(default_factory=dict)
@@ -184,9 +184,9 @@ class PlannedGroup:
 
     Attributes:
         slices: in the order in which a stitch reads them.
-        output_files: new files.
-        input_bytes: base files and weighed logs.
-        reason: what the group improves, e.g. ``80 files into 1``.
+        output_files: number of new files.
+        input_bytes: bytes of base files and weighted log files.
+        reason: the improvement by the group, e.g. ``80 files into 1``.
     """
 
     partition_path: str
@@ -197,7 +197,7 @@ class PlannedGroup:
 
     @property
     def files_removed(self) -> int:
-        """How many fewer files there are afterwards; 0 where only the order improves."""
+        """Reduction of the number of files; 0 if only the order improves."""
         return len(self.slices) - self.output_files
 
 
@@ -206,8 +206,8 @@ class SkippedPartition:
     """Slices of one partition that were left out, for one reason.
 
     Attributes:
-        slices: how many.
-        is_overdue: there was no room in this plan; the next one begins here.
+        slices: number of slices.
+        is_overdue: the slices did not fit into this plan; the next plan begins with this partition.
     """
 
     partition_path: str
@@ -218,14 +218,14 @@ class SkippedPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusteringProposal:
-    """The planner's answer.
+    """Result of the planner.
 
     Attributes:
         groups: most useful first.
         skipped: by partition, then reason.
-        partitions_considered, partitions_total: how many passed the filters, and how many there are.
-        reason: why there are no groups, in words; empty if there are some.
-        checkpoint: commit-based: the last commit looked at; empty otherwise.
+        partitions_considered, partitions_total: number of partitions that passed the filters, and of all partitions.
+        reason: why there are no groups; empty if there are some.
+        checkpoint: commit-based: the last commit considered; empty otherwise.
     """
 
     groups: tuple[PlannedGroup, ...] = ()

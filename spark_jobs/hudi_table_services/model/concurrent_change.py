@@ -1,4 +1,4 @@
-"""What other writers did to a table while one write was under way."""
+"""Changes of a table by other writers during one write."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -8,7 +8,7 @@ from hudi_table_services.model.instant import Instant
 
 
 class ChangeKind(str, Enum):
-    """How far the other action is."""
+    """Progress of the other writer's action."""
 
     COMPLETED = "completed"
     PENDING_PLAN = "pending"
@@ -20,9 +20,9 @@ class ConflictStrategy(str, Enum):
     """``hoodie.write.lock.conflict.resolution.strategy``, by the names of Hudi's classes."""
 
     SIMPLE = "SimpleConcurrentFileWritesConflictResolutionStrategy"
-    """Whoever commits or plans first wins."""
+    """The first to commit or plan wins."""
     PREFER_WRITER = "PreferWriterConflictResolutionStrategy"
-    """A write does not wait for plans of table services, which have to give way to it when they commit."""
+    """Writes win over plans of table services: a plan fails at its commit if a write changed its file groups."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,13 +30,13 @@ class ConcurrentChange:
     """One instant of another writer.
 
     Attributes:
-        kind: COMPLETED: a write that became visible since; PENDING_PLAN: a clustering or compaction that is going to
-            replace file slices; BEING_WRITTEN: an inflight write that says what it changes; UNDONE: a write that was
-            visible at the start and is rolled back now.
-        file_groups: what it wrote, replaced or is going to replace; empty for UNDONE, where it is not known any more.
-        added_to: partitions that have new rows by it, or rows of new file groups; only COMPLETED writes of rows,
-            without services, which move rows.
-        overwrites: it was to leave nothing but its own rows in those partitions.
+        kind: COMPLETED: a write that became visible since; PENDING_PLAN: a clustering or compaction that will replace
+            file slices; BEING_WRITTEN: an inflight write that names the file groups it changes; UNDONE: a write that
+            was visible at the start and was rolled back since.
+        file_groups: file groups that the instant wrote, replaced or will replace; empty for UNDONE: no longer known.
+        added_to: partitions to which the instant added rows or file groups; only for COMPLETED writes of rows, not for
+            table services, which move rows.
+        overwrites: the write replaces all earlier rows of those partitions by its own.
     """
 
     instant: Instant

@@ -18,7 +18,7 @@ BASE_FILE_EXTENSIONS = frozenset({".parquet", ".orc", ".hfile", ".lance"})
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class WriteToken:
-    """``<task partition>-<stage>-<attempt>``: tells apart the attempts that wrote one file slice."""
+    """``<task partition>-<stage>-<attempt>``: distinguishes the attempts that wrote one file slice."""
 
     task_partition: int
     stage: int
@@ -33,11 +33,11 @@ class BaseFile:
     """The columnar file of a file slice.
 
     Attributes:
-        file_id: id of the file group, no ``_`` inside, and no ``.`` where Hudi is to find it by bloom filter.
-        write_token: text of the write token; foreign writers may use any word.
+        file_id: id of the file group, without ``_``; also without ``.``, or Hudi's bloom index does not find the file.
+        write_token: text of the write token; other writers may use any word.
         instant_time: requested time of the instant that wrote the file.
         extension: with the dot, e.g. ``.parquet``.
-        size_bytes: length on storage; -1 where only the name is known.
+        size_bytes: length on storage; -1: only the name is known.
     """
 
     file_id: str
@@ -52,7 +52,7 @@ class BaseFile:
 
     @classmethod
     def from_file_name(cls, name: str, size_bytes: int = -1) -> "BaseFile":
-        """Raises MalformedFileNameError when the name is not one of a base file."""
+        """Parse a file name. Raises MalformedFileNameError if it is not the name of a base file."""
         match = _BASE.fullmatch(name)
         if match is None or match["extension"] not in BASE_FILE_EXTENSIONS:
             raise MalformedFileNameError(f"{name!r} is not the name of a base file.")
@@ -72,7 +72,7 @@ class LogFile:
     Attributes:
         instant_time: table version 6: base instant of the slice; 8 and later: the delta commit's own instant.
         version: counts from 1.
-        write_token: None where the name has none (very old writers).
+        write_token: None: the name has none (very old writers).
     """
 
     file_id: str
@@ -89,7 +89,7 @@ class LogFile:
 
     @classmethod
     def from_file_name(cls, name: str, size_bytes: int = -1) -> "LogFile":
-        """Raises MalformedFileNameError when the name is not one of a log file."""
+        """Parse a file name. Raises MalformedFileNameError if it is not the name of a log file."""
         match = _LOG.fullmatch(name)
         if match is None:
             raise MalformedFileNameError(f"{name!r} is not the name of a log file.")
@@ -104,7 +104,7 @@ class LogFile:
 
 
 def instant_in_file_name(name: str) -> str | None:
-    """Requested time in the name of a data file; None: it is no data file's name."""
+    """Requested time in the name of a data file; None: the name is not that of a data file."""
     match = _BASE.fullmatch(name)
     if match is not None and match["extension"] in BASE_FILE_EXTENSIONS:
         return match["instant"]

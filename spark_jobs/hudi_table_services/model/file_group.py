@@ -20,8 +20,8 @@ class FileGroupId:
 class FileSlice:
     """One version of a file group: at most one base file and the log files on top of it.
 
-    Table version 6: log files belong to the slice whose base instant they name.
-    Table version 8 and later: they belong to the slice that was current when they completed.
+    Table version 6: a log file belongs to the slice whose base instant is in its name.
+    Table version 8 and later: a log file belongs to the slice that was current when its delta commit completed.
     """
 
     file_group_id: FileGroupId
@@ -31,7 +31,7 @@ class FileSlice:
 
     @property
     def base_file_path(self) -> str | None:
-        """Path of the base file relative to the base path; None: only log files so far."""
+        """Path of the base file relative to the base path; None: the slice has only log files."""
         if self.base_file is None:
             return None
         partition = self.file_group_id.partition_path

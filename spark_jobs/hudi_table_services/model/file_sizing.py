@@ -1,7 +1,7 @@
-"""What file sizing is told and what it decides (UpsertPartitioner, WorkloadProfile, BucketInfo; Hudi 1.2).
+"""Input and result of file sizing (UpsertPartitioner, WorkloadProfile, BucketInfo; Hudi 1.2).
 
 *Inserts* are rows whose key the table does not hold; *updates* are rows tagged to the file group that holds
-their key, deletes among them. Counts are rows, sizes are bytes.
+their key, including deletes. Counts are rows, sizes are bytes.
 """
 
 from dataclasses import dataclass
@@ -20,25 +20,25 @@ class FileSizingOptions:
     """Limits of file sizing, with Hudi's keys and defaults where Hudi has one.
 
     Attributes:
-        max_file_size_bytes: `hoodie.parquet.max.file.size`; what a base file should reach.
-        small_file_limit_bytes: `hoodie.parquet.small.file.limit`; files strictly below take inserts, 0 = off.
+        max_file_size_bytes: `hoodie.parquet.max.file.size`; target size of a base file.
+        small_file_limit_bytes: `hoodie.parquet.small.file.limit`; smaller files are padded, 0 = off.
         insert_split_size: `hoodie.copyonwrite.insert.split.size`; rows of a new file if auto split is off.
-        insert_auto_split: `hoodie.copyonwrite.insert.auto.split`; rows of a new file from the record size.
-        record_size_estimate_bytes: `hoodie.copyonwrite.record.size.estimate`; used where nothing was
+        insert_auto_split: `hoodie.copyonwrite.insert.auto.split`; derive the rows of a new file from the record size.
+        record_size_estimate_bytes: `hoodie.copyonwrite.record.size.estimate`; used if nothing was
             measured.
-        record_size_estimate_is_explicit: the user set it, so it goes before the size measured on the batch.
+        record_size_estimate_is_explicit: the user set it, so it takes precedence over the size measured on the batch.
         estimation_threshold: `hoodie.record.size.estimation.threshold`, times the small limit: commits of
-            fewer bytes are no evidence. Parity only; per-file evidence without footers needs no such guard.
+            fewer bytes are ignored. Parity only; per-file measurements without footers need no such limit.
         small_file_candidates_limit: `hoodie.merge.small.file.group.candidates.limit`; files padded per
             partition of a merge-on-read table. Parity only.
-        estimator_max_commits: `_hoodie.record.size.estimator.max.commits`; commits looked at. Parity only.
+        estimator_max_commits: `_hoodie.record.size.estimator.max.commits`; commits considered. Parity only.
         estimator_metadata_bytes: `hoodie.record.size.estimator.average.metadata.size`; deducted once per
-            commit. Parity only; outside it the true footer of each file is deducted.
-        parity: give Hudi 1.x's own plan instead of ours.
+            commit. Parity only; otherwise the true footer of each file is deducted.
+        parity: make the plan of Hudi 1.x instead of ours.
         footer_bytes_per_record: growth of the footer per row, e.g. `BLOOM_FOOTER_BYTES_PER_RECORD`.
-        footer_max_records: rows beyond it do not grow the footer (`hoodie.bloom.index.filter.dynamic.max.entries`).
+        footer_max_records: further rows do not grow the footer (`hoodie.bloom.index.filter.dynamic.max.entries`).
         footer_base_bytes: bytes of a footer that do not depend on rows (schema, statistics).
-        remainder_tolerance: fraction of the max size a file may exceed it by, so that a small remainder of
+        remainder_tolerance: fraction of the max size by which a file may exceed it, so that a small remainder of
             rows needs no file of its own; 0 = never exceed.
 
     Raises:
@@ -91,18 +91,18 @@ class FileSizingOptions:
 
 
 def _require_at_least(bound: float, name: str, value: float) -> None:
-    # Written so that NaN fails too.
+    # `not >=` instead of `<`, so that NaN fails too.
     if not value >= bound:
         raise InvalidRequestError(f"{name} is {value}, it must be at least {bound}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class FileSample:
-    """Rows and bytes of one base file, as its Parquet footer and storage tell: evidence for the record size.
+    """Rows and bytes of one base file, from its Parquet footer and the storage, to estimate the record size.
 
     Attributes:
         instant_time: requested time of the instant that wrote the file.
-        footer_size_bytes: bytes of the Parquet footer, bloom filter and schema included, data pages not.
+        footer_size_bytes: bytes of the Parquet footer, with bloom filter and schema, without data pages.
     """
 
     partition_path: str
@@ -114,15 +114,15 @@ class FileSample:
 
     @property
     def data_size_bytes(self) -> int:
-        """Bytes that hold rows; 0 or less means the file is no evidence."""
+        """Bytes that hold rows; 0 or less: the file is useless for the estimate."""
         return self.file_size_bytes - self.footer_size_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class CommitTotals:
-    """Bytes and rows written by one completed instant: what Hudi itself takes as evidence. Parity only.
+    """Bytes and rows written by one completed instant, from which Hudi estimates the record size. Parity only.
 
-    A deltacommit gives one value per base file, every other action one value per instant.
+    A deltacommit has one value per base file, every other action one value per instant.
     """
 
     requested_time: str
@@ -137,9 +137,8 @@ class UpdateWorkload:
 
     Attributes:
         update_count: rows tagged to the file group: updates, deletes and moved rows together.
-        inserted_by_move: those of them the file group does not hold yet (moved here from another partition);
-            each adds a whole record.
-        delete_count: those of them that delete; they do not grow the file.
+        inserted_by_move: part of these rows that moved here from another partition; each adds a whole record.
+        delete_count: part of these rows that are deletes; they do not grow the file.
     """
 
     file_id: str
@@ -153,8 +152,8 @@ class PartitionWorkload:
     """Rows of the batch for one partition path.
 
     Attributes:
-        insert_count: rows whose place file sizing chooses; 0 or more.
-        insert_bytes_hint: bytes those inserts take when encoded, if somebody measured them.
+        insert_count: rows that file sizing places; 0 or more.
+        insert_bytes_hint: encoded size of these inserts; None: not measured.
     """
 
     partition_path: str
@@ -165,13 +164,13 @@ class PartitionWorkload:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """The batch, counted.
+    """Row counts of a batch.
 
     Attributes:
-        partitions: one value per partition path touched.
-        batch_record_size: bytes per row, footer left out, measured by encoding a sample of the batch; None:
+        partitions: one value per partition path of the batch.
+        batch_record_size: bytes per row without footer, measured by encoding a sample of the batch; None:
             not measured.
-        commit_totals: evidence for Hudi's own estimate, in any order. Parity only.
+        commit_totals: input of Hudi's own estimate, in any order. Parity only.
     """
 
     partitions: tuple[PartitionWorkload, ...]
@@ -180,14 +179,14 @@ class Workload:
 
 
 class BucketKind(str, Enum):
-    """Whether a write bucket rewrites an existing file group or opens a new one (BucketType)."""
+    """Whether a write bucket rewrites an existing file group or creates a new one (BucketType)."""
 
     UPDATE = "UPDATE"
     INSERT = "INSERT"
 
 
 class RecordSizeSource(str, Enum):
-    """Where the bytes per record come from, most trusted first."""
+    """Source of the bytes per record, most trusted first."""
 
     PARTITION_FILES = "base files of the partition"
     TABLE_FILES = "base files of the whole table"
@@ -200,13 +199,13 @@ class RecordSizeSource(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordSizeEstimate:
-    """Bytes one row takes in a base file, and how we know.
+    """Bytes of one row in a base file, and the source of this estimate.
 
     Attributes:
         bytes_per_record: above 0.
-        sampled_files: base files (with COMMIT_HISTORY: commits) the figure rests on.
+        sampled_files: number of base files (with COMMIT_HISTORY: commits) that the estimate is based on.
         sampled_records: rows in them.
-        odd_files: base files looked at and left out, as their rows are of an unusual size or they have none.
+        odd_files: number of sampled base files that were left out because they have no rows or rows of unusual size.
     """
 
     bytes_per_record: float
@@ -229,9 +228,9 @@ class WriteBucket:
     """One target of incoming rows; one task writes it (BucketInfo).
 
     Attributes:
-        file_id: the file group to rewrite; None for INSERT, whose file id the writer draws.
+        file_id: the file group to rewrite; None for INSERT: the writer generates the file id.
         update_count: rows tagged to the file group.
-        insert_count: inserts placed here; exact, in parity an expected value.
+        insert_count: inserts placed here; an exact number, in parity an expected value.
         current_size_bytes: size of the base file to be rewritten, 0 for INSERT.
         expected_size_bytes: estimated size of the file that will be written.
     """
@@ -246,13 +245,13 @@ class WriteBucket:
 
     @property
     def is_padded(self) -> bool:
-        """Whether an existing file group takes inserts."""
+        """Whether the bucket adds inserts to an existing file group."""
         return self.kind is BucketKind.UPDATE and self.insert_count > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class SkippedFileGroup:
-    """A file group that was looked at for padding and takes no insert, and why, in words."""
+    """A file group that was considered for padding but gets no inserts, with the reason."""
 
     file_group_id: FileGroupId
     size_bytes: int
@@ -261,13 +260,13 @@ class SkippedFileGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionSizing:
-    """What happens in one partition path.
+    """Write buckets of one partition path.
 
     Attributes:
-        buckets: UPDATE by file id, then INSERT, largest first; none is without rows.
-        skipped: file groups that could have taken inserts and do not, by file id; empty without inserts.
+        buckets: UPDATE by file id, then INSERT, largest first; every bucket has rows.
+        skipped: file groups that were considered for padding but get no inserts, by file id; empty without inserts.
         record_size: the estimate used here.
-        records_per_new_file: rows a new file is filled with.
+        records_per_new_file: rows of a full new file.
     """
 
     partition_path: str
@@ -287,7 +286,7 @@ class PartitionSizing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSizingPlan:
-    """Where every row of the batch goes; partitions in order of their path."""
+    """Placement of every row of the batch; partitions in order of their path."""
 
     partitions: tuple[PartitionSizing, ...]
 

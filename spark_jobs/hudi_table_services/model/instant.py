@@ -2,7 +2,7 @@
 
 Format: hudi-format section "Instants and timeline"; Hudi classes HoodieInstant, InstantFileNameGeneratorV1/V2 (1.2).
 
-What surprises: an inflight commit is named ``<time>.inflight`` without the word commit; a finished
+Irregularities: an inflight commit is named ``<time>.inflight`` without the word commit; a finished
 compaction appears as ``commit``, a finished log compaction as ``deltacommit``, a finished clustering as
 ``replacecommit``; a pending clustering is ``replacecommit`` in layout 1 and ``clustering`` in layout 2;
 a savepoint has no requested state.
@@ -39,12 +39,12 @@ class Action(str, Enum):
 
     @property
     def pending_names(self) -> "tuple[Action, ...]":
-        """Actions under which an instant that completes as this one may have been requested."""
+        """Actions under which an instant that completes as this action may have been requested."""
         return tuple(action for action in Action if action.comparable is self.comparable)
 
     @property
     def writes_data(self) -> bool:
-        """Whether a completed instant of this action adds or replaces file slices ("commits timeline")."""
+        """Whether a completed instant of this action adds or replaces file slices (Hudi's "commits timeline")."""
         return self.comparable in (Action.COMMIT, Action.DELTA_COMMIT, Action.REPLACE_COMMIT)
 
 
@@ -79,9 +79,9 @@ class Instant:
 
     Attributes:
         requested_time: ``yyyyMMddHHmmssSSS`` (14 digits in old tables); compared as text.
-        action: the action as the file name spells it.
+        action: the action in the file name.
         state: progress.
-        completion_time: completed instants of layout 2 only; None elsewhere.
+        completion_time: only for completed instants of layout 2; None otherwise.
     """
 
     requested_time: str
@@ -91,7 +91,7 @@ class Instant:
 
     @property
     def identity(self) -> tuple[str, Action]:
-        """Two state files with the same identity are steps of one instant."""
+        """Key that the state files of one instant share."""
         return (self.requested_time, self.action.comparable)
 
     @property
@@ -100,7 +100,7 @@ class Instant:
 
     @property
     def visible_from(self) -> str:
-        """The time at which the change became visible: completion time where known, else requested time."""
+        """The time at which the change became visible: the completion time if known, else the requested time."""
         return self.completion_time or self.requested_time
 
     def file_name(self, layout: TimelineLayout) -> str:
@@ -118,7 +118,7 @@ class Instant:
         """Parse the name of a state file.
 
         Raises:
-            MalformedFileNameError: the name is not one of an instant in this layout.
+            MalformedFileNameError: the name is not that of an instant in this layout.
         """
         match = _NAME.fullmatch(name)
         if match is None:
@@ -145,5 +145,5 @@ class Instant:
 
 
 def looks_like_instant(name: str) -> bool:
-    """Whether a file of the timeline folder has the shape of an instant (others are ignored by Hudi)."""
+    """Whether a file name in the timeline folder has the format of an instant; Hudi ignores other files."""
     return _NAME.fullmatch(name) is not None

@@ -1,4 +1,4 @@
-"""How record keys and partition paths are made from columns (org.apache.hudi.keygen, Hudi 0.15 and 1.2)."""
+"""Configuration of record keys and partition paths (org.apache.hudi.keygen, Hudi 0.15 and 1.2)."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -22,7 +22,7 @@ _CLASS_NAMES = {
 
 
 class KeyGeneratorType(str, Enum):
-    """The values of ``hoodie.table.keygenerator.type`` this release can follow."""
+    """The values of ``hoodie.table.keygenerator.type`` that this release supports."""
 
     SIMPLE = "SIMPLE"
     COMPLEX = "COMPLEX"
@@ -32,12 +32,12 @@ class KeyGeneratorType(str, Enum):
 
     @property
     def class_name(self) -> str:
-        """The Java class, as ``hoodie.table.keygenerator.class`` of table version 6 names it."""
+        """The Java class, the value of ``hoodie.table.keygenerator.class`` in table version 6."""
         return _PACKAGE + _CLASS_NAMES[self.value]
 
     @classmethod
     def from_class_name(cls, name: str) -> "KeyGeneratorType":
-        """Accepts the Spark classes and their Avro twins (``SimpleAvroKeyGenerator``), which write the same keys.
+        """Parse a class name. Avro variants (``SimpleAvroKeyGenerator``) write the same keys as the Spark classes.
 
         Raises:
             UnsupportedTableError: any other class.
@@ -50,7 +50,7 @@ class KeyGeneratorType(str, Enum):
 
     @classmethod
     def from_type_name(cls, name: str) -> "KeyGeneratorType":
-        """Accepts the enum names of Hudi, ``_AVRO`` twins included.
+        """Parse a name of Hudi's enum, including the ``_AVRO`` variants.
 
         Raises:
             UnsupportedTableError: any other type.
@@ -69,7 +69,7 @@ def _unsupported(what: str) -> UnsupportedTableError:
 
 
 class PartitionFieldType(str, Enum):
-    """How a partition column becomes a path segment: its value, or a formatted point in time."""
+    """Conversion of a partition column into a path segment: its value, or a formatted point in time."""
 
     SIMPLE = "SIMPLE"
     TIMESTAMP = "TIMESTAMP"
@@ -77,14 +77,14 @@ class PartitionFieldType(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class PartitionField:
-    """A partition column; dots reach into structs."""
+    """A partition column; a dotted name is a member of a struct."""
 
     name: str
     type: PartitionFieldType = PartitionFieldType.SIMPLE
 
 
 class TimestampType(str, Enum):
-    """``hoodie.keygen.timebased.timestamp.type``: what a number or text in the column means."""
+    """``hoodie.keygen.timebased.timestamp.type``: meaning of a number or text in the column."""
 
     UNIX_TIMESTAMP = "UNIX_TIMESTAMP"
     EPOCHMILLISECONDS = "EPOCHMILLISECONDS"
@@ -122,11 +122,11 @@ class TimestampKeyGenOptions:
 
     Attributes:
         timestamp_type: meaning of the column.
-        scalar_unit: a key of `TIME_UNITS_US`; counts for type SCALAR only.
+        scalar_unit: a key of `TIME_UNITS_US`; used for type SCALAR only.
         output_format: Joda pattern of the path segment.
         input_formats: Joda patterns of text, tried in order.
         input_time_zone: zone of text without offset; None: `KeyGeneratorConfig.default_time_zone`.
-        output_time_zone: zone of the path segment; None: the zone a text carries, else the default zone.
+        output_time_zone: zone of the path segment; None: the zone in the text, else the default zone.
     """
 
     timestamp_type: TimestampType
@@ -160,17 +160,17 @@ class TimestampKeyGenOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyGeneratorConfig:
-    """Everything that decides record keys and partition paths.
+    """All settings that determine record keys and partition paths.
 
     Attributes:
-        record_key_fields: columns of the key, at least one; dots reach into structs.
+        record_key_fields: columns of the key, at least one; a dotted name is a member of a struct.
         partition_fields: empty for a table without partitions.
         hive_style: path segments are ``column=value``.
-        url_encode: special characters of a value are written as ``%XX``; otherwise a ``/`` makes sub-folders.
+        url_encode: special characters of a value are written as ``%XX``; otherwise a ``/`` creates sub-folders.
         encodes_single_key_name: the key of a one-field COMPLEX generator is ``column:value`` (table version 9, and
             Hudi up to 0.14.0) instead of the bare value (0.14.1 to 1.0.2).
         consistent_logical_timestamp: timestamps are rendered as text, in `default_time_zone`, not as microseconds.
-        default_time_zone: what Hudi takes from its JVM, ``TimeZone.getDefault()``.
+        default_time_zone: the zone that Hudi reads from its JVM, ``TimeZone.getDefault()``.
     """
 
     type: KeyGeneratorType

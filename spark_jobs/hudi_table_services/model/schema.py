@@ -1,6 +1,6 @@
-"""Column types of a table, free of Avro, Arrow and Spark (HoodieSchema, Hudi 1.2; format section 5.3).
+"""Column types of a table, independent of Avro, Arrow and Spark (HoodieSchema, Hudi 1.2; format section 5.3).
 
-Only types that real Hudi writes and reads back unchanged exist here; a converter refuses anything else by name.
+Only types that Hudi writes and reads back unchanged exist here; converters refuse all others by name.
 """
 
 import re
@@ -17,7 +17,7 @@ META_COLUMNS: tuple[str, ...] = (
     "_hoodie_partition_path",
     "_hoodie_file_name",
 )
-"""Columns Hudi puts before the user's own, in this order, all nullable strings."""
+"""Columns that Hudi puts before the user's own, in this order, all nullable strings."""
 
 PRIMITIVE_NAMES = frozenset(
     {
@@ -38,7 +38,7 @@ _LEGAL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class PrimitiveType:
-    """A type without parts.
+    """A type without inner types.
 
     Attributes:
         name: one of `PRIMITIVE_NAMES`. ``timestamp`` is microseconds since 1970 in UTC, ``timestamp_ntz``
@@ -68,7 +68,7 @@ class DecimalType:
 
     @property
     def size_bytes(self) -> int:
-        """Least number of bytes whose signed range holds every value: the length of the stored ``fixed``."""
+        """Smallest number of bytes whose signed range holds every value: the length of the stored ``fixed``."""
         largest: int = 10**self.precision - 1
         return (largest.bit_length() + 8) // 8
 
@@ -78,7 +78,7 @@ class DecimalType:
 
 @dataclass(frozen=True, slots=True)
 class ArrayType:
-    """A list; ``contains_null`` is what the type permits, not what the rows hold."""
+    """A list; ``contains_null`` says what the type permits, whether or not the rows hold nulls."""
 
     element: "DataType"
     contains_null: bool = True
@@ -119,11 +119,11 @@ class StructType:
         return tuple(field.name for field in self.fields)
 
     def find(self, name: str) -> Field | None:
-        """The field of exactly this name (case counts, as in Avro); None: there is none."""
+        """The field of exactly this name (case-sensitive, as in Avro); None: there is none."""
         return next((field for field in self.fields if field.name == name), None)
 
     def field(self, name: str) -> Field:
-        """Raises InvalidRequestError when there is no such field."""
+        """The field of exactly this name. Raises InvalidRequestError if there is none."""
         found = self.find(name)
         if found is None:
             raise InvalidRequestError(
@@ -132,7 +132,7 @@ class StructType:
         return found
 
     def at_path(self, path: str) -> Field:
-        """The field at a dotted path; nullable as soon as one struct on the way is.
+        """The field at a dotted path; nullable if the field or any struct on the path is nullable.
 
         Raises:
             InvalidRequestError: a part of the path is missing or is not a struct.
@@ -165,12 +165,12 @@ TIMESTAMP_NTZ = PrimitiveType("timestamp_ntz")
 
 
 def without_meta_columns(schema: StructType) -> StructType:
-    """The user's own columns."""
+    """The schema without Hudi's meta columns."""
     return StructType(tuple(field for field in schema.fields if field.name not in META_COLUMNS))
 
 
 def with_meta_columns(schema: StructType) -> StructType:
-    """The meta columns, then the user's own: the columns of a base file."""
+    """The columns of a base file: the meta columns, then the user's own."""
     meta = tuple(Field(name, STRING) for name in META_COLUMNS)
     return StructType(meta + without_meta_columns(schema).fields)
 
@@ -181,7 +181,7 @@ def is_legal_name(name: str) -> bool:
 
 
 def walk_fields(schema: StructType, parent: str = "") -> Iterator[tuple[str, Field]]:
-    """Every field with its dotted path, parents first; list elements and map values add no part of a path."""
+    """Yield every field with its dotted path, parents first; list elements and map values add no part to the path."""
     for field in schema.fields:
         path = f"{parent}.{field.name}" if parent else field.name
         yield path, field
@@ -191,17 +191,17 @@ def walk_fields(schema: StructType, parent: str = "") -> Iterator[tuple[str, Fie
 
 
 def innermost(data_type: DataType) -> DataType:
-    """The type inside all lists and maps around it."""
+    """The type of the innermost list element or map value; other types are returned as they are."""
     while isinstance(data_type, ArrayType | MapType):
         data_type = data_type.element if isinstance(data_type, ArrayType) else data_type.value
     return data_type
 
 
 def check_names(schema: StructType) -> None:
-    """Refuse names that Avro cannot hold or that Spark cannot tell apart.
+    """Refuse column names that Avro does not allow or that Spark cannot distinguish.
 
     Raises:
-        InvalidRequestError: names every offending column.
+        InvalidRequestError: the message names every invalid column.
     """
     paths = [path for path, _ in walk_fields(schema)]
     illegal = [path for path in paths if not is_legal_name(path.rsplit(".", 1)[-1])]
@@ -214,7 +214,7 @@ def check_names(schema: StructType) -> None:
     for path in paths:
         if path.lower() in seen:
             raise InvalidRequestError(
-                f"Columns {seen[path.lower()]!r} and {path!r} cannot be told apart.",
+                f"Spark cannot distinguish the columns {seen[path.lower()]!r} and {path!r}.",
                 hint="Rename one of them in the source query.",
             )
         seen[path.lower()] = path

@@ -9,9 +9,9 @@ from hudi_table_services.model.table_version import TableType, TableVersion
 
 
 class RecordMergeMode(str, Enum):
-    """Which of two versions of a record survives (HoodieRecordMergeMode).
+    """Rule that decides which of two versions of a record survives (HoodieRecordMergeMode).
 
-    EVENT_TIME_ORDERING: the larger ordering value, a tie goes to the later commit.
+    EVENT_TIME_ORDERING: the larger ordering value; on a tie the later commit.
     COMMIT_TIME_ORDERING: the later commit. CUSTOM: a payload class decides; refused on write.
     """
 
@@ -71,7 +71,7 @@ class TableConfig:
 
     @property
     def partition_fields(self) -> tuple[str, ...]:
-        """Column names; ``field:TYPE`` items of the custom key generator lose their type here."""
+        """Column names, without the types in ``field:TYPE`` items of the custom key generator."""
         return tuple(f.split(":")[0] for f in _fields(self.properties.get("hoodie.table.partition.fields")))
 
     @property
@@ -112,7 +112,7 @@ class TableConfig:
 
     @property
     def timeline_timezone_is_utc(self) -> bool:
-        """Instant times are printed in UTC, else in the local zone of the writer (Hudi's default)."""
+        """Whether instant times are in UTC, and not in the local zone of the writer (Hudi's default)."""
         return self.properties.get("hoodie.table.timeline.timezone", "LOCAL").upper() == "UTC"
 
     @property
@@ -121,7 +121,7 @@ class TableConfig:
 
     @property
     def record_merge_mode(self) -> RecordMergeMode:
-        """Stored mode, or the one Hudi infers from payload class and ordering fields."""
+        """Stored mode, or the mode that Hudi infers from payload class and ordering fields."""
         stored = self.properties.get("hoodie.record.merge.mode")
         if stored is not None:
             try:

@@ -1,4 +1,4 @@
-"""What table services plan and what they did, as stored in timeline files (Avro model classes, Hudi 1.2).
+"""Plans and results of table services, as stored in timeline files (Avro model classes, Hudi 1.2).
 
 File paths in plans are absolute, with or without scheme, unless said otherwise. Times are instant times.
 """
@@ -15,7 +15,7 @@ SINGLE_FILE_SORT_STRATEGY = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanStrategy:
-    """Java class that carries a plan out, with its parameters.
+    """Java class that executes a plan, with its parameters.
 
     Hudi on Spark takes the class from its own configuration, but fails on a clustering plan without this record.
     """
@@ -66,8 +66,8 @@ class RequestedReplace:
     """Content of a requested replace commit (HoodieRequestedReplaceMetadata).
 
     Attributes:
-        operation_type: `CLUSTER` with a plan; None where an overwrite has left everything out.
-        clustering_plan: None: an overwrite, which is not planned.
+        operation_type: `CLUSTER` with a plan; None: an overwrite that wrote no fields.
+        clustering_plan: None: an overwrite, which has no plan.
     """
 
     operation_type: str | None = None
@@ -109,7 +109,7 @@ class CompactionPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetainedInstant:
-    """Earliest instant a clean keeps (HoodieActionInstant): action and state as text, e.g. ``COMPLETED``."""
+    """Earliest instant that a clean retains (HoodieActionInstant): action and state as text, e.g. ``COMPLETED``."""
 
     requested_time: str
     action: str
@@ -132,7 +132,7 @@ class CleanPlan:
         policy: ``KEEP_LATEST_COMMITS``, ``KEEP_LATEST_FILE_VERSIONS`` or ``KEEP_LATEST_BY_HOURS``.
         file_names_to_delete: plans of version 1: partition path → bare file names.
         files_to_delete: plans of version 2: partition path → files.
-        partitions_to_delete: partitions in which nothing is left.
+        partitions_to_delete: partitions in which no file is left.
     """
 
     policy: str
@@ -147,7 +147,7 @@ class CleanPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanPartition:
-    """What a clean did in one partition. Files are bare names."""
+    """Result of a clean in one partition. Files are bare names."""
 
     partition_path: str
     policy: str
@@ -159,7 +159,7 @@ class CleanPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanMetadata:
-    """What a clean did (HoodieCleanMetadata). `earliest_commit_to_retain` is ``""`` where there is none."""
+    """Result of a clean (HoodieCleanMetadata). `earliest_commit_to_retain` is ``""`` if there is none."""
 
     start_clean_time: str
     time_taken_ms: int
@@ -174,7 +174,7 @@ class CleanMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstantReference:
-    """An instant named in a plan (HoodieInstantInfo); the action as Hudi spells it in file names."""
+    """An instant named in a plan (HoodieInstantInfo); the action as in file names."""
 
     requested_time: str
     action: str
@@ -182,11 +182,11 @@ class InstantReference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackRequest:
-    """What undoing an instant deletes in one partition.
+    """Files of one partition that the rollback of an instant deletes.
 
     Attributes:
-        file_id: ``""`` where the plan was made by listing.
-        latest_base_instant: the undone instant for base files; ``""`` where the plan was made by listing.
+        file_id: ``""`` if the plan was made by listing.
+        latest_base_instant: the undone instant for base files; ``""`` if the plan was made by listing.
         files_to_delete: absolute paths.
         log_blocks_to_delete: table version 6: log file → bytes; a rollback block is appended for them.
     """
@@ -200,7 +200,7 @@ class RollbackRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackPlan:
-    """How an instant is to be undone (HoodieRollbackPlan)."""
+    """Plan to undo an instant (HoodieRollbackPlan)."""
 
     instant_to_rollback: InstantReference | None
     requests: tuple[RollbackRequest, ...] = ()
@@ -209,7 +209,7 @@ class RollbackPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackPartition:
-    """What a rollback did in one partition. Files are paths as in the plan; log files map to bytes."""
+    """Result of a rollback in one partition. Files are paths as in the plan; log files map to bytes."""
 
     partition_path: str
     deleted_files: tuple[str, ...] = ()
@@ -220,7 +220,7 @@ class RollbackPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackMetadata:
-    """What a rollback did (HoodieRollbackMetadata)."""
+    """Result of a rollback (HoodieRollbackMetadata)."""
 
     start_rollback_time: str
     time_taken_ms: int
@@ -241,7 +241,7 @@ class SavepointPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavepointMetadata:
-    """What a savepoint keeps (HoodieSavepointMetadata). `saved_at_ms` is epoch milliseconds."""
+    """Files that a savepoint keeps (HoodieSavepointMetadata). `saved_at_ms` is epoch milliseconds."""
 
     saved_by: str
     saved_at_ms: int
@@ -261,7 +261,7 @@ class RestorePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreMetadata:
-    """What a restore did (HoodieRestoreMetadata): undone instant → its rollbacks."""
+    """Result of a restore (HoodieRestoreMetadata): undone instant → its rollbacks."""
 
     start_restore_time: str
     time_taken_ms: int

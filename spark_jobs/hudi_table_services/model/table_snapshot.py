@@ -1,4 +1,4 @@
-"""All that a planner may see of a table, as one value."""
+"""The state of a table that planners work on, as one value."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,10 +15,10 @@ class TableSnapshot:
     Attributes:
         config: table properties.
         timeline: active timeline at load time.
-        file_slices: partition path → latest visible slice of each live file group, replaced groups left out.
-        reserved_file_groups: file groups under a pending clustering, compaction or log compaction plan → that
-            plan's requested time. Never write into one of them.
-        schema_json: Avro JSON of the latest completed write without meta columns; None: nothing written yet.
+        file_slices: partition path → latest visible slice of each live file group, without replaced groups.
+        reserved_file_groups: file groups under a pending clustering, compaction or log compaction plan → requested
+            time of the plan. Never write into one of them.
+        schema_json: Avro JSON of the latest completed write without meta columns; None: nothing was written yet.
     """
 
     config: TableConfig

@@ -1,4 +1,4 @@
-"""Table versions and what changes between them (HoodieTableVersion, TimelineLayoutVersion; Hudi 1.2)."""
+"""Table versions and the differences between them (HoodieTableVersion, TimelineLayoutVersion; Hudi 1.2)."""
 
 from enum import Enum, IntEnum
 
@@ -6,14 +6,14 @@ from hudi_table_services.errors import UnsupportedTableError
 
 
 class TableType(str, Enum):
-    """How updates are stored: rewritten base files, or log files merged at read time."""
+    """Storage of updates: in rewritten base files, or in log files that are merged at read time."""
 
     COPY_ON_WRITE = "COPY_ON_WRITE"
     MERGE_ON_READ = "MERGE_ON_READ"
 
 
 class TimelineLayout(IntEnum):
-    """Layout 1: instants in ``.hoodie``; layout 2: in ``.hoodie/timeline``, completion time in the name."""
+    """Layout 1: instants in ``.hoodie``; layout 2: in ``.hoodie/timeline``, with the completion time in their names."""
 
     V1 = 1
     V2 = 2
@@ -31,7 +31,7 @@ class TimelineLayout(IntEnum):
 class TableVersion(IntEnum):
     """Version of the on-disk format, ``hoodie.table.version``.
 
-    4 and 5 can be read, 6, 8 and 9 also written. 7 was a bridge that was never released.
+    This release reads 4 and 5, and reads and writes 6, 8 and 9. Version 7 was never released.
     """
 
     V4 = 4
@@ -42,7 +42,7 @@ class TableVersion(IntEnum):
 
     @classmethod
     def parse(cls, text: str) -> "TableVersion":
-        """Raises UnsupportedTableError for any version this release does not know."""
+        """Parse a version number. Raises UnsupportedTableError for a version that this release does not know."""
         try:
             return cls(int(text))
         except ValueError:
@@ -61,15 +61,15 @@ class TableVersion(IntEnum):
 
     @property
     def stores_commit_metadata_as_avro(self) -> bool:
-        """Versions 8 and 9 keep commit metadata as Avro container files, earlier ones as JSON."""
+        """Whether commit metadata is stored as Avro container files (versions 8 and 9) and not as JSON."""
         return self >= TableVersion.V8
 
     @property
     def has_merge_mode(self) -> bool:
-        """``hoodie.record.merge.mode`` exists from version 8 on; version 6 names a payload class."""
+        """Whether ``hoodie.record.merge.mode`` exists (from version 8 on); version 6 names a payload class."""
         return self >= TableVersion.V8
 
     @property
     def names_ordering_fields(self) -> bool:
-        """Version 9 calls the precombine field ``hoodie.table.ordering.fields``."""
+        """Whether the precombine field is named ``hoodie.table.ordering.fields`` (from version 9 on)."""
         return self >= TableVersion.V9

@@ -1,6 +1,6 @@
 """Date patterns of the timestamp-based key generator: the numeric part of Joda's DateTimeFormat.
 
-Joda's words for months and weekdays depend on the locale of a JVM; patterns with them are refused by name.
+Joda's names of months and weekdays depend on the locale of the JVM; patterns with them are refused.
 """
 
 import re
@@ -20,7 +20,7 @@ class PatternPart:
     Attributes:
         letter: pattern letter; ``""`` for literal text.
         text: the literal text.
-        width: count of the letter: least number of digits.
+        width: count of the letter, the smallest number of digits.
     """
 
     letter: str
@@ -29,19 +29,19 @@ class PatternPart:
 
 
 def parse_output_pattern(pattern: str) -> tuple[PatternPart, ...]:
-    """Parts of a pattern that formats.
+    """Parse a pattern that formats a date.
 
     Raises:
-        InvalidRequestError: a letter outside ``y M d H m s S D``, or a month or year in words or short form.
+        InvalidRequestError: a letter other than ``y M d H m s S D``, or a month or year in words or short form.
     """
     return _parse(pattern, _OUTPUT_LETTERS)
 
 
 def parse_input_pattern(pattern: str) -> tuple[PatternPart, ...]:
-    """Parts of a pattern that reads text; ``Z`` is a zone offset.
+    """Parse a pattern that reads a date from text; ``Z`` is a zone offset.
 
     Raises:
-        InvalidRequestError: a letter outside ``y M d H m s S Z``, or a month or year in words or short form.
+        InvalidRequestError: a letter other than ``y M d H m s S Z``, or a month or year in words or short form.
     """
     return _parse(pattern, _INPUT_LETTERS)
 
@@ -56,7 +56,7 @@ def _parse(pattern: str, letters: str) -> tuple[PatternPart, ...]:
         position = token.end()
         parts.append(_part(token, pattern, letters))
     if not any(part.letter for part in parts):
-        raise InvalidRequestError(f"The date pattern {pattern!r} names no part of a date.")
+        raise InvalidRequestError(f"The date pattern {pattern!r} has no part of a date.")
     return tuple(parts)
 
 
@@ -64,7 +64,7 @@ def _part(token: re.Match[str], pattern: str, letters: str) -> PatternPart:
     run = token["letters"]
     if run is None:
         quoted = token["quoted"]
-        # Two quotes are one quote, inside and outside of quoted text.
+        # Two quotes mean one quote, inside and outside of quoted text.
         text = token["literal"] if quoted is None else quoted.replace("''", "'") or "'"
         return PatternPart("", text, len(text))
     letter = "y" if run[0] == "Y" else run[0]
@@ -84,7 +84,7 @@ def _refused(pattern: str, run: str, letters: str) -> InvalidRequestError:
 def input_expression(pattern: str) -> str:
     """Regular expression (RE2 syntax, anchored) with one named group per letter of an input pattern.
 
-    Stricter than Joda where that only refuses more: four-digit years, and exact widths next to other digits.
+    The expression is stricter than Joda: years have four digits, and parts next to other digits have exact widths.
     """
     parts = parse_input_pattern(pattern)
     pieces = []
@@ -92,7 +92,7 @@ def input_expression(pattern: str) -> str:
         pieces.append(_group(part, glued=following.letter not in ("", "Z")))
     names = [part.letter for part in parts if part.letter]
     if len(set(names)) < len(names):
-        raise InvalidRequestError(f"The date pattern {pattern!r} names a part of the date twice.")
+        raise InvalidRequestError(f"The date pattern {pattern!r} has a part of the date twice.")
     return f"^{''.join(pieces)}$"
 
 

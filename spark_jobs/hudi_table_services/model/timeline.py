@@ -35,7 +35,7 @@ class Timeline:
 
     @property
     def pending(self) -> tuple[Instant, ...]:
-        """Instants requested and not completed, oldest first. A pending plan reserves its file groups."""
+        """Requested and inflight instants, oldest first. A pending plan reserves its file groups."""
         return tuple(i for i in self.instants if not i.is_completed)
 
     @property
@@ -49,13 +49,13 @@ class Timeline:
         return ", ".join(reversed(times)) or "none"
 
     def since(self, before: "Timeline") -> "Timeline":
-        """Instants, or states of instants, that were not there before."""
+        """Instants, or states of instants, that are not in `before`."""
         known = set(before.instants)
         return Timeline(tuple(i for i in self.instants if i not in known))
 
-    def without(self, gone: Iterable[Instant]) -> "Timeline":
-        """The timeline as it is once these instants are gone."""
-        identities = {i.identity for i in gone}
+    def without(self, removed: Iterable[Instant]) -> "Timeline":
+        """The timeline without these instants."""
+        identities = {i.identity for i in removed}
         return Timeline(tuple(i for i in self.instants if i.identity not in identities))
 
     def find(self, requested_time: str) -> tuple[Instant, ...]:

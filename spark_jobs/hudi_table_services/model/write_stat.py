@@ -1,11 +1,11 @@
-"""What a write did, as stored in a completed instant (HoodieWriteStat, HoodieCommitMetadata; Hudi 1.2)."""
+"""Results of a write, as stored in a completed instant (HoodieWriteStat, HoodieCommitMetadata; Hudi 1.2)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
 NEW_FILE_GROUP = "null"
-"""The literal text Hudi stores as previous commit of a file group that did not exist before."""
+"""The literal text that Hudi stores as previous commit of a new file group."""
 
 
 class WriteOperation(str, Enum):
@@ -33,7 +33,7 @@ class WriteOperation(str, Enum):
 
 
 OVERWRITE = (WriteOperation.INSERT_OVERWRITE, WriteOperation.INSERT_OVERWRITE_TABLE)
-"""Operations that leave nothing but their own rows, in their partitions or in the table."""
+"""Operations that replace all earlier rows of their partitions, or of the table, by their own."""
 
 MOVE_ROWS = (
     WriteOperation.CLUSTER,
@@ -41,19 +41,19 @@ MOVE_ROWS = (
     WriteOperation.LOG_COMPACT,
     WriteOperation.BUCKET_RESCALE,
 )
-"""Operations of table services: the rows they write were in the table before."""
+"""Operations of table services, which rewrite existing rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteStat:
-    """What writing one base file did. Counts are rows, sizes are bytes.
+    """Result of writing one base file. Counts are rows, sizes are bytes.
 
     Attributes:
-        path: file written, relative to the base path.
-        prev_commit: base instant of the slice merged with, or `NEW_FILE_GROUP`.
-        num_writes: every row of the new file, not only changed ones.
-        file_size_bytes: exact length on storage; table versions 8 and 9 lose rows in incremental reads without it.
-        prev_base_file: name of the base file merged with; None for a new file group.
+        path: path of the new file, relative to the base path.
+        prev_commit: base instant of the previous slice, or `NEW_FILE_GROUP`.
+        num_writes: number of all rows of the new file, not only of changed rows.
+        file_size_bytes: exact length on storage; without it incremental reads of table versions 8 and 9 lose rows.
+        prev_base_file: name of the previous base file; None for a new file group.
     """
 
     file_id: str
@@ -73,15 +73,15 @@ class WriteStat:
     total_upsert_time_ms: int = 0
     total_scan_time_ms: int = 0
     extra: Mapping[str, object] = field(default_factory=dict)
-    """Fields of log-file stats and of other releases, kept by Hudi's names so that nothing read is lost."""
+    """Fields of log-file stats and of other releases, kept under Hudi's names so that no field is lost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitMetadata:
-    """Content of a completed (or, as workload profile, inflight) commit.
+    """Content of a completed commit, or of an inflight one (its workload profile).
 
     Attributes:
-        partition_to_write_stats: partition path → stats, in the order written.
+        partition_to_write_stats: partition path → stats, in stored order.
         extra_metadata: free text pairs; ``schema`` holds the Avro JSON without meta columns.
         partition_to_replace_file_ids: replace commits only; None for plain commits.
     """

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from hudi_table_services.model.data_file import BASE_FILE_EXTENSIONS, instant_in_file_name
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Instant
-from hudi_table_services.model.table_history import FileSizes, TableHistory, WriteSummary
 from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.write_history import FileSizes, TableHistory, WriteSummary
 from hudi_table_services.model.write_stat import NEW_FILE_GROUP, CommitMetadata, WriteStat
 
 SCHEMA_KEY = "schema"

@@ -1,1 +1,1 @@
-"""Places: where bytes live, how instants and locks are created, what a table looks like now."""
+"""Access to a table's files: storage systems, timeline, archive, locks, snapshots."""

@@ -1,4 +1,4 @@
-"""Time, injected: planners take none, storage and jobs take a `Clock`."""
+"""The injected clock, and instant times. Storage and jobs take a `Clock`; planners never read the time."""
 
 from datetime import datetime, timedelta, timezone
 from typing import Protocol
@@ -12,7 +12,7 @@ _PATTERN = "%Y%m%d%H%M%S%f"
 
 
 class Clock(Protocol):
-    """Tells the time as an aware datetime in UTC."""
+    """Source of the current time, as an aware datetime in UTC."""
 
     def now(self) -> datetime: ...
 
@@ -25,13 +25,13 @@ class SystemClock:
 
 
 def instant_text(moment: datetime, config: TableConfig) -> str:
-    """``yyyyMMddHHmmssSSS`` in UTC or in the machine's local zone, as the table says (local is Hudi's default)."""
+    """``yyyyMMddHHmmssSSS`` in the time zone of the table's timeline: UTC, or the machine's zone (Hudi's default)."""
     shown = moment.astimezone(UTC) if config.timeline_timezone_is_utc else moment.astimezone()
     return _text(shown)
 
 
 def instant_moment(text: str, config: TableConfig) -> datetime | None:
-    """The moment that an instant time tells; None: its digits are no date, as in instants that initialise something."""
+    """Parse an instant time as a datetime in UTC; None: its digits are no date, as in Hudi's initialising instants."""
     try:
         moment = datetime.strptime(text[:_DIGITS].ljust(_DIGITS, "0"), _PATTERN)  # noqa: DTZ007 - see below
     except ValueError:
@@ -40,7 +40,7 @@ def instant_moment(text: str, config: TableConfig) -> datetime | None:
 
 
 def age_text(seconds: float) -> str:
-    """An age for people, in whole minutes, hours or days."""
+    """Format an age for display, in whole minutes, hours or days."""
     minutes = int(seconds // 60)
     if minutes < 120:
         return f"{minutes} min"
@@ -48,10 +48,10 @@ def age_text(seconds: float) -> str:
 
 
 def instant_time(now: datetime, config: TableConfig, *, after: str = "") -> str:
-    """Instant time of this moment, or one millisecond after the given one if the clock is not past it yet.
+    """Instant time for `now`, or `after` plus one millisecond if `now` is not later than `after`.
 
-    Instants are compared as text and must never repeat, whatever other writers' clocks say: a wall clock set back,
-    a local zone that leaves summer time, a foreign instant from the future.
+    Instant times are compared as text and must never repeat, even if a wall clock was set back, the local zone leaves
+    summer time, or another writer's instant lies in the future.
 
     Args:
         after: newest instant time known, of 14 to 20 digits; empty: there is none.
@@ -65,7 +65,7 @@ def _next(text: str) -> str:
     try:
         return _text(datetime.strptime(digits, _PATTERN) + _MILLISECOND)  # noqa: DTZ007 - any zone will do
     except (ValueError, OverflowError):
-        # Digits that are no date, as in instants that only initialise something.
+        # The digits are no date, as in Hudi's initialising instants.
         return str(int(digits) + 1).zfill(_DIGITS)
 
 

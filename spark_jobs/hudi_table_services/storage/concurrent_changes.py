@@ -1,4 +1,4 @@
-"""What other writers did to the timeline while a job was at work."""
+"""Find what other writers changed on the timeline while a job was running."""
 
 import logging
 from collections.abc import Collection, Iterable
@@ -20,16 +20,16 @@ from hudi_table_services.storage.timeline_store import TimelineStore
 
 _LOG = logging.getLogger(__name__)
 _ONCE = (Action.COMMIT, Action.DELTA_COMMIT)
-"""Actions whose undone instants never come back."""
+"""Actions whose instants are never executed again after they were undone."""
 
 
 def load_commit_changes(
     store: TimelineStore, before: Timeline, after: Timeline, *, ignore: Collection[str] = ()
 ) -> tuple[ConcurrentChange, ...]:
-    """What other writers did between two views of the timeline, told by identity of instants, not by their times.
+    """Changes by other writers between two loads of the timeline. Instants are compared by identity, not by time.
 
     Args:
-        before: the timeline that a write planned with.
+        before: the timeline that the write was planned with.
         after: the timeline now, under the table lock.
         ignore: requested times of this writer's own instants.
     """
@@ -47,17 +47,17 @@ def load_commit_changes(
 def load_completed_changes(
     store: TimelineStore, before: Timeline, after: Timeline
 ) -> tuple[ConcurrentChange, ...]:
-    """Writes that became visible between two views of the timeline."""
+    """Writes that became visible between two loads of the timeline."""
     known = {i.identity for i in before.completed_writes}
     return tuple(_completed(store, i) for i in after.completed_writes if i.identity not in known)
 
 
 def newer_may_be_archived(store: TimelineStore, before: Timeline, after: Timeline) -> bool:
-    """Whether a write that was not complete in `before` may have left the active timeline by archival since.
+    """Whether a write that was not complete in `before` may have completed and been archived since.
 
-    Archival takes the oldest writes first. So long as the newest write of `before`, or an older one, is still the first
-    of the timeline, it has not reached what was requested later. What it may have reached is compared with nothing, so
-    that a write in doubt has to be planned anew.
+    Archival takes the oldest writes first. As long as the newest write of `before`, or an older one, is the first write
+    of `after`, no later write has been archived. Archived writes are not checked for conflicts, so if this returns True
+    the caller's write must be planned again.
     """
     newest = max((i.requested_time for i in before if i.action.writes_data), default="")
     return newest < _first_left_by_archival(after) or pending_may_be_archived(store, before, after)
@@ -71,17 +71,17 @@ def pending_may_be_archived(store: TimelineStore, before: Timeline, after: Timel
     if not doubtful:
         return False
     undone = frozenset().union(*(times for times in _undone_since(store, before, after) if times is not None))
-    # The plan of a clustering stays where its execution is undone, and completes at the same time.
+    # The plan of an undone clustering execution stays and can complete later under the same requested time.
     return any(i.action not in _ONCE or i.requested_time not in undone for i in doubtful)
 
 
 def _first_left_by_archival(timeline: Timeline) -> str:
-    """Requested time of the first write; empty where archival, which always leaves completed ones, left none."""
+    """Requested time of the first write; empty if none is completed: archival always leaves completed ones."""
     return (first_write_time(timeline) or "") if timeline.completed_writes else ""
 
 
 def _undone(store: TimelineStore, before: Timeline, after: Timeline) -> Iterable[ConcurrentChange]:
-    """Completed writes that are gone, and not because they were archived; in doubt they were undone."""
+    """Completed writes that left the timeline other than by archival. In doubt, a write counts as undone."""
     present = {i.identity for i in after.completed_writes}
     missing = [i for i in before.completed_writes if i.identity not in present]
     if not missing:
@@ -89,21 +89,21 @@ def _undone(store: TimelineStore, before: Timeline, after: Timeline) -> Iterable
     named = _undone_since(store, before, after)
     archived_before = first_write_time(after) or ""
     for instant in missing:
-        # Once commits were undone, what is older than the first write need not be archived: it may be the next commit.
+        # If commits were undone, the first write may be a new commit, so an older write is not necessarily archived.
         is_named = any(times is None or instant.requested_time in times for times in named)
         if is_named or instant.requested_time >= archived_before:
             yield ConcurrentChange(instant=instant, kind=ChangeKind.UNDONE)
 
 
 def _undone_since(store: TimelineStore, before: Timeline, after: Timeline) -> list[frozenset[str] | None]:
-    """For each rollback or restore that `before` had not completed what `_undone_by` says."""
+    """The result of `_undone_by` for each rollback or restore that was not completed in `before`."""
     known = {i.identity for i in before.completed}
     undos = [i for i in after if i.action in (Action.ROLLBACK, Action.RESTORE) and i.identity not in known]
     return [_undone_by(store, undo) for undo in undos]
 
 
 def _undone_by(store: TimelineStore, undo: Instant) -> frozenset[str] | None:
-    """Requested times of what a rollback or restore undid, or is undoing; None: it does not tell."""
+    """Requested times of the instants that a rollback or restore undoes; None: its files do not say which."""
     try:
         if undo.action is Action.ROLLBACK and undo.is_completed:
             return frozenset(decode_rollback_metadata(store.read(undo)).commits_rolled_back)

@@ -1,14 +1,13 @@
-"""Partitions of a table and the files in them, each folder listed once, in parallel."""
+"""List the partitions of a table and their files; each folder is listed once, in parallel."""
 
 from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from hudi_table_services.hudi_format.partition_metadata import PARTITION_METAFILE
 from hudi_table_services.model.data_file import instant_in_file_name
+from hudi_table_services.storage.parallel import READ_THREADS
 from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.stores.storage import BY_PATH, Storage, StoredObject
-
-_THREADS = 8
 
 
 def list_partitions(
@@ -17,11 +16,11 @@ def list_partitions(
     """Partition path → files of its folder.
 
     Args:
-        partitions: only these, and not their sub-folders; None: all, found by their metadata files. A folder
-            without one is no partition, as for Hudi.
+        partitions: list only these, without their sub-folders; None: all, found by their metadata files. As in Hudi, a
+            folder without a metadata file is no partition.
     """
     found: dict[str, tuple[StoredObject, ...]] = {}
-    with ThreadPoolExecutor(_THREADS) as pool:
+    with ThreadPoolExecutor(READ_THREADS) as pool:
         folders = [""] if partitions is None else sorted(partitions)
         while folders:
             deeper: list[str] = []
@@ -37,7 +36,7 @@ def list_partitions(
 def list_folders(storage: Storage) -> Mapping[str, tuple[StoredObject, ...]]:
     """Every folder outside of ``.hoodie`` → its files, partition or not."""
     found: dict[str, tuple[StoredObject, ...]] = {}
-    with ThreadPoolExecutor(_THREADS) as pool:
+    with ThreadPoolExecutor(READ_THREADS) as pool:
         folders = [""]
         while folders:
             deeper: list[str] = []
@@ -49,14 +48,14 @@ def list_folders(storage: Storage) -> Mapping[str, tuple[StoredObject, ...]]:
 
 
 def is_partition(files: Iterable[StoredObject]) -> bool:
-    """Whether a folder with these files is a partition, as Hudi tells them."""
+    """Whether a folder with these files is a partition for Hudi: it holds a partition metadata file."""
     return any(stored.name.startswith(PARTITION_METAFILE) for stored in files)
 
 
 def foreign_files(listed: Mapping[str, tuple[StoredObject, ...]]) -> tuple[StoredObject, ...]:
-    """Files in partitions that are no file of Hudi's, nor hidden as readers hide ``.`` and ``_`` names; by path.
+    """Files in partitions that Hudi did not write and that readers do not hide (``.`` and ``_`` names), by path.
 
-    Readers that take every Parquet file of a partition for a data file stumble over them.
+    Readers that treat every Parquet file of a partition as a data file fail on them or return their rows.
     """
     found = [
         stored

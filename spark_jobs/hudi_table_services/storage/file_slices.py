@@ -1,4 +1,4 @@
-"""From the files of a partition to the latest visible slices (AbstractTableFileSystemView, Hudi 1.2)."""
+"""Group the files of a partition into the latest visible slices (AbstractTableFileSystemView, Hudi 1.2)."""
 
 import re
 from collections import defaultdict
@@ -17,13 +17,13 @@ _INSTANT_TIME = re.compile(r"\d{14,20}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visibility:
-    """Which instants' files readers see.
+    """The instants whose files readers see.
 
     Attributes:
         completed: requested time of completed writes → time from which they are visible.
-        first_write_time: writes before it were archived, and archived writes are complete; None: no writes at all.
-        pending_compactions: requested times; table version 6 names later log files after them.
-        has_own_log_instants: table version 8 and later name log files after their own delta commit.
+        first_write_time: earlier writes were archived, and archived writes are complete; None: there are no writes.
+        pending_compactions: requested times. In table version 6, later log files carry them in their names.
+        has_own_log_instants: log files carry the time of their own delta commit (table version 8 and later).
     """
 
     completed: Mapping[str, str]
@@ -51,15 +51,15 @@ class Visibility:
         )
 
     def visible_from(self, instant_time: str) -> str:
-        """Completion time where it is still known."""
+        """Completion time of the instant if it is on the active timeline, else its requested time."""
         return self.completed.get(instant_time, instant_time)
 
 
 def first_write_time(timeline: Timeline) -> str | None:
-    """Requested time of the first write, pending ones included, that no savepoint holds on the active timeline.
+    """Requested time of the first write without a savepoint, pending writes included; with savepoints only, the first.
 
-    Other actions are archived at a pace of their own, and savepointed commits can stay behind alone, so neither says
-    anything about the writes between. A pending write stops archival.
+    Other actions are archived independently of writes, and archival can leave a savepointed commit behind alone, so
+    neither shows that the writes after them are still active. Archival stops at a pending write.
     """
     savepoints = {i.requested_time for i in timeline.completed if i.action is Action.SAVEPOINT}
     writes = [i.requested_time for i in timeline if i.action.writes_data]
@@ -67,7 +67,7 @@ def first_write_time(timeline: Timeline) -> str | None:
 
 
 PickFile = Callable[[str, Collection[BaseFile]], BaseFile]
-"""Chooses, in a partition, among base files of one file group and instant: leftovers of retried tasks survived."""
+"""Choose one of several base files of a file group and instant. Retried tasks can leave more than one."""
 
 
 def latest_slices(
@@ -104,7 +104,7 @@ class _Candidates:
 def _by_file_id(
     files: Iterable[StoredObject], visibility: Visibility
 ) -> tuple[dict[str, _Candidates], dict[str, list[LogFile]]]:
-    """Newest visible base files, and all log files, of each file group. Names are split by hand: it is a hot loop."""
+    """Newest visible base files, and all log files, of each file group. Names are split by hand for speed."""
     bases: dict[str, _Candidates] = {}
     logs: dict[str, list[LogFile]] = defaultdict(list)
     for stored in files:
@@ -129,7 +129,7 @@ def _add_log(logs: dict[str, list[LogFile]], stored: StoredObject) -> None:
     try:
         log = LogFile.from_file_name(stored.name, stored.size_bytes)
     except MalformedFileNameError:
-        return  # such as the checksum that Hadoop keeps beside a log file
+        return  # for example the checksum that Hadoop keeps beside a log file
     if not log.is_cdc:
         logs[log.file_id].append(log)
 
@@ -161,7 +161,7 @@ def _with_logs(
 def _logs_by_completion(
     base: BaseFile | None, logs: list[LogFile], visibility: Visibility
 ) -> tuple[str, list[LogFile]]:
-    """Table version 8 and later: logs of delta commits that completed after the base file was requested."""
+    """Table version 8 and later: log files of delta commits that completed after the base file was requested."""
     visible = [log for log in logs if visibility.sees(log.instant_time)]
     visible.sort(
         key=lambda log: (visibility.visible_from(log.instant_time), log.version, log.write_token or "")
@@ -175,9 +175,10 @@ def _logs_by_completion(
 def _logs_by_name(
     base: BaseFile | None, logs: list[LogFile], visibility: Visibility
 ) -> tuple[str, list[LogFile]]:
-    """Table version 6: logs that name the slice's base instant, and those that wait for a pending compaction.
+    """Table version 6: log files with the slice's base instant in their names, and those of pending compactions.
 
-    A scheduled compaction opens a slice of its own time; until it completes, readers merge it with the one before.
+    A scheduled compaction starts a new slice at its own time. Until the compaction completes, readers merge that slice
+    with the one before.
     """
     opened = [log.instant_time for log in logs if visibility.sees(log.instant_time)]
     if base is not None:

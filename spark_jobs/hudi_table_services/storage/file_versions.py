@@ -1,4 +1,4 @@
-"""All visible versions of a partition's file groups, as a clean sees them. Copy-on-write tables."""
+"""Find all visible versions of a partition's file groups, for cleaning. Copy-on-write tables only."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,11 @@ from hudi_table_services.storage.timeline_store import TimelineStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replacement:
-    """A completed replace commit that took a file group out: requested time, and when readers began to see it."""
+    """A completed replace commit that replaced a file group.
+
+    Attributes:
+        visible_at: instant time from which readers see the replacement.
+    """
 
     requested_time: str
     visible_at: str
@@ -30,9 +34,9 @@ class Replacement:
 def visible_times(
     storage: Storage, store: TimelineStore, config: TableConfig, timeline: Timeline
 ) -> dict[str, str]:
-    """Requested time of completed writes → instant time at which readers began to see them.
+    """Requested time of completed writes → instant time from which readers see them.
 
-    Timeline layout 1 does not write completion times down; there the completed file's own age tells.
+    Timeline layout 1 does not record completion times; the modification time of the completed file stands in.
     """
     writes = timeline.completed_writes
     if config.table_version.layout.has_completion_time_in_names:
@@ -55,7 +59,7 @@ def _text(modified_ms: int, config: TableConfig) -> str:
 def replacements(
     store: TimelineStore, timeline: Timeline, visible_at: Mapping[str, str]
 ) -> dict[FileGroupId, Replacement]:
-    """File groups that completed replace commits of the active timeline took out."""
+    """File groups that completed replace commits of the active timeline replaced."""
     found: dict[FileGroupId, Replacement] = {}
     for instant in timeline.completed_writes:
         if instant.action is Action.REPLACE_COMMIT:
@@ -119,5 +123,5 @@ def _visible_base_file(stored: StoredObject, visibility: Visibility) -> BaseFile
 
 
 def _is_side_file(name: str) -> bool:
-    """The partition's own metadata file, and checksums that Hadoop keeps beside its files."""
+    """Whether the file is the partition's metadata file or a checksum that Hadoop keeps beside a file."""
     return name.startswith(PARTITION_METAFILE) or (name.startswith(".") and name.endswith(".crc"))

@@ -1,4 +1,4 @@
-"""Markers of one pending write: the only record of the data files it may have created."""
+"""Markers of one pending write: the only record of the data files that the write may have created."""
 
 from collections.abc import Collection
 
@@ -17,7 +17,7 @@ _LIST_FILE_PREFIX = "MARKERS"
 
 
 class MarkerStore:
-    """``.hoodie/.temp/<instant>``: one empty file per data file, or, by Hudi's timeline server, lists of them."""
+    """``.hoodie/.temp/<instant>``: one empty file per data file, or list files written by Hudi's timeline server."""
 
     def __init__(self, storage: Storage, instant_time: str) -> None:
         self._storage = storage
@@ -25,14 +25,14 @@ class MarkerStore:
         self._folder = marker_folder(instant_time)
 
     def mark(self, data_file_path: str, kind: MarkerKind) -> None:
-        """Announce a data file; must come before the file."""
+        """Write the marker of a data file. Call this before the file is created."""
         self._storage.write(marker_path(self._instant_time, data_file_path, kind), b"")
 
     def markers(self) -> tuple[Marker, ...]:
         """All markers, in order of path.
 
         Raises:
-            MalformedFileNameError: something in the folder is no marker.
+            MalformedFileNameError: a file in the folder is no marker.
         """
         found: set[Marker] = set()
         for stored in self._storage.list_files(self._folder):
@@ -50,10 +50,10 @@ class MarkerStore:
         return frozenset(marker.data_file_path for marker in self.markers())
 
     def sweep(self, keep: Collection[str] = ()) -> tuple[str, ...]:
-        """Delete marked data files that are not to be kept; returns those that were there. The markers stay.
+        """Delete marked data files except those to keep; return the paths of the deleted files. The markers stay.
 
-        Call it once more after the write's heartbeat is gone: tasks that end later remove their own files, and a
-        rollback can still go by the markers if it comes to that.
+        Call this again after the write's heartbeat was deleted: from then on tasks delete their own files when they
+        end. The markers stay so that a later rollback can still use them.
         """
         swept = []
         for marker in self.markers():
@@ -65,5 +65,5 @@ class MarkerStore:
         return tuple(swept)
 
     def delete(self) -> None:
-        """Remove the markers; nothing can be rolled back by them afterwards."""
+        """Delete the markers. No rollback can use them afterwards."""
         self._storage.delete_folder(self._folder)

@@ -1,4 +1,4 @@
-"""Plans of table services that wait on the timeline. Their file groups belong to them until they complete."""
+"""Pending plans of table services on the timeline. Each plan reserves its file groups until it completes."""
 
 from hudi_table_services.errors import MalformedMetadataError, ObjectNotFoundError
 from hudi_table_services.hudi_format.table_service_plans import (
@@ -17,9 +17,9 @@ from hudi_table_services.storage.timeline_store import TimelineStore
 
 
 def clustering_plan_of(store: TimelineStore, instant: Instant) -> ClusteringPlan | None:
-    """Plan of a pending clustering; None: the instant is something else, such as an overwrite.
+    """Plan of a pending clustering; None: the instant is no pending clustering, but for example an overwrite.
 
-    In timeline layout 1 only the plan tells a pending clustering from a pending overwrite.
+    In timeline layout 1 only the plan distinguishes a pending clustering from a pending overwrite.
 
     Raises:
         MalformedMetadataError: the requested file cannot be read.
@@ -32,7 +32,7 @@ def clustering_plan_of(store: TimelineStore, instant: Instant) -> ClusteringPlan
 
 
 def is_dead_write_candidate(store: TimelineStore, instant: Instant) -> bool:
-    """Whether a pending instant is a write of rows, which may be rolled back, and not a table service's plan."""
+    """Whether an instant is a pending write of rows, which may be rolled back, and not a table service's plan."""
     if (
         instant.is_completed
         or not instant.action.writes_data
@@ -43,7 +43,7 @@ def is_dead_write_candidate(store: TimelineStore, instant: Instant) -> bool:
 
 
 def planned_file_groups(store: TimelineStore, instant: Instant) -> frozenset[FileGroupId]:
-    """File groups that a pending clustering or (log) compaction is going to rewrite; empty for other instants."""
+    """File groups that a pending clustering or (log) compaction will rewrite; empty for other instants."""
     if instant.action in (Action.COMPACTION, Action.LOG_COMPACTION):
         operations = _compactions(store, instant)
         return frozenset(FileGroupId(o.partition_path, o.file_id) for o in operations)
@@ -64,7 +64,7 @@ def planned_file_names(store: TimelineStore, instant: Instant) -> frozenset[str]
 
 
 def planned_file_paths(store: TimelineStore, instant: Instant) -> frozenset[str]:
-    """Data files that a pending clustering or compaction is going to read, below the base path; empty for others."""
+    """Paths of the data files that a pending clustering or compaction will read; empty for other instants."""
     if instant.action in (Action.COMPACTION, Action.LOG_COMPACTION):
         operations = _compactions(store, instant)
         files = [(o.partition_path, p) for o in operations for p in (o.data_file_path, *o.delta_file_paths)]
@@ -76,7 +76,10 @@ def planned_file_paths(store: TimelineStore, instant: Instant) -> frozenset[str]
 
 
 def groups_being_written(store: TimelineStore, timeline: Timeline) -> dict[FileGroupId, str]:
-    """File groups that inflight writes say they rewrite or replace → who does. Writes that only add are left out."""
+    """File groups that inflight writes rewrite or replace, by their own metadata → a phrase that names the write.
+
+    Writes that only add file groups are left out.
+    """
     return {
         group: f"of the write {write.instant.requested_time}"
         for write in running_writes(store, timeline)
@@ -85,7 +88,7 @@ def groups_being_written(store: TimelineStore, timeline: Timeline) -> dict[FileG
 
 
 def running_writes(store: TimelineStore, timeline: Timeline) -> tuple[ConcurrentChange, ...]:
-    """Inflight writes of rows, each with the file groups that it says it rewrites or replaces."""
+    """Inflight writes of rows, each with the file groups that its inflight file names as rewritten or replaced."""
     return tuple(
         ConcurrentChange(
             instant=instant,
@@ -98,7 +101,7 @@ def running_writes(store: TimelineStore, timeline: Timeline) -> tuple[Concurrent
 
 
 def _named_by_profile(store: TimelineStore, instant: Instant) -> frozenset[FileGroupId]:
-    """File groups that an inflight write names; empty: nothing that can be read, or it has just ended."""
+    """File groups that an inflight write names; empty if its file cannot be read or the write has just ended."""
     try:
         profile = store.commit_metadata(instant)
         replaced = replaced_by_profile(profile)

@@ -1,7 +1,7 @@
 """Find the instant that an earlier attempt of the same request left on the timeline.
 
 A retried, cleared or repeated task carries the same request id, so the same request never writes twice.
-Only the active timeline is searched here; `jobs.request_lookup` goes on with the archive.
+This module searches only the active timeline; `tables.request_lookup` also searches the archive.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -11,13 +11,12 @@ from hudi_table_services.model.instant import Instant, InstantState
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.storage.locks.heartbeat import read_heartbeat_owner
+from hudi_table_services.storage.parallel import READ_THREADS
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.timeline_store import TimelineStore
 
 REQUEST_ID_KEY = "airflow.request_id"
 """Key in the commit's extra metadata."""
-
-_READ_THREADS = 8
 
 
 def find_completed(
@@ -25,7 +24,7 @@ def find_completed(
 ) -> tuple[Instant, CommitMetadata] | None:
     """The completed write of this request; None: there is none on the active timeline."""
     newest_first = list(reversed(timeline.completed_writes))
-    with ThreadPoolExecutor(_READ_THREADS) as pool:
+    with ThreadPoolExecutor(READ_THREADS) as pool:
         for instant, metadata in zip(
             newest_first, pool.map(lambda i: _metadata(store, i), newest_first), strict=True
         ):
@@ -35,7 +34,7 @@ def find_completed(
 
 
 def belongs_to(store: TimelineStore, storage: Storage, instant: Instant, request_id: str) -> bool:
-    """Whether a pending write was begun by this request: its inflight file or its heartbeat says so."""
+    """Whether this request began a pending write, by its inflight file or its heartbeat."""
     if instant.state is InstantState.INFLIGHT:
         metadata = _metadata(store, instant)
         if metadata is not None and metadata.extra_metadata.get(REQUEST_ID_KEY) == request_id:
@@ -44,7 +43,7 @@ def belongs_to(store: TimelineStore, storage: Storage, instant: Instant, request
 
 
 def _metadata(store: TimelineStore, instant: Instant) -> CommitMetadata | None:
-    """Metadata of an instant; None when it has none to read: an empty file, or one archived this moment."""
+    """Metadata of an instant; None if its file is empty or was just archived."""
     try:
         return store.commit_metadata(instant)
     except ObjectNotFoundError:

@@ -1,13 +1,12 @@
-"""Load what planners may see of a table: timeline, latest file slices, reserved file groups, schema.
+"""Load the snapshot that planners use: timeline, latest file slices, reserved file groups, schema.
 
 Few files are read: the properties, replace commits (they name replaced file groups), pending plans, and the latest
-commit (it has the schema). Everything else is told by names.
+commit (it has the schema). Everything else comes from file names.
 """
 
 import logging
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from concurrent.futures import ThreadPoolExecutor
 
 from hudi_table_services.errors import ObjectNotFoundError
 from hudi_table_services.model.data_file import BaseFile
@@ -20,6 +19,7 @@ from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.file_slices import Visibility, latest_slices
+from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.storage.pending_plans import planned_file_groups
 from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.stores.storage import Storage
@@ -28,14 +28,13 @@ from hudi_table_services.storage.timeline_store import TimelineStore
 
 _LOG = logging.getLogger(__name__)
 _ATTEMPTS = 3
-_THREADS = 8
 
 
 def load_snapshot(storage: Storage, partitions: Collection[str] | None = None) -> TableSnapshot:
     """The table as of its latest completed write.
 
     Args:
-        partitions: partition paths whose file slices are wanted; None: all; empty: none, which lists no folder.
+        partitions: partition paths whose file slices are loaded; None: all; empty: none, and no folder is listed.
 
     Raises:
         TableNotFoundError, CorruptTableError: see `read_table_config` and `TimelineStore.load`.
@@ -48,7 +47,7 @@ def load_snapshot(storage: Storage, partitions: Collection[str] | None = None) -
             # Instants can be archived or rolled back between listing and reading them.
             if attempt == _ATTEMPTS - 1:
                 raise
-            _LOG.info("Loading the table again, it changed meanwhile: %s", error)
+            _LOG.info("The table changed while it was loaded; loading it again: %s", error)
     raise AssertionError("unreachable")
 
 
@@ -83,17 +82,16 @@ class _SnapshotLoader:
         }
 
     def _replaced(self, timeline: Timeline) -> Mapping[str, set[str]]:
-        """Partition path → ids of the file groups that completed replace commits took out."""
+        """Partition path → ids of the file groups that completed replace commits replaced."""
         replaces = [i for i in timeline.completed_writes if i.action is Action.REPLACE_COMMIT]
         replaced: dict[str, set[str]] = defaultdict(set)
-        with ThreadPoolExecutor(_THREADS) as pool:
-            for metadata in pool.map(self.metadata_of, replaces):
-                for path, file_ids in (metadata.partition_to_replace_file_ids or {}).items():
-                    replaced[path].update(file_ids)
+        for metadata in map_in_parallel(self.metadata_of, replaces):
+            for path, file_ids in (metadata.partition_to_replace_file_ids or {}).items():
+                replaced[path].update(file_ids)
         return replaced
 
     def _schema_json(self, timeline: Timeline) -> str | None:
-        """Schema of the write that became visible last and has one, else of the table's creation."""
+        """Schema of the latest visible write that has one, else the table's create schema."""
         for instant in sorted(timeline.completed_writes, key=lambda i: i.visible_from, reverse=True):
             schema = self.metadata_of(instant).extra_metadata.get("schema")
             if schema:
@@ -107,14 +105,14 @@ class _SnapshotLoader:
 
 
 class _WrittenFiles:
-    """Tells the file a commit really wrote from leftovers of its retried tasks."""
+    """Distinguish the file that a commit wrote from leftovers of its retried tasks."""
 
     def __init__(self, loader: _SnapshotLoader, timeline: Timeline) -> None:
         self._loader = loader
         self._writes = {i.requested_time: i for i in timeline.completed_writes}
 
     def pick(self, partition_path: str, candidates: Collection[BaseFile]) -> BaseFile:
-        """The one in the commit's metadata; where that is archived the last by write token."""
+        """The candidate that the commit's metadata names; if the commit is archived, the last by write token."""
         ordered = sorted(candidates, key=lambda base: base.file_name, reverse=True)
         instant = self._writes.get(ordered[0].instant_time)
         if instant is not None:

@@ -1,4 +1,4 @@
-"""``hoodie.properties`` on storage: read with fallback, create a table, change properties without a gap."""
+"""``hoodie.properties`` on storage: read them with a fallback, create a table, change properties atomically."""
 
 import logging
 import time
@@ -37,22 +37,22 @@ INFLIGHT_METADATA_PARTITIONS = "hoodie.table.metadata.partitions.inflight"
 _READ_ATTEMPTS = 5
 _READ_PAUSE_SECONDS = 0.2
 
-# What may lie in `.hoodie` before the properties do: staged rows, locks, heartbeats of a first write.
+# Files that may exist in `.hoodie` before the properties: staged rows, locks, heartbeats of a first write.
 _AUXILIARY = (".hoodie/.aux/", ".hoodie/.locks/", ".hoodie/.heartbeat/", ".hoodie/.temp/", ".hoodie/lock")
 
 
 class BasePathState(Enum):
-    """What is at a base path."""
+    """Content of a base path."""
 
     TABLE = "a Hudi table"
     EMPTY = "nothing"
 
 
 def inspect_base_path(storage: Storage) -> BasePathState:
-    """Tell a table from an empty place; folders left by a table creation that died count as empty.
+    """Find out whether a base path holds a table or is empty. Folders of a table creation that died count as empty.
 
     Raises:
-        InvalidRequestError: the place holds something that is no Hudi table.
+        InvalidRequestError: the base path holds files, but no Hudi table.
     """
     if storage.exists(PROPERTIES) or storage.exists(BACKUP):
         return BasePathState.TABLE
@@ -62,17 +62,17 @@ def inspect_base_path(storage: Storage) -> BasePathState:
     if foreign:
         raise InvalidRequestError(
             f"{storage.uri} is not empty and not a Hudi table: it holds {foreign[0]!r} but no {PROPERTIES}.",
-            hint="Give an empty or new folder, or the base path of a Hudi table. If one was here, restore .hoodie "
-            "from a copy.",
+            hint="Give an empty or new folder, or the base path of a Hudi table. If there was a Hudi table here, "
+            "restore .hoodie from a copy.",
         )
     return BasePathState.EMPTY
 
 
 def find_table_config(storage: Storage) -> TableConfig | None:
-    """Properties of the table; None: the place is empty.
+    """Properties of the table; None: the base path is empty.
 
     Raises:
-        InvalidRequestError: the place holds something that is no Hudi table.
+        InvalidRequestError: the base path holds files, but no Hudi table.
         CorruptTableError: see `read_table_config`.
     """
     if inspect_base_path(storage) is BasePathState.EMPTY:
@@ -81,16 +81,16 @@ def find_table_config(storage: Storage) -> TableConfig | None:
 
 
 def read_table_config(storage: Storage) -> TableConfig:
-    """Properties of the table, from the backup while another writer replaces them.
+    """Properties of the table, read from the backup while another writer replaces the main file.
 
     Raises:
-        TableNotFoundError: there are none.
-        CorruptTableError: neither file is whole, also after some waiting.
+        TableNotFoundError: neither file exists.
+        CorruptTableError: neither file is complete, even after several attempts.
     """
     for attempt in range(_READ_ATTEMPTS):
-        whole, problems = _read_either(storage)
-        if whole is not None:
-            return whole
+        config, problems = _read_either(storage)
+        if config is not None:
+            return config
         if not problems and attempt:
             raise _no_table(storage)
         if attempt and attempt < _READ_ATTEMPTS - 1:
@@ -102,7 +102,7 @@ def read_table_config(storage: Storage) -> TableConfig:
 
 
 def require_table(storage: Storage) -> None:
-    """Raises TableNotFoundError if there is none, or none any more; its properties are not read."""
+    """Raise TableNotFoundError if there is no table, or no longer one; its properties are not read."""
     if not storage.exists(PROPERTIES) and not storage.exists(BACKUP):
         raise _no_table(storage)
 
@@ -116,9 +116,9 @@ def _no_table(storage: Storage) -> TableNotFoundError:
 
 
 def _read_either(storage: Storage) -> tuple[TableConfig | None, list[str]]:
-    """The main file if it is whole, else the backup, else what is wrong with them (nothing: both are absent).
+    """The main file if it is complete, else the backup, else their problems (none: both files are absent).
 
-    A main file without a checksum may be cut short; it counts only if there is no backup.
+    A main file without a checksum may be truncated; it is used only if there is no backup.
     """
     problems: list[str] = []
     unproven: TableConfig | None = None
@@ -142,17 +142,17 @@ def _decoded(storage: Storage, path: str) -> TableConfig:
     except MalformedMetadataError as error:
         raise CorruptTableError(f"{path}: {error.message}") from error
     if not properties.get("hoodie.table.name"):
-        raise CorruptTableError(f"{path} names no table.")
+        raise CorruptTableError(f"{path} has no hoodie.table.name.")
     if not checksum_is_valid(properties):
         raise CorruptTableError(f"{path} has a checksum that does not match the names of database and table.")
     return TableConfig(properties)
 
 
 def create_table(storage: Storage, properties: Mapping[str, str], clock: Clock) -> TableConfig:
-    """Create the folders and, last of all, the properties. A creation that dies on the way can be run again.
+    """Create the folders and, last of all, the properties. A creation that died can be repeated.
 
     Raises:
-        TableExistsError: another writer created a table here meanwhile.
+        TableExistsError: another writer created a table here at the same time.
     """
     layout = TableVersion.parse(properties["hoodie.table.version"]).layout
     for folder in _folders(layout):
@@ -161,7 +161,8 @@ def create_table(storage: Storage, properties: Mapping[str, str], clock: Clock) 
         storage.create(PROPERTIES, encode_properties(properties, saved_at=clock.now()))
     except ObjectExistsError as error:
         raise TableExistsError(
-            f"Another writer created a table at {storage.uri} meanwhile.", hint="Run the request again."
+            f"Another writer created a table at {storage.uri} at the same time.",
+            hint="Run the request again.",
         ) from error
     return read_table_config(storage)
 
@@ -173,13 +174,13 @@ def _folders(layout: TimelineLayout) -> tuple[str, ...]:
 
 
 def update_properties(storage: Storage, changes: Mapping[str, str | None], clock: Clock) -> TableConfig:
-    """Set properties, or remove those whose new value is None. Call it under the table lock.
+    """Set properties, or remove those whose new value is None. The caller holds the table lock.
 
-    Hudi's protocol (HoodieTableConfig.update): a backup is there from before the change until after it. Hudi
-    deletes the main file in between; here it is replaced in one step, so that readers never need the backup.
+    Hudi's protocol (HoodieTableConfig.update): a backup exists from before the change until after it. Hudi deletes the
+    main file in between. This function replaces it in one step, so that readers never need the backup.
 
     Raises:
-        CorruptTableError: what was written cannot be read back; readers use the backup.
+        CorruptTableError: the new file cannot be read back; readers use the backup.
     """
     current = _recover(storage)
     changed = {**current.properties, **{key: value for key, value in changes.items() if value is not None}}
@@ -196,7 +197,7 @@ def update_properties(storage: Storage, changes: Mapping[str, str | None], clock
 
 
 def _recover(storage: Storage) -> TableConfig:
-    """Finish a change that another writer left half done: the main file wins if it is whole."""
+    """Finish a change that another writer left unfinished: keep the main file if it is complete, else the backup."""
     config = read_table_config(storage)
     if storage.exists(BACKUP):
         try:
@@ -210,10 +211,11 @@ def _recover(storage: Storage) -> TableConfig:
 
 
 def disable_metadata_table(storage: Storage, config: TableConfig, clock: Clock) -> TableConfig:
-    """Switch the metadata table off before a commit that does not maintain it. Call it under the table lock.
+    """Switch the metadata table off before a commit that does not update it. The caller holds the table lock.
 
-    The property goes first: a listed but missing metadata table makes every later write of Hudi fail, and Hudi
-    builds an unlisted one anew, whatever lies in its folder. A stale folder still misleads hudi-rs.
+    The property is changed first: a metadata table that is listed but missing makes every later write of Hudi fail,
+    while Hudi rebuilds an unlisted one regardless of its folder's content. The folder is deleted because hudi-rs reads
+    a stale one.
     """
     if config.metadata_partitions or config.inflight_metadata_partitions:
         config = update_properties(
@@ -224,13 +226,13 @@ def disable_metadata_table(storage: Storage, config: TableConfig, clock: Clock) 
 
 
 def remove_unlisted_metadata_table(storage: Storage, config: TableConfig) -> None:
-    """Delete the folder of a metadata table that was switched off by a job that died before deleting it.
+    """Delete the folder of a metadata table that a job switched off before it died.
 
-    Call it under the table lock: Hudi fills the folder before it lists the table.
+    The caller holds the table lock: Hudi fills the folder before it lists the metadata table.
     """
     if config.metadata_partitions or config.inflight_metadata_partitions:
         return
     try:
         storage.delete_folder(METADATA_TABLE)
     except StorageError as error:
-        _LOG.warning("The stale metadata table below %s stays behind: %s", storage.uri, error)
+        _LOG.warning("The stale metadata table below %s was not deleted: %s", storage.uri, error)

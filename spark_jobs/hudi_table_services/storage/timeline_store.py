@@ -32,19 +32,19 @@ from hudi_table_services.storage.table_store import require_table
 
 _LOG = logging.getLogger(__name__)
 
-# Newest instant time given out by this process, per table: two threads never get the same one.
+# Newest instant time that this process generated, per table: two threads never get the same time.
 _given_out: dict[str, str] = {}
 _given_out_guard = threading.Lock()
 
 _PAUSES = (0.02, 0.05, 0.1, 0.2, 0.4)
-"""Seconds between looks at a completed file without all of its content: on a local disk Hudi creates the file first
-and fills it then, so that a reader beside it sees it empty or cut for a moment."""
+"""Seconds between reads of a completed file that is empty or truncated. On a local disk Hudi creates the file first and
+fills it afterwards, so a concurrent reader can see it incomplete for a short time."""
 
 
 class TimelineStore:
     """The timeline folder of one table (HoodieActiveTimeline, Hudi 1.2).
 
-    An instant goes requested → inflight → completed; each state is a file of its own, created once and never changed.
+    An instant goes requested → inflight → completed; each state has its own file, created once and never changed.
     """
 
     def __init__(self, storage: Storage, config: TableConfig, clock: Clock) -> None:
@@ -57,13 +57,13 @@ class TimelineStore:
         """All instants, each in its most advanced state.
 
         Raises:
-            TableNotFoundError: there is no instant, and no table either.
+            TableNotFoundError: there is neither an instant nor a table.
             TimelineInvariantError: a completed instant has zero bytes, or a name belongs to the other layout.
         """
         return Timeline.of(self._state_files())
 
     def age_s(self, instant: Instant) -> float:
-        """Seconds since the instant was requested, by its own time; 0: its digits are no date."""
+        """Seconds since the requested time of the instant; 0: its digits are no date."""
         moment = instant_moment(instant.requested_time, self._config)
         return max(0.0, (self._clock.now() - moment).total_seconds()) if moment else 0.0
 
@@ -76,13 +76,13 @@ class TimelineStore:
         return self._storage.read(self.path_of(instant))
 
     def requested_path_of(self, instant: Instant) -> str:
-        """Path of the file where the plan of a pending instant is."""
+        """Path of the requested file of a pending instant, which holds its plan."""
         return self.path_of(self._in_state(instant, InstantState.REQUESTED))
 
     def read_requested(self, instant: Instant) -> bytes:
-        """Content of the requested file, where plans are, whatever state the instant is in now.
+        """Content of the requested file, which holds the plan, whatever state the instant is in now.
 
-        A completed instant does not tell under which action it was requested, such as clustering or replacecommit.
+        The completed file does not show under which action it was requested, such as clustering or replacecommit.
         """
         requested = self._in_state(instant, InstantState.REQUESTED)
         if not instant.is_completed:
@@ -96,11 +96,11 @@ class TimelineStore:
         raise ObjectNotFoundError(f"{missing} does not exist.", path=missing)
 
     def commit_metadata(self, instant: Instant) -> CommitMetadata:
-        """What a completed write says of itself, or an inflight one of its plan.
+        """Commit metadata of a completed write, or the workload profile of an inflight one.
 
         Raises:
-            ObjectNotFoundError: there is no such file any more.
-            MalformedMetadataError: names the file.
+            ObjectNotFoundError: the file no longer exists.
+            MalformedMetadataError: the file cannot be decoded; the message names the file.
         """
         try:
             return self._decoded(instant)
@@ -120,14 +120,14 @@ class TimelineStore:
         return decode_commit_metadata(self.read(instant))
 
     def new_instant_time(self) -> str:
-        """A time later than every requested and completion time of the timeline, and than any given out before."""
+        """A time later than every time on the timeline and every time that this process generated before."""
         return self._time_after(self._state_files())
 
     def request(self, action: Action, content: bytes = b"", requested_time: str | None = None) -> Instant:
-        """Announce an action; the content is its plan, if it has one.
+        """Create the requested file of an action; the content is its plan, if it has one.
 
         Raises:
-            InstantExistsError: another writer took this time for the same action.
+            InstantExistsError: another writer used this time for the same action.
         """
         instant = Instant(
             requested_time=requested_time or self.new_instant_time(),
@@ -137,10 +137,10 @@ class TimelineStore:
         return self._create(instant, content)
 
     def begin_savepoint(self, requested_time: str) -> Instant:
-        """Announce a savepoint of the commit of that time. A savepoint has no requested state.
+        """Create the inflight file of a savepoint of the commit of that time. A savepoint has no requested state.
 
         Raises:
-            InstantExistsError: another writer, or an attempt that died, began it.
+            InstantExistsError: another writer, or an attempt that died, began this savepoint.
         """
         instant = Instant(requested_time=requested_time, action=Action.SAVEPOINT, state=InstantState.INFLIGHT)
         return self._create(instant, b"")
@@ -149,20 +149,20 @@ class TimelineStore:
         """Make a requested instant inflight.
 
         Raises:
-            InstantVanishedError: it was rolled back meanwhile.
+            InstantVanishedError: the instant was rolled back in the meantime.
             InstantExistsError: another writer started it.
         """
         self._require_present(instant, self._state_files())
         return self._create(self._in_state(instant, InstantState.INFLIGHT), content)
 
     def complete(self, instant: Instant, content: bytes) -> Instant:
-        """Create the completed file: the one moment at which the change becomes visible. Call it under the lock.
+        """Create the completed file, which makes the change visible. The caller holds the table lock.
 
         Raises:
-            InstantVanishedError: requested or inflight file is gone: another writer rolled this attempt back and
-                deleted its data. Completing now would lose rows without any error.
+            InstantVanishedError: the requested or inflight file no longer exists: another writer rolled this attempt
+                back and deleted its data. Completing now would lose rows without any error.
             InstantExistsError: another writer completed it.
-            CommitStateUnknownError: storage failed in a way that leaves open whether the file exists.
+            CommitStateUnknownError: the storage failed, and whether the file exists is unknown.
         """
         present = self._state_files()
         for state in (InstantState.REQUESTED, InstantState.INFLIGHT):
@@ -170,7 +170,7 @@ class TimelineStore:
                 self._require_present(self._in_state(instant, state), present)
         if any(other.is_completed and other.identity == instant.identity for other in present):
             raise InstantExistsError(
-                f"{instant.action.value} {instant.requested_time} is completed already.",
+                f"{instant.action.value} {instant.requested_time} is already completed.",
                 hint="Another process works on the same instant; load the timeline again.",
             )
         timed = self._layout.has_completion_time_in_names
@@ -183,30 +183,31 @@ class TimelineStore:
         return self._create(completed, content)
 
     def return_to_requested(self, instant: Instant) -> None:
-        """Delete the inflight file of a plan, so that it waits for its execution again."""
+        """Delete the inflight file of a plan, so that the plan is pending execution again."""
         self._storage.delete(self.path_of(self._in_state(instant, InstantState.INFLIGHT)))
 
     def remove(self, instant: Instant) -> None:
-        """Delete the files of a pending instant, the most advanced state first, as a rollback does."""
+        """Delete the files of a pending instant, most advanced state first, as Hudi's rollback does."""
         for state in (InstantState.INFLIGHT, InstantState.REQUESTED):
             self._storage.delete(self.path_of(self._in_state(instant, state)))
 
     def remove_completed(self, instant: Instant) -> None:
-        """Delete the completed file of an instant that is being undone, before its other files."""
+        """Delete the completed file of an instant that is being undone. Call this before deleting its other files."""
         self._storage.delete(self.path_of(instant))
 
     def state_files(self) -> Mapping[Instant, StoredObject]:
-        """Every state file that is there."""
+        """Every state file of the active timeline, by its instant."""
         return {instant: stored for stored in self._files() if (instant := self._parsed(stored)) is not None}
 
     def remove_archived(self, instants: Sequence[Instant]) -> None:
-        """Delete the files of completed instants that an archive holds. Call it under the lock, oldest first.
+        """Delete the files of completed instants that the archive holds. The caller holds the table lock.
 
-        Files of earlier states go first, then the completed ones, one after the other: whenever it stops, readers find
-        the completed writes from some one on, and never an instant that looks pending again.
+        The requested and inflight files are deleted first, then the completed files one by one, oldest first. If this
+        stops at any point, readers find an unbroken run of the newest completed writes, and no instant seems pending
+        again.
 
         Raises:
-            StorageError: a file cannot be deleted; what follows it stays.
+            StorageError: a file cannot be deleted; the files after it were not deleted.
         """
         pending = [
             self.path_of(replace(self._in_state(instant, state), action=action))
@@ -230,7 +231,7 @@ class TimelineStore:
         return tuple(instant for instant in found if instant is not None)
 
     def _files(self) -> list[StoredObject]:
-        """Those with names of instants; looked at again while a completed one is empty."""
+        """Files with names of instants; lists the folder again while a completed file is empty."""
         for pause in _PAUSES:
             found = self._list_files()
             if not any(self._is_empty_completed(stored) for stored in found):
@@ -242,7 +243,7 @@ class TimelineStore:
         listing = self._storage.list_folder(self._layout.timeline_folder)
         found = [stored for stored in listing.files if looks_like_instant(stored.name)]
         if not found:
-            require_table(self._storage)  # a table without instants is new, or somebody took its folder away
+            require_table(self._storage)  # either the table is new, or its folder was deleted
         return found
 
     def _is_empty_completed(self, stored: StoredObject) -> bool:
@@ -257,7 +258,7 @@ class TimelineStore:
         except MalformedFileNameError:
             if _is_instant_of_other_layout(stored.name, self._layout):
                 raise TimelineInvariantError(
-                    f"{stored.path} is named as in another timeline layout than this table's "
+                    f"The name of {stored.path} belongs to another timeline layout than this table's "
                     f"({self._layout.value}).",
                     hint="An upgrade or downgrade of the table was interrupted; finish it with Hudi first.",
                 ) from None
@@ -281,8 +282,8 @@ class TimelineStore:
     def _require_present(self, instant: Instant, present: Collection[Instant]) -> None:
         if instant not in present:
             raise InstantVanishedError(
-                f"{self.path_of(instant)} is gone: another writer rolled this attempt back.",
-                hint="Run the request again. Hudi writers beside this one need the table lock and "
+                f"{self.path_of(instant)} no longer exists: another writer rolled this attempt back.",
+                hint="Run the request again. Concurrent Hudi writers need the table lock and "
                 "hoodie.cleaner.policy.failed.writes=LAZY.",
             )
 
@@ -293,14 +294,14 @@ class TimelineStore:
         except StoragePermissionError:
             raise
         except StorageError as error:
-            self._settle(path, content, error)
+            self._resolve_failed_create(path, content, error)
         _LOG.debug("Created %s below %s", path, self._storage.uri)
         return instant
 
-    def _settle(self, path: str, content: bytes, error: StorageError) -> None:
-        """Look what a failed creation left: a client that tries again by itself can meet its own file.
+    def _resolve_failed_create(self, path: str, content: bytes, error: StorageError) -> None:
+        """Find out whether a failed creation created the file: a storage client that retries can find its own file.
 
-        Returns normally if the file is ours after all. Empty files tell nothing about who wrote them.
+        Returns normally if the file is ours. The content of an empty file does not show which writer created it.
         """
         exists_already = isinstance(error, ObjectExistsError)
         try:
@@ -309,8 +310,8 @@ class TimelineStore:
             raise error from None
         except StorageError as failure:
             raise CommitStateUnknownError(
-                f"Whether {path} was created is not known: {error.message} Then: {failure.message}",
-                hint="Nothing was deleted. Run the request again: it looks at the timeline first.",
+                f"It is unknown whether {path} was created: {error.message} Then: {failure.message}",
+                hint="Nothing was deleted. Run the request again: it checks the timeline first.",
             ) from failure
         if is_ours:
             return

@@ -1,4 +1,4 @@
-"""The archived part of a table's timeline, whichever way its version keeps it. Read only when somebody asks."""
+"""The archived part of a table's timeline, for all table versions. The archive is read only on demand."""
 
 import logging
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from hudi_table_services.model.table_version import TimelineLayout
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
 from hudi_table_services.storage.archive.archive_log_store import ArchiveLogStore
-from hudi_table_services.storage.archive.history_manifests import HistoryManifests
+from hudi_table_services.storage.archive.history_manifest_store import HistoryManifestStore
 from hudi_table_services.storage.archive.history_store import HistoryCodec, HistoryStore
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.concurrent_changes import newer_may_be_archived, pending_may_be_archived
@@ -36,7 +36,10 @@ class _Archive(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ArchivedTimeline:
-    """Completed writes that left the active timeline, without undone ones. A table never archived costs one look."""
+    """Completed writes that left the active timeline, without undone ones.
+
+    If nothing was ever archived, each method costs one listing.
+    """
 
     storage: Storage
     config: TableConfig
@@ -46,28 +49,28 @@ class ArchivedTimeline:
         """Whether anything was ever archived."""
         if self.config.table_version.layout is TimelineLayout.V1:
             return bool(ArchiveLogStore(self.storage, self.config).files())
-        return bool(HistoryManifests(self.storage, self.config).files())
+        return bool(HistoryManifestStore(self.storage, self.config).files())
 
     def may_have_newer(self, before: Timeline, after: Timeline) -> bool:
-        """Whether it may have writes that were not complete in `before`; see `newer_may_be_archived`."""
+        """Whether the archive may hold writes that were not complete in `before`; see `newer_may_be_archived`."""
         return newer_may_be_archived(self._store, before, after) and self.has_begun
 
     def may_have_pending(self, before: Timeline, after: Timeline) -> bool:
-        """Whether it may have writes that were pending in `before`; see `pending_may_be_archived`."""
+        """Whether the archive may hold writes that were pending in `before`; see `pending_may_be_archived`."""
         return pending_may_be_archived(self._store, before, after) and self.has_begun
 
     def writes(self) -> tuple[ArchivedWrite, ...]:
-        """All of them, oldest first.
+        """All archived writes, oldest first.
 
         Raises:
             CorruptTableError: the archive cannot be read.
             UnsupportedTableError: see `history_store`.
         """
         archive = self._archive()
-        return self._standing(archive.writes()) if archive is not None else ()
+        return self._without_undone(archive.writes()) if archive is not None else ()
 
     def readable_writes(self) -> tuple[ArchivedWrite, ...]:
-        """The same; none where the archive is Parquet and pyarrow is not installed, with a warning.
+        """All archived writes; none, with a warning, if the archive is Parquet and pyarrow is not installed.
 
         Raises:
             CorruptTableError: the archive cannot be read.
@@ -75,15 +78,15 @@ class ArchivedTimeline:
         try:
             return self.writes()
         except UnsupportedTableError as error:
-            _LOG.warning("Only the active timeline is looked at: %s", error)
+            _LOG.warning("Only the active timeline is read: %s", error)
             return ()
 
     def tail(self, *, count: int, limit_bytes: int) -> ArchiveTail:
-        """The newest ones.
+        """The newest archived writes.
 
         Args:
-            count: enough of them; there may be more.
-            limit_bytes: of archive files that are read.
+            count: number of writes to read; the result may hold more.
+            limit_bytes: largest total size of the archive files that are read.
 
         Raises:
             CorruptTableError: the archive cannot be read.
@@ -91,21 +94,22 @@ class ArchivedTimeline:
         """
         archive = self._archive()
         tail = archive.tail(count, limit_bytes) if archive is not None else ArchiveTail()
-        return replace(tail, writes=self._standing(tail.writes))
+        return replace(tail, writes=self._without_undone(tail.writes))
 
     def find_request(self, request_id: str) -> tuple[Instant, CommitMetadata] | None:
-        """The completed write of a request; None: the archive has none. Raises as `writes` does."""
+        """The completed write of a request; None: the archive has none. Raises the errors of `writes`."""
         archive = self._archive()
         for write in archive.find(request_id) if archive is not None else ():
             is_wanted = write.metadata.extra_metadata.get(REQUEST_ID_KEY) == request_id
-            if is_wanted and self._standing((write,)):
+            if is_wanted and self._without_undone((write,)):
                 return write.instant, write.metadata
         return None
 
-    def _standing(self, writes: tuple[ArchivedWrite, ...]) -> tuple[ArchivedWrite, ...]:
-        """Without those that were undone: an archival that dies leaves what it has archived on the active timeline.
+    def _without_undone(self, writes: tuple[ArchivedWrite, ...]) -> tuple[ArchivedWrite, ...]:
+        """Leave out writes that were undone: an archival that died leaves archived instants active, to be undone there.
 
-        Clusterings may have been undone before they completed, at the same time.
+        Clusterings are kept: an earlier execution may have been undone, and a later one completed at the same
+        requested time.
         """
         if not writes:
             return ()
@@ -140,12 +144,12 @@ def history_store(storage: Storage, config: TableConfig) -> HistoryStore:
         UnsupportedTableError: pyarrow is not installed.
     """
     try:
-        # Only such tables need it: an Airflow worker may be without.
+        # Imported here because only these tables need pyarrow, which an Airflow worker may not have.
         from hudi_table_services.execution.history_files import decode_history, encode_history
     except ImportError as error:
         raise UnsupportedTableError(
             f"The timeline history of table version {int(config.table_version)} is Parquet, and pyarrow is not "
             f"installed here ({error}).",
-            hint="Install pyarrow, or run the job where it is.",
+            hint="Install pyarrow, or run the job where pyarrow is installed.",
         ) from error
     return HistoryStore(storage, config, HistoryCodec(encode=encode_history, decode=decode_history))

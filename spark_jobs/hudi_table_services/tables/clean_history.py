@@ -1,4 +1,4 @@
-"""What earlier cleans left on the timeline: the watermark, and plans that nobody finished."""
+"""Earlier cleans on the timeline: the result of the last one, unfinished plans, and files that savepoints keep."""
 
 import logging
 from collections.abc import Iterator
@@ -20,26 +20,26 @@ from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.tables.table import TableAccess
 
 _LOG = logging.getLogger(__name__)
-_FILLED_WITHIN_MS = 60_000
+_PLAN_WRITTEN_WITHIN_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
 class PendingClean:
-    """A clean whose plan is stored and whose work may be half done."""
+    """A clean whose plan is stored and whose deletions may be unfinished."""
 
     instant: Instant
     plan: CleanPlan
 
 
 def last_clean(table: TableAccess, timeline: Timeline) -> CleanMetadata | None:
-    """Result of the newest completed clean of the active timeline; None: there is none that can be read."""
+    """Result of the newest completed clean of the active timeline; None: there is none, or it cannot be read."""
     for instant in reversed(timeline.completed):
         if instant.action is Action.CLEAN:
             try:
                 return decode_clean_metadata(table.timeline_store.read(instant))
             except (ObjectNotFoundError, MalformedMetadataError) as error:
                 _LOG.warning(
-                    "Clean %s cannot be read (%s); looking at everything.", instant.requested_time, error
+                    "Clean %s cannot be read (%s); all partitions are checked.", instant.requested_time, error
                 )
                 return None
     return None
@@ -47,7 +47,7 @@ def last_clean(table: TableAccess, timeline: Timeline) -> CleanMetadata | None:
 
 @dataclass(frozen=True, slots=True)
 class PastClean:
-    """A completed clean and what it did."""
+    """A completed clean and its result."""
 
     instant: Instant
     metadata: CleanMetadata
@@ -57,7 +57,7 @@ def clean_of_request(table: TableAccess, timeline: Timeline, request_id: str) ->
     """The newest completed clean that this request began; None: the active timeline has none."""
     for instant in reversed(timeline.completed):
         if instant.action is Action.CLEAN:
-            with suppress(ObjectNotFoundError, MalformedMetadataError):  # archived this moment, or damaged
+            with suppress(ObjectNotFoundError, MalformedMetadataError):  # just archived, or damaged
                 metadata = decode_clean_metadata(table.timeline_store.read(instant))
                 if metadata.extra_metadata.get(REQUEST_ID_KEY) == request_id:
                     return PastClean(instant, metadata)
@@ -88,19 +88,19 @@ def _stored_plans(table: TableAccess, timeline: Timeline) -> Iterator[tuple[Inst
 
 
 def _is_abandoned(table: TableAccess, instant: Instant) -> bool:
-    """On a local disk Hudi creates a file first and fills it then, so one that is young may get its plan yet."""
+    """Whether a clean without plan is abandoned: on a local disk Hudi creates the file first and the plan later."""
     try:
         begun_ms = table.storage.modified_ms(table.timeline_store.path_of(instant))
     except ObjectNotFoundError:
         return False
-    return table.clock.now().timestamp() * 1000 - begun_ms > _FILLED_WITHIN_MS
+    return table.clock.now().timestamp() * 1000 - begun_ms > _PLAN_WRITTEN_WITHIN_MS
 
 
 def savepointed_names(table: TableAccess, timeline: Timeline) -> dict[str, frozenset[str]]:
     """Requested time of each savepoint → names of the files it keeps.
 
     Raises:
-        MalformedMetadataError: a savepoint cannot be read; nothing may be deleted then.
+        MalformedMetadataError: a savepoint cannot be read. Callers must not delete anything in this case.
     """
     return {
         instant.requested_time: _kept_names(table, instant)
@@ -110,7 +110,7 @@ def savepointed_names(table: TableAccess, timeline: Timeline) -> dict[str, froze
 
 
 def savepointed_paths(table: TableAccess, timeline: Timeline) -> frozenset[str]:
-    """Files that savepoints keep, below the base path. Raises as `savepointed_names` does."""
+    """Paths of the files that savepoints keep. Raises the errors of `savepointed_names`."""
     return frozenset(
         join_path(folder, name)
         for instant in timeline.completed

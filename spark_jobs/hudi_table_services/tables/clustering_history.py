@@ -1,7 +1,6 @@
-"""Clusterings on the active timeline: their plans, who asked for them, and what is known of the files they wrote."""
+"""Clusterings on the active timeline: their plans, their requests, and the settings of the files that they wrote."""
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from hudi_table_services.errors import MalformedMetadataError, ObjectNotFoundError
@@ -15,19 +14,18 @@ from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.planning.clustering.checks import TARGET_FILE_MAX_BYTES
 from hudi_table_services.planning.clustering.stored_plan import read_plan_settings
 from hudi_table_services.storage.damage import naming
+from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.timeline_store import TimelineStore
 
 PARENT_KEY = "airflow.clustering.schedule"
-"""Extra metadata of plans that were scheduled together: requested time of the first of them."""
+"""Extra metadata of plans that were scheduled together: requested time of the first plan."""
 
 PREDECESSOR_KEY = "airflow.clustering.instead_of"
-"""Extra metadata of a plan that took the place of another one, which gave some groups up to a write."""
+"""Extra metadata of a plan that replaces a plan which gave up groups to a write: requested time of the latter."""
 
 GAVE_WAY_KEY = "airflow.clustering.gave_way"
-"""Extra metadata of a write: requested times of the plans that gave way to it, with commas."""
-
-_READ_THREADS = 8
+"""Extra metadata of a write: requested times of the plans that gave way to it, separated by commas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,7 @@ class Clustering:
 
     @property
     def schedule(self) -> str:
-        """Plans scheduled together have the same."""
+        """Requested time that identifies the schedule; plans that were scheduled together share it."""
         return self.extra_metadata.get(PARENT_KEY, self.instant.requested_time)
 
     @property
@@ -60,14 +58,13 @@ class ClusteringHistory:
 
     @classmethod
     def load(cls, store: TimelineStore, timeline: Timeline) -> "ClusteringHistory":
-        """Reads the requested file of every replace commit: only the plan tells clusterings from overwrites.
+        """Read the requested file of every replace commit: only the plan distinguishes clusterings from overwrites.
 
         Raises:
             MalformedMetadataError: the plan of a pending clustering cannot be read.
         """
         replaces = [i for i in timeline if i.action.comparable is Action.REPLACE_COMMIT]
-        with ThreadPoolExecutor(_READ_THREADS) as pool:
-            found = list(pool.map(lambda instant: _clustering(store, instant), replaces))
+        found = map_in_parallel(lambda instant: _clustering(store, instant), replaces)
         return cls(tuple(each for each in found if each is not None))
 
     @property
@@ -86,7 +83,7 @@ class ClusteringHistory:
         return next((c for c in self.clusterings if c.instant.requested_time == requested_time), None)
 
     def successor_of(self, requested_time: str) -> "Clustering | None":
-        """The plan that took the place of one that gave way, or of its successors."""
+        """The newest plan in the chain of plans that replaced the given one after it gave way; None: there is none."""
         found = None
         while True:
             later = [c for c in self.clusterings if c.extra_metadata.get(PREDECESSOR_KEY) == requested_time]
@@ -125,7 +122,7 @@ def _requested(store: TimelineStore, instant: Instant) -> RequestedReplace | Non
         with naming(store.requested_path_of(instant)):
             return decode_requested_replace(content) if content else None
     except ObjectNotFoundError:
-        return None  # archived or rolled back this moment
+        return None  # just archived or rolled back
     except MalformedMetadataError:
         if instant.is_completed:
             return None
@@ -133,7 +130,7 @@ def _requested(store: TimelineStore, instant: Instant) -> RequestedReplace | Non
 
 
 def _settings(plan: ClusteringPlan) -> SettledSlice:
-    """Hudi's plans do not say the target; whoever executed them had one of its own."""
+    """Settings of the files that a plan wrote. Hudi's plans do not hold the target size: the executor chose it."""
     settings = read_plan_settings(plan, ClusteringOptions())
     says_target = TARGET_FILE_MAX_BYTES in plan.strategy.parameters
     return settings if says_target else replace(settings, target_file_max_bytes=None)

@@ -1,4 +1,4 @@
-"""Find the clusterings that a request names, or say what is there instead."""
+"""Find the clusterings that a request names, or explain why they are not on the timeline."""
 
 from dataclasses import dataclass, field
 
@@ -13,28 +13,32 @@ from hudi_table_services.tables.clustering_history import GAVE_WAY_KEY, Clusteri
 
 @dataclass(frozen=True, slots=True)
 class ClusteringLookup:
-    """The clusterings of one moment. However many are asked for, each file of the timeline is read once at most."""
+    """The clusterings of one load of the timeline. Each file of the timeline is read at most once."""
 
     store: TimelineStore
     timeline: Timeline
     history: ClusteringHistory
-    _told: dict[Instant, frozenset[str]] = field(default_factory=dict, repr=False, compare=False)
+    _named_times: dict[Instant, frozenset[str]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def load(cls, store: TimelineStore) -> "ClusteringLookup":
-        """Raises MalformedMetadataError: the plan of a pending clustering cannot be read."""
+        """Load the timeline and its clusterings.
+
+        Raises:
+            MalformedMetadataError: the plan of a pending clustering cannot be read.
+        """
         timeline = store.load()
         return cls(store, timeline, ClusteringHistory.load(store, timeline))
 
     def current(self, requested_time: str) -> Clustering | None:
-        """The clustering of that requested time, in any state, or the one that took its place."""
+        """The clustering of this requested time, in any state, or the plan that replaced it."""
         return self.history.find(requested_time) or self.history.successor_of(requested_time)
 
     def find(self, requested_time: str) -> Clustering:
-        """The same, where there must be one.
+        """The result of `current`, which must exist.
 
         Raises:
-            InvalidRequestError: it was rolled back, is no clustering, or is not on the active timeline.
+            InvalidRequestError: the instant was rolled back, is no clustering, or is not on the active timeline.
         """
         found = self.current(requested_time)
         if found is not None:
@@ -44,15 +48,15 @@ class ClusteringLookup:
             raise InvalidRequestError(
                 f"Instant {requested_time} is a {others[0].action.value}, not a clustering."
             )
-        if (gone := self.gone(requested_time)) is not None:
-            raise InvalidRequestError(f"{gone[0].upper()}{gone[1:]}.", hint="Schedule a new one.")
+        if (reason := self.why_missing(requested_time)) is not None:
+            raise InvalidRequestError(f"{reason[0].upper()}{reason[1:]}.", hint="Schedule a new one.")
         raise InvalidRequestError(
             f"There is no instant {requested_time} on the active timeline.",
             hint="Check the base path; a clustering that was completed long ago may be archived.",
         )
 
-    def gone(self, requested_time: str) -> str | None:
-        """What took a plan off the timeline without another in its place, in words; None: nothing that is known."""
+    def why_missing(self, requested_time: str) -> str | None:
+        """Why a plan is not on the timeline and no other plan replaced it, as a clause; None: unknown."""
         if (write := self.gave_way_to(requested_time)) is not None:
             return f"clustering {requested_time} gave way to the write {write}"
         if (rollback := self.cancelled_by(requested_time)) is not None:
@@ -60,19 +64,19 @@ class ClusteringLookup:
         return None
 
     def gave_way_to(self, requested_time: str) -> str | None:
-        """The write that a plan gave all of its groups up to; None: there is none on the active timeline."""
-        if self._is_there(requested_time):
+        """The write to which a plan gave up all its groups; None: there is none on the active timeline."""
+        if self._is_present(requested_time):
             return None
         return self._first_that_names(requested_time, self.timeline.completed_writes)
 
     def cancelled_by(self, requested_time: str) -> str | None:
-        """The rollback that took the plan off the timeline; None: there is none, or another plan took its place."""
-        if self._is_there(requested_time):
+        """The rollback that took the plan off the timeline; None: there is none, or another plan replaced it."""
+        if self._is_present(requested_time):
             return None
         rollbacks = tuple(i for i in self.timeline.completed if i.action is Action.ROLLBACK)
         return self._first_that_names(requested_time, rollbacks)
 
-    def _is_there(self, requested_time: str) -> bool:
+    def _is_present(self, requested_time: str) -> bool:
         return bool(self.timeline.find(requested_time)) or self.current(requested_time) is not None
 
     def _first_that_names(self, requested_time: str, instants: tuple[Instant, ...]) -> str | None:
@@ -82,13 +86,13 @@ class ClusteringLookup:
         return None
 
     def _named_by(self, instant: Instant) -> frozenset[str]:
-        """Requested times that a rollback undid, or of plans that gave way to a write."""
-        if instant not in self._told:
+        """Requested times of the instants that a rollback undid, or of the plans that gave way to a write."""
+        if instant not in self._named_times:
             try:
-                self._told[instant] = self._read(instant)
+                self._named_times[instant] = self._read(instant)
             except ObjectNotFoundError:
-                self._told[instant] = frozenset()  # archived this moment
-        return self._told[instant]
+                self._named_times[instant] = frozenset()  # just archived
+        return self._named_times[instant]
 
     def _read(self, instant: Instant) -> frozenset[str]:
         if instant.action is Action.ROLLBACK:

@@ -1,7 +1,6 @@
-"""Count the commits since the last clustering: the one counter behind gates, sensors and events. Needs no Spark."""
+"""Count the commits since the last clustering, for gates, sensors and events. Needs no Spark."""
 
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 from hudi_table_services.errors import ObjectNotFoundError
 from hudi_table_services.model.archival import ArchivedWrite
@@ -10,10 +9,9 @@ from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.planning.commit_count import COUNTED_OPERATIONS, count_commits
+from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.clustering_history import ClusteringHistory
-
-_READ_THREADS = 8
 
 
 def count_commits_of(
@@ -25,13 +23,13 @@ def count_commits_of(
     archived: Callable[[], Sequence[ArchivedWrite]] = tuple,
     parity: bool = False,
 ) -> CommitCount:
-    """Completed writes since the newest clustering, completed or pending, whoever made it.
+    """Count completed writes since the newest clustering, completed or pending, of any writer.
 
     Args:
-        operations: those that count; empty: all that change rows (`COUNTED_OPERATIONS`).
-        history: clusterings of the timeline, if they were loaded already.
-        archived: gives the archived writes; asked only where the active timeline has no clustering.
-        parity: every completed write counts, as in Hudi.
+        operations: operations that count; empty: all that change rows (`COUNTED_OPERATIONS`).
+        history: clusterings of the timeline, if they are already loaded.
+        archived: returns the archived writes; called only if the active timeline has no clustering.
+        parity: count every completed write, as Hudi does.
     """
     clusterings = (history or ClusteringHistory.load(store, timeline)).requested_times
     before = archived() if not clusterings and not parity else ()
@@ -45,17 +43,16 @@ def count_commits_of(
     newest = max(clusterings, default="")
     later = [i for i in timeline.completed_writes if i.requested_time > newest]
     wanted: Collection[WriteOperation] = operations or COUNTED_OPERATIONS
-    told = {write.identity: write.metadata.operation_type for write in before}
-    found = {} if parity else _operations(store, [i for i in later if i.identity not in told])
-    found.update({time: operation for (time, _), operation in told.items()})
+    known = {write.identity: write.metadata.operation_type for write in before}
+    found = {} if parity else _operations(store, [i for i in later if i.identity not in known])
+    found.update({time: operation for (time, _), operation in known.items()})
     return count_commits(timeline, clusterings, found, wanted, parity=parity)
 
 
 def _operations(store: TimelineStore, instants: Sequence[Instant]) -> dict[str, WriteOperation]:
-    """What each write did; those archived this moment are left out."""
-    with ThreadPoolExecutor(_READ_THREADS) as pool:
-        found = zip(instants, pool.map(lambda i: _operation(store, i), instants), strict=True)
-        return {instant.requested_time: operation for instant, operation in found if operation is not None}
+    """Requested time of each write → its operation; writes that were just archived are left out."""
+    found = zip(instants, map_in_parallel(lambda i: _operation(store, i), instants), strict=True)
+    return {instant.requested_time: operation for instant, operation in found if operation is not None}
 
 
 def _operation(store: TimelineStore, instant: Instant) -> WriteOperation | None:

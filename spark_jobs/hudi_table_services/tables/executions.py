@@ -1,4 +1,4 @@
-"""Whether somebody carries a pending plan out just now."""
+"""Find out whether a pending plan is being executed."""
 
 from hudi_table_services.errors import ObjectNotFoundError
 from hudi_table_services.model.instant import Instant, InstantState
@@ -11,7 +11,11 @@ from hudi_table_services.tables.table import TableAccess
 
 
 def is_executed(table: TableAccess, pending: Instant, expires_after_minutes: int) -> bool:
-    """Whether somebody executes a pending plan. Hudi's own executions have no heartbeat: their age must do."""
+    """Whether a pending plan is being executed. Executions by Hudi have no heartbeat, so their age decides.
+
+    Args:
+        expires_after_minutes: an execution without heartbeat that began earlier counts as dead.
+    """
     if has_heartbeat(table.storage, pending.requested_time):
         return is_heartbeat_alive(table.storage, pending.requested_time, table.clock)
     if pending.state is not InstantState.INFLIGHT:
@@ -19,7 +23,7 @@ def is_executed(table: TableAccess, pending: Instant, expires_after_minutes: int
     try:
         begun_ms = table.storage.modified_ms(table.timeline_store.path_of(pending))
     except ObjectNotFoundError:
-        return False  # it was given back, completed or cancelled this moment
+        return False  # it was just returned to requested, completed or cancelled
     age_ms = int(table.clock.now().timestamp() * 1000) - begun_ms
     return age_ms < expires_after_minutes * 60_000
 
@@ -27,7 +31,7 @@ def is_executed(table: TableAccess, pending: Instant, expires_after_minutes: int
 def is_executed_by_others(
     table: TableAccess, pending: Instant, request_id: str, *, expires_after_minutes: int
 ) -> bool:
-    """The same without the attempts of one request: where they live on, they are taken over."""
+    """Whether another request executes a pending plan. An attempt of this request does not count: it is taken over."""
     owner = read_heartbeat_owner(table.storage, pending.requested_time)
     if owner is not None and owner.startswith(f"{request_id}/"):
         return False

@@ -1,6 +1,6 @@
-"""Look for what belongs to no instant: base files, markers, heartbeats, staged rows. Nothing is changed here.
+"""Find files that belong to no instant: base files, markers, heartbeats, staged rows. This module changes nothing.
 
-Storage is listed before the timeline is read: whatever is written meanwhile is on the timeline by then.
+The storage is listed before the timeline is read, so every listed file of a running write has its instant there.
 """
 
 import logging
@@ -34,20 +34,20 @@ _LOG = logging.getLogger(__name__)
 STAGING = ".hoodie/.aux/staging"
 _HOUR_MS = 3_600_000
 _STAGED_HOURS = 24
-"""Nothing but their age tells whether the job that staged rows is alive."""
+"""Staged rows count as abandoned after this time; only their age shows whether their job is alive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Orphans:
-    """What was found.
+    """Result of a search.
 
     Attributes:
-        files: old enough → reason.
-        too_young: how many others there are.
-        folders: markers and staged rows of jobs that are over.
-        heartbeats: requested times.
-        folders_listed: folders that were looked at.
-        foreign_files: how many files in partitions are no files of Hudi's, hidden ones aside.
+        files: orphan files that are old enough → reason.
+        too_young: number of orphan files that are not old enough.
+        folders: folders of markers and staged rows whose jobs have ended.
+        heartbeats: requested times of heartbeats whose writes have ended.
+        folders_listed: number of folders that were listed.
+        foreign_files: number of files in partitions that Hudi did not write, without hidden files.
     """
 
     files: Mapping[StoredObject, str]
@@ -59,7 +59,7 @@ class Orphans:
 
 
 class OrphanSearch:
-    """Reads each completed commit once, however often it looks."""
+    """Search a table for orphans. Each completed commit is read once, even by several searches."""
 
     def __init__(self, table: TableAccess, *, older_than_hours: int) -> None:
         self._table = table
@@ -68,35 +68,39 @@ class OrphanSearch:
         self._archived_of: frozenset[str] | None = None
 
     def find(self) -> Orphans:
-        """Everything there is."""
+        """All orphans of the table. Raises the errors of `known_instants`."""
         listed = list_folders(self._table.storage)
         marked = self._old_folders(TEMP_FOLDER, self._hours)
-        beating = self._table.storage.list_folder(HEARTBEATS).files
+        heartbeats = self._table.storage.list_folder(HEARTBEATS).files
         staged = self._old_folders(STAGING, max(self._hours, _STAGED_HOURS))
-        known = self.look()
+        known = self.known_instants()
         files = [stored for _, each in sorted(listed.items()) for stored in each]
         sizes = {stored.path: stored.size_bytes for stored in files}
         found = _orphans(files, known, sizes)
         doubled = doubled_times(sizes) - known.named.keys()
         if doubled or NO_INSTANT in found.values():
-            # Only these can be archived ones; the archive is not read for nothing.
+            # Only these files can belong to archived instants. Without them the archive is not read.
             self._archived_of = doubled
-            known = self.look()
+            known = self.known_instants()
             found = _orphans(files, known, sizes)
         old = {stored: reason for stored, reason in found.items() if self._is_old(stored, self._hours)}
         return Orphans(
             files=old,
             too_young=len(found) - len(old),
-            folders=tuple(f for f in marked if self._is_over(_name(f), known)) + staged,
+            folders=tuple(f for f in marked if self._has_ended(_name(f), known)) + staged,
             heartbeats=tuple(
-                s.name for s in beating if self._is_over(s.name, known) and self._is_old(s, self._hours)
+                s.name for s in heartbeats if self._has_ended(s.name, known) and self._is_old(s, self._hours)
             ),
             folders_listed=len(listed),
             foreign_files=len(foreign_files(listed)),
         )
 
-    def look(self) -> KnownInstants:
-        """What the timeline says now. Raises MalformedMetadataError where a commit cannot be read."""
+    def known_instants(self) -> KnownInstants:
+        """Load the timeline and the instants to which files can belong.
+
+        Raises:
+            MalformedMetadataError: a commit cannot be read.
+        """
         table, timeline = self._table, self._table.load_timeline()
         refuse_unfinished_restore(timeline)
         store = table.timeline_store
@@ -121,7 +125,7 @@ class OrphanSearch:
         )
 
     def _archived(self) -> dict[str, frozenset[str]]:
-        """Requested time of archived writes → paths that they name, where copies make that matter."""
+        """Requested time of archived writes → paths that they name; no paths for times without copies of files."""
         if self._archived_of is None:
             return {}
         archived = ArchivedTimeline(self._table.storage, self._table.config).writes()
@@ -139,7 +143,7 @@ class OrphanSearch:
         return {i.requested_time: self._names[i.requested_time] for i in timeline.completed_writes}
 
     @staticmethod
-    def _is_over(name: str, known: KnownInstants) -> bool:
+    def _has_ended(name: str, known: KnownInstants) -> bool:
         return name.isdigit() and name not in known.running
 
     def _old_folders(self, parent: str, hours: int) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What storage tells of the pending instants of a table: age, heartbeat, plan."""
+"""Describe the pending instants of a table: age, heartbeat, plan."""
 
 from hudi_table_services.contract.health import PendingInstant
 from hudi_table_services.errors import MalformedMetadataError, ObjectNotFoundError
@@ -15,8 +15,8 @@ from hudi_table_services.storage.pending_plans import clustering_plan_of, planne
 from hudi_table_services.tables.table import TableAccess
 
 
-def look_at_pending(table: TableAccess, timeline: Timeline) -> tuple[PendingInstant, ...]:
-    """The pending instants, oldest first, each with what it blocks and what to do.
+def describe_pending(table: TableAccess, timeline: Timeline) -> tuple[PendingInstant, ...]:
+    """The pending instants, oldest first, each with its effects and the recommended action.
 
     Raises:
         MalformedMetadataError: the plan of a pending service cannot be read.
@@ -25,7 +25,7 @@ def look_at_pending(table: TableAccess, timeline: Timeline) -> tuple[PendingInst
 
 
 def _facts(table: TableAccess, instant: Instant) -> PendingFacts | None:
-    """None: the instant is gone by now."""
+    """Facts about a pending instant; None: it is no longer pending."""
     store = table.timeline_store
     try:
         plan = clustering_plan_of(store, instant)

@@ -1,8 +1,7 @@
-"""Read what the latest writes of a table did, for pictures of it. Nothing is written."""
+"""Read the latest writes of a table, for charts. Nothing is written."""
 
 import logging
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import takewhile
 
@@ -17,19 +16,19 @@ from hudi_table_services.model.archival import ArchiveTail
 from hudi_table_services.model.data_file import BaseFile
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Instant
-from hudi_table_services.model.table_history import HistoryEnd, TableHistory
 from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.write_history import HistoryEnd, TableHistory
 from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.planning.table_history import table_history
 from hudi_table_services.storage.file_listing import list_partitions
+from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 
 _LOG = logging.getLogger(__name__)
-_READ_THREADS = 8
 ARCHIVE_LIMIT_BYTES = 32 << 20
-"""Of archive files that are read for a history."""
+"""Largest total size of the archive files that are read for a history."""
 
 _Write = tuple[Instant, CommitMetadata]
 
@@ -42,21 +41,20 @@ def recent_writes(
     latest: int,
     archive_limit_bytes: int = ARCHIVE_LIMIT_BYTES,
 ) -> TableHistory:
-    """What the latest writes did, archived ones included.
+    """The history of the latest writes, archived ones included.
 
-    An archive that cannot be read, or only at a price, ends the history; it does not fail it.
+    If the archive cannot be read or is too large, the history ends before it, without an error.
 
     Args:
-        latest: how many writes at most; each one of the active timeline costs one read.
-        archive_limit_bytes: of archive files that may be read.
+        latest: largest number of writes; each write of the active timeline costs one read.
+        archive_limit_bytes: largest total size of the archive files that are read.
 
     Raises:
-        CorruptTableError: a completed instant of the active timeline cannot be read; it is named.
+        CorruptTableError: a completed instant of the active timeline cannot be read; the message names it.
     """
     active = sorted(snapshot.timeline.completed_writes, key=_order, reverse=True)
-    with ThreadPoolExecutor(_READ_THREADS) as pool:
-        found = list(pool.map(lambda instant: _metadata(store, instant), active[:latest]))
-    # Without metadata: archived this moment. The archive is read afterwards, so it has them.
+    found = map_in_parallel(lambda instant: _metadata(store, instant), active[:latest])
+    # Writes without metadata were just archived. The archive is read afterwards, so it holds them.
     known = list(zip(active, found, strict=False))
     writes = [(instant, metadata) for instant, metadata in known if metadata is not None]
     if len(active) > latest and len(writes) == latest:
@@ -67,10 +65,10 @@ def recent_writes(
         end = HistoryEnd.ARCHIVE_UNREADABLE if tail is None else HistoryEnd.ARCHIVE_TOO_LARGE
         writes = [(instant, metadata) for instant, metadata in without_gap if metadata is not None]
         return _history(storage, snapshot, writes, end)
-    every = _united(writes, tail)
+    merged = _merged(writes, tail)
     end = HistoryEnd.ARCHIVE_TOO_LARGE if tail.is_cut else HistoryEnd.NOTHING_OLDER
-    is_enough = len(every) > latest or (tail.is_cut and len(every) == latest)
-    return _history(storage, snapshot, every[:latest], HistoryEnd.ENOUGH if is_enough else end)
+    is_enough = len(merged) > latest or (tail.is_cut and len(merged) == latest)
+    return _history(storage, snapshot, merged[:latest], HistoryEnd.ENOUGH if is_enough else end)
 
 
 def _history(
@@ -87,12 +85,12 @@ def _tail(archive: ArchivedTimeline, count: int, limit_bytes: int) -> ArchiveTai
         return None
 
 
-def _united(writes: Sequence[_Write], tail: ArchiveTail) -> list[_Write]:
-    """Newest first. An archival that died may have left on the active timeline what it has archived."""
+def _merged(writes: Sequence[_Write], tail: ArchiveTail) -> list[_Write]:
+    """Active and archived writes, each once, newest first. An archival that died leaves archived writes active too."""
     found = {each.identity: (each.instant, each.metadata) for each in tail.writes}
     found |= {instant.identity: (instant, metadata) for instant, metadata in writes}
-    whole = [pair for pair in found.values() if pair[0].requested_time > tail.since]
-    return sorted(whole, key=lambda pair: _order(pair[0]), reverse=True)
+    without_gaps = [pair for pair in found.values() if pair[0].requested_time > tail.since]
+    return sorted(without_gaps, key=lambda pair: _order(pair[0]), reverse=True)
 
 
 def _order(instant: Instant) -> tuple[str, str]:

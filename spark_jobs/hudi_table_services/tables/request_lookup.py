@@ -1,4 +1,4 @@
-"""The completed write of a request, wherever on the timeline it is by now."""
+"""Find the completed write of a request, on the active timeline or in the archive."""
 
 from hudi_table_services.errors import CommitConflictError
 from hudi_table_services.model.instant import Instant
@@ -17,8 +17,8 @@ def find_completed_anywhere(
 ) -> tuple[Instant, CommitMetadata] | None:
     """The completed write of this request; None: neither the active timeline nor the archive has one.
 
-    The archive is read only where the active timeline has none. An instant is in the archive before it leaves the
-    active timeline, so that none is missed on its way.
+    The archive is read only if the active timeline has none, and after it. Archival writes an instant into the archive
+    before it removes the instant from the active timeline, so this order misses no write.
 
     Raises:
         CorruptTableError: the archive cannot be read.
@@ -31,13 +31,14 @@ def find_completed_anywhere(
 def refuse_second_write(
     table: TableAccess, before: Timeline, now: Timeline, request_id: str, *, in_archive: bool = False
 ) -> None:
-    """Another attempt of this request, taken for dead, may have completed since we looked.
+    """Raise an error if another attempt of this request, which was taken for dead, has completed since `before`.
 
     Args:
-        in_archive: look there too, where archival may have taken it since. Not under the lock: an archive is large.
+        in_archive: search the archive too, if the write may have been archived since. Do not use it under the table
+            lock: an archive is large.
 
     Raises:
-        CommitConflictError: it has.
+        CommitConflictError: another attempt has completed.
         CorruptTableError, UnsupportedTableError: see `find_completed_anywhere`.
     """
     found = find_completed(table.timeline_store, now.since(before), request_id)

@@ -1,4 +1,4 @@
-"""Open the table a job works on, and refuse by name what this release would corrupt."""
+"""Access to the table of a job, and checks that refuse tables which this release would corrupt."""
 
 from dataclasses import dataclass
 
@@ -15,11 +15,11 @@ from hudi_table_services.storage.timeline_store import TimelineStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableAccess:
-    """Storage, configuration and timeline of one table, handed through a job.
+    """Storage, configuration and timeline of one table, passed through a job.
 
     Attributes:
-        config: properties as read at the start of the job; for a table about to be created, as they will be.
-        exists: whether there is a table at the base path yet.
+        config: properties as read at the start of the job; for a new table, the properties that it will have.
+        exists: whether the base path already holds a table.
     """
 
     storage: Storage
@@ -36,7 +36,7 @@ class TableAccess:
 
 
 def check_name(config: TableConfig, table_name: str) -> None:
-    """Raises InvalidRequestError if the request means another table; an empty name means any."""
+    """Raise InvalidRequestError if the request names another table; an empty name matches any table."""
     if table_name and table_name != config.table_name:
         raise InvalidRequestError(
             f"The table at the base path is called {config.table_name!r}, the request says {table_name!r}.",
@@ -45,16 +45,16 @@ def check_name(config: TableConfig, table_name: str) -> None:
 
 
 def check_writable(config: TableConfig, table_name: str, *, metadata_enable: bool | None) -> None:
-    """Refuse a table this release cannot write without harm.
+    """Refuse a table that this release cannot write safely.
 
     Args:
-        table_name: name given in the request; empty: any.
-        metadata_enable: ``hoodie.metadata.enable`` if the request gives it.
+        table_name: name in the request; empty: any.
+        metadata_enable: ``hoodie.metadata.enable`` if the request sets it.
 
     Raises:
         InvalidRequestError: the table has another name.
-        CorruptTableError: its properties may be cut short.
-        UnsupportedTableError: names the version or feature, and what can be done.
+        CorruptTableError: the properties may be truncated.
+        UnsupportedTableError: this release cannot write the table; the message names the version or feature.
     """
     check_name(config, table_name)
     if not config.table_version.is_writable:
@@ -64,8 +64,8 @@ def check_writable(config: TableConfig, table_name: str, *, metadata_enable: boo
         )
     if config.get(CHECKSUM) is None:
         raise CorruptTableError(
-            f"{PROPERTIES} has no {CHECKSUM}, which every Hudi since 0.11 writes: it may be cut short.",
-            hint="Compare it with a copy and restore that. If it is whole, any write by Hudi adds the checksum.",
+            f"{PROPERTIES} has no {CHECKSUM}, which every Hudi since 0.11 writes: it may be truncated.",
+            hint="Compare it with a copy and restore the copy. If it is complete, any write by Hudi adds the checksum.",
         )
     for feature in refused_features(config):
         raise UnsupportedTableError(f"The table {feature}, which this release does not write.")
@@ -75,7 +75,7 @@ def check_writable(config: TableConfig, table_name: str, *, metadata_enable: boo
             f"The table has an active metadata table ({listed}); a commit that leaves it stale would lose rows "
             "for every reader that trusts it.",
             hint="Pass hoodie.metadata.enable=false to switch it off before this commit, as Hudi's own writers do "
-            "with that option; indexes kept in it have to be built anew by Hudi.",
+            "with that option; Hudi has to rebuild the indexes in it afterwards.",
         )
 
 

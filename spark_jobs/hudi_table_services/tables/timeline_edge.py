@@ -1,8 +1,8 @@
-"""What else becomes of a table when the first write of its active timeline becomes another one.
+"""Check the side effects of a change of the first write of the active timeline.
 
-Readers take every file that is older than this write for committed, and no younger one that the timeline does not
-know. So moving it back hides archived commits, and moving it on shows files of writes that never completed. Commits
-that savepoints hold do not count as the first one: creating or deleting a savepoint moves it, too.
+Readers treat every file that is older than the first write as committed, and ignore a younger file whose instant is not
+on the timeline. So an earlier first write hides archived commits, and a later one shows files of writes that never
+completed. Commits with a savepoint do not count as the first write: creating or deleting a savepoint moves it too.
 """
 
 from collections.abc import Mapping, Set
@@ -20,11 +20,11 @@ from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.table import TableAccess
 
 _NEXT_COMMIT = Instant(requested_time="9" * 17, action=Action.COMMIT, state=InstantState.REQUESTED)
-"""Later than all there are."""
+"""A commit later than every instant."""
 
 
 def hidden_writes(table: TableAccess, before: Timeline, after: Timeline) -> tuple[ArchivedWrite, ...]:
-    """Archived writes that readers see with the timeline as it is, and would not see any more.
+    """Archived writes that readers see with the timeline `before`, and would not see with `after`.
 
     Raises:
         CorruptTableError: the archive cannot be read.
@@ -42,18 +42,18 @@ def hidden_writes(table: TableAccess, before: Timeline, after: Timeline) -> tupl
 
 
 def require_nothing_hidden(table: TableAccess, before: Timeline, after: Timeline) -> None:
-    """Raises InvalidRequestError where archived commits would not be seen any more; see also `hidden_writes`."""
+    """Raise InvalidRequestError if readers would no longer see some archived commits; see also `hidden_writes`."""
     if hidden := hidden_writes(table, before, after):
         raise InvalidRequestError(
-            f"{len(hidden)} archived commits would not be seen any more, such as "
+            f"Readers would no longer see {len(hidden)} archived commits, such as "
             f"{hidden[-1].instant.requested_time}: too few commits would be left on the active timeline.",
-            hint="Undo fewer commits; what is archived cannot be undone, and has to be written again instead.",
+            hint="Undo fewer commits. Archived commits cannot be undone; write corrected rows instead.",
         )
 
 
 def require_nothing_shown(table: TableAccess, before: Timeline, after: Timeline) -> None:
-    """Raises InvalidRequestError where files that belong to no commit would be seen, now or with the next commit."""
-    shown = strays(table, before, first_write_time(Timeline.of((*after, _NEXT_COMMIT))) or "")
+    """Raise InvalidRequestError if readers would see files of no commit, with `after` or after the next commit."""
+    shown = uncommitted_files(table, before, first_write_time(Timeline.of((*after, _NEXT_COMMIT))) or "")
     if shown:
         time = min(shown)
         raise InvalidRequestError(
@@ -62,11 +62,11 @@ def require_nothing_shown(table: TableAccess, before: Timeline, after: Timeline)
         )
 
 
-def strays(table: TableAccess, timeline: Timeline, until: str) -> Mapping[str, str]:
-    """Files that no completed or pending write wrote, from the first write of the timeline up to a requested time.
+def uncommitted_files(table: TableAccess, timeline: Timeline, until: str) -> Mapping[str, str]:
+    """Files of no completed or pending write, from the first write of the timeline up to a requested time.
 
     Returns:
-        The time in their names → the path of one of them.
+        Instant time in the file names → path of one file with it.
     """
     first = first_write_time(timeline) or ""
     if first >= until:
@@ -83,7 +83,7 @@ def strays(table: TableAccess, timeline: Timeline, until: str) -> Mapping[str, s
 
 
 def never_completed(table: TableAccess, times: Set[str]) -> Set[str]:
-    """Those of them that the archive does not hold: commits around a savepoint may have been archived."""
+    """The times that the archive does not hold: commits around a savepoint may have been archived."""
     if not times:
         return times
     archived = ArchivedTimeline(table.storage, table.config).writes()

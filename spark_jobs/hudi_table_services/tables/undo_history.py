@@ -1,4 +1,4 @@
-"""What was undone before, as the active timeline tells."""
+"""Find the instants that rollbacks and restores of the active timeline undid."""
 
 import logging
 
@@ -25,9 +25,10 @@ def undone_by(table: TableAccess, timeline: Timeline) -> dict[str, str]:
 
 
 def undone_for_good(table: TableAccess, timeline: Timeline) -> frozenset[str]:
-    """Requested times of undone writes that nobody executes again.
+    """Requested times of undone writes that are never executed again.
 
-    The plan of a clustering or a compaction stays where Hudi undoes its execution, and completes at the same time.
+    When Hudi undoes the execution of a clustering or a compaction, the plan stays and can complete later under the same
+    requested time.
     """
     return frozenset(
         reference.requested_time
@@ -38,7 +39,7 @@ def undone_for_good(table: TableAccess, timeline: Timeline) -> frozenset[str]:
 
 
 def _undone(table: TableAccess, instant: Instant) -> tuple[InstantReference, ...]:
-    """What a completed rollback or restore undid. One that cannot be read is passed over: then less is known."""
+    """The instants that a completed rollback or restore undid; none, with a warning, if it cannot be read."""
     try:
         if instant.action is Action.ROLLBACK:
             rollback = decode_rollback_metadata(table.timeline_store.read(instant))
@@ -51,6 +52,6 @@ def _undone(table: TableAccess, instant: Instant) -> tuple[InstantReference, ...
     except (MalformedMetadataError, ObjectNotFoundError) as error:
         _LOG.warning("%s %s cannot be read: %s", instant.action.value, instant.requested_time, error)
         return ()
-    told = {reference.requested_time for reference in named}
-    rest = (InstantReference(requested_time=time, action="") for time in times if time not in told)
+    known = {reference.requested_time for reference in named}
+    rest = (InstantReference(requested_time=time, action="") for time in times if time not in known)
     return (*named, *rest)

@@ -1,42 +1,38 @@
-"""What the completed writes of the active timeline say they wrote, each read once however often it is asked for."""
-
-from concurrent.futures import ThreadPoolExecutor
+"""The files that completed writes of the active timeline name. Each write is read once."""
 
 from hudi_table_services.errors import ObjectNotFoundError
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
 from hudi_table_services.planning.recovery.orphans import named_paths
+from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.storage.timeline_store import TimelineStore
-
-_READ_THREADS = 8
 
 
 class WrittenFiles:
-    """Bounded work: archival keeps the active timeline short, and the archive is not read."""
+    """Metadata of the completed writes, cached. Only the active timeline is read, which archival keeps short."""
 
     def __init__(self, store: TimelineStore) -> None:
         self._store = store
         self._read: dict[Instant, CommitMetadata | None] = {}
 
     def writes(self, timeline: Timeline) -> list[tuple[Instant, CommitMetadata]]:
-        """Completed writes in order, without those that were archived or undone this moment.
+        """Completed writes in order, without writes that were just archived or undone.
 
         Raises:
-            MalformedMetadataError: one cannot be read.
+            MalformedMetadataError: a write cannot be read.
         """
         unread = [i for i in timeline.completed_writes if i not in self._read]
-        with ThreadPoolExecutor(_READ_THREADS) as pool:
-            self._read.update(zip(unread, pool.map(self._metadata, unread), strict=True))
+        self._read.update(zip(unread, map_in_parallel(self._metadata, unread), strict=True))
         found = ((i, self._read[i]) for i in timeline.completed_writes)
         return [(instant, metadata) for instant, metadata in found if metadata is not None]
 
     def named(self, timeline: Timeline) -> dict[str, frozenset[str]]:
-        """Requested time → paths that the write names. Raises as `writes` does."""
+        """Requested time → paths that the write names. Raises the errors of `writes`."""
         return {i.requested_time: named_paths(m.write_stats) for i, m in self.writes(timeline)}
 
     def operations(self, timeline: Timeline) -> dict[str, WriteOperation]:
-        """Requested time → what the write did. Raises as `writes` does."""
+        """Requested time → operation of the write. Raises the errors of `writes`."""
         return {i.requested_time: m.operation_type for i, m in self.writes(timeline)}
 
     def _metadata(self, instant: Instant) -> CommitMetadata | None:

@@ -121,7 +121,7 @@ def test_options_that_cannot_be_obeyed(table: TableUnderTest, options: Mapping[s
             "elsewhere",
         ),
         ("hoodie.table.name=t", "hoodie.table.name=u", CorruptTableError, "checksum"),
-        ("hoodie.table.name=t", "hoodie.table.nam=t", CorruptTableError, "names no table"),
+        ("hoodie.table.name=t", "hoodie.table.nam=t", CorruptTableError, "has no hoodie.table.name"),
     ],
     ids=[
         "version 5",

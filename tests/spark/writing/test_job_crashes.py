@@ -18,7 +18,7 @@ from hudi_table_services.errors import (
     StorageError,
     StoragePermissionError,
 )
-from hudi_table_services.storage.stores.local import LocalStorage, translated
+from hudi_table_services.storage.stores.local import LocalStorage, translate_errors
 from support.fail_points import tried
 from support.faulty_storage import Crash, FaultyStorage
 from support.spark.leftovers import later, settled_leftovers
@@ -108,7 +108,7 @@ def failing_to_write_data(base_path: Path, number: int) -> LocalStorage:
         def open_writer(self, path: str):  # type: ignore[no-untyped-def]
             if path.endswith(".parquet"):
                 (Path(self.root) / path).write_bytes(b"PAR1")
-                with translated("write", path):
+                with translate_errors("write", path):
                     raise OSError(number, os.strerror(number))
             return super().open_writer(path)
 

@@ -37,12 +37,12 @@ LOG_FILES = st.builds(
 
 
 @given(BASE_FILES)
-def test_base_files_survive_their_names(file: BaseFile) -> None:
+def test_a_base_file_is_parsed_back_from_its_name(file: BaseFile) -> None:
     assert BaseFile.from_file_name(file.file_name, file.size_bytes) == file
 
 
 @given(LOG_FILES)
-def test_log_files_survive_their_names(file: LogFile) -> None:
+def test_a_log_file_is_parsed_back_from_its_name(file: LogFile) -> None:
     assert LogFile.from_file_name(file.file_name, file.size_bytes) == file
 
 
@@ -54,14 +54,14 @@ def test_arbitrary_text_raises_only_malformed_file_name(text: str) -> None:
 
 
 @given(BASE_FILES, LOG_FILES)
-def test_no_name_is_both(base: BaseFile, log: LogFile) -> None:
+def test_no_name_is_a_base_file_and_a_log_file(base: BaseFile, log: LogFile) -> None:
     with pytest.raises(MalformedFileNameError):
         LogFile.from_file_name(base.file_name)
     with pytest.raises(MalformedFileNameError):
         BaseFile.from_file_name(log.file_name)
 
 
-def test_a_base_file_as_hudi_names_it() -> None:
+def test_a_base_file_name_of_hudi_is_parsed() -> None:
     file = BaseFile.from_file_name(f"{ID}_1-835-1091_{TS}.parquet", 434743)
     token = WriteToken(task_partition=1, stage=835, attempt=1091)
     assert file == BaseFile(file_id=ID, write_token=str(token), instant_time=TS, size_bytes=434743)
@@ -80,7 +80,7 @@ def test_a_foreign_file_id_may_have_dots() -> None:
         (f".{ID}_{TS}.log.3", 3, None, False),
     ],
 )
-def test_log_files_as_hudi_names_them(name: str, version: int, token: str | None, is_cdc: bool) -> None:
+def test_log_file_names_of_hudi_are_parsed(name: str, version: int, token: str | None, is_cdc: bool) -> None:
     file = LogFile.from_file_name(name)
     assert (file.file_id, file.instant_time) == (ID, TS)
     assert (file.version, file.write_token, file.is_cdc) == (version, token, is_cdc)

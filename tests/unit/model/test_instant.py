@@ -48,7 +48,7 @@ def instants(draw: st.DrawFn, layout: TimelineLayout) -> Instant:
 
 
 @pytest.mark.parametrize(("layout", "name", "action", "state"), NAMES)
-def test_names_as_hudi_writes_them(
+def test_instant_file_names_are_those_of_hudi(
     layout: TimelineLayout, name: str, action: Action, state: InstantState
 ) -> None:
     instant = Instant.from_file_name(name, layout)
@@ -60,7 +60,7 @@ def test_names_as_hudi_writes_them(
 
 @pytest.mark.parametrize("layout", TimelineLayout)
 @given(data=st.data())
-def test_instants_survive_their_names(layout: TimelineLayout, data: st.DataObject) -> None:
+def test_an_instant_is_parsed_back_from_its_file_name(layout: TimelineLayout, data: st.DataObject) -> None:
     instant = data.draw(instants(layout))
     assert Instant.from_file_name(instant.file_name(layout), layout) == instant
 
@@ -95,7 +95,7 @@ def test_other_names_are_refused(layout: TimelineLayout, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["hoodie.properties", "archived", f".{TS}.commit.crc", "lock", "history"])
-def test_other_files_of_the_folder_do_not_look_like_instants(name: str) -> None:
+def test_names_of_other_files_in_the_folder_are_not_instant_names(name: str) -> None:
     assert not looks_like_instant(name)
 
 
@@ -126,7 +126,7 @@ def test_only_writes_add_file_slices() -> None:
     }
 
 
-def test_a_change_is_visible_from_its_completion_where_that_is_known() -> None:
+def test_a_change_is_visible_from_its_completion_time_if_that_is_known() -> None:
     assert Instant(requested_time=TS, action=Action.COMMIT, state=COMPLETED).visible_from == TS
     completed = Instant(requested_time=TS, action=Action.COMMIT, state=COMPLETED, completion_time=CTS)
     assert completed.visible_from == CTS

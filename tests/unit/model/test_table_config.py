@@ -34,7 +34,7 @@ def test_defaults_are_those_of_hudi() -> None:
     assert empty.create_schema_json is None
 
 
-def test_values_are_read() -> None:
+def test_properties_are_read_with_their_types() -> None:
     read = config(
         table__name="t",
         database__name="d",
@@ -120,14 +120,14 @@ ACCESSORS = [name for name, value in vars(TableConfig).items() if isinstance(val
         st.text(max_size=8),
     )
 )
-def test_arbitrary_properties_raise_only_errors_of_ours(properties: dict[str, str]) -> None:
+def test_arbitrary_properties_raise_only_errors_of_this_project(properties: dict[str, str]) -> None:
     for accessor in ACCESSORS:
         with contextlib.suppress(CorruptTableError, UnsupportedTableError):
             getattr(TableConfig(properties), accessor)
 
 
 @pytest.mark.parametrize("version", TableVersion)
-def test_versions_are_read_from_their_number(version: TableVersion) -> None:
+def test_versions_are_parsed_from_their_number(version: TableVersion) -> None:
     assert TableVersion.parse(str(int(version))) is version
 
 
@@ -137,7 +137,7 @@ def test_versions_this_release_does_not_know_are_refused_by_name(text: str) -> N
         TableVersion.parse(text)
 
 
-def test_version_8_changed_the_layout() -> None:
+def test_version_8_changes_the_timeline_layout() -> None:
     assert [version for version in TableVersion if version.layout is TimelineLayout.V2] == [8, 9]
     assert [version for version in TableVersion if version.stores_commit_metadata_as_avro] == [8, 9]
     assert [version for version in TableVersion if version.has_merge_mode] == [8, 9]
@@ -146,7 +146,7 @@ def test_version_8_changed_the_layout() -> None:
     assert [layout.timeline_folder for layout in TimelineLayout] == [".hoodie", ".hoodie/timeline"]
 
 
-def test_a_commit_lists_its_stats_in_the_order_written() -> None:
+def test_write_stats_of_a_commit_are_listed_in_stored_order() -> None:
     stats = [WriteStat(file_id=f"f{i}-0", partition_path=p, path=f"{p}/f{i}") for i, p in enumerate("bab")]
     commit = CommitMetadata(
         operation_type=WriteOperation.INSERT,

@@ -1,4 +1,4 @@
-"""Which paths of plans and markers stay inside of the table."""
+"""Paths in plans and markers must stay inside of the table."""
 
 import posixpath
 
@@ -12,19 +12,19 @@ NAMES = st.sampled_from(["", ".", "..", "a", "...", "b c", ".hoodie", "a\n", "';
 
 
 @given(st.lists(NAMES, max_size=5).map("/".join))
-def test_what_is_accepted_is_below_the_base_path_whoever_joins_it(path: str) -> None:
+def test_an_accepted_path_stays_below_the_base_path_however_it_is_joined(path: str) -> None:
     if is_inside_table(path):
         full = posixpath.normpath(posixpath.join("/base/t", path))
         assert full == ("/base/t/" + path).rstrip("/")
 
 
 @pytest.mark.parametrize("path", ["", "a", "a/b=c", "...", "a b\n'\"$(x);/..a", ".hoodiex"])
-def test_odd_names_are_names(path: str) -> None:
+def test_unusual_names_are_accepted(path: str) -> None:
     assert may_hold_data(path)
 
 
 @pytest.mark.parametrize(
     "path", ["..", "a/..", "/a", "a//b", "a/", "./a", "a\0", ".hoodie", ".hoodie/metadata/x"]
 )
-def test_what_is_refused(path: str) -> None:
+def test_paths_that_may_leave_the_table_are_refused(path: str) -> None:
     assert not may_hold_data(path)

@@ -24,7 +24,7 @@ def instant(
 
 
 @given(st.lists(STATES, max_size=20))
-def test_of_several_states_of_an_instant_the_most_advanced_counts(states: list[Instant]) -> None:
+def test_the_most_advanced_state_of_an_instant_counts(states: list[Instant]) -> None:
     timeline = Timeline.of(states)
     assert len({kept.identity for kept in timeline}) == len(timeline) == len({s.identity for s in states})
     for kept in timeline:
@@ -34,7 +34,9 @@ def test_of_several_states_of_an_instant_the_most_advanced_counts(states: list[I
 
 
 @given(st.lists(STATES, max_size=20))
-def test_instants_are_in_order_of_request_and_either_pending_or_completed(states: list[Instant]) -> None:
+def test_instants_are_ordered_by_requested_time_and_either_pending_or_completed(
+    states: list[Instant],
+) -> None:
     timeline = Timeline.of(states)
     times = [kept.requested_time for kept in timeline]
     assert times == sorted(times)
@@ -48,7 +50,7 @@ def test_a_finished_compaction_is_the_commit_of_its_plan() -> None:
     assert Timeline.of([planned, finished]).instants == (finished,)
 
 
-def test_writes_are_told_from_other_actions() -> None:
+def test_writes_are_distinguished_from_other_actions() -> None:
     commit, delta = instant(0, Action.COMMIT, completed=4), instant(1, Action.DELTA_COMMIT, completed=2)
     timeline = Timeline.of([commit, delta, instant(3, Action.CLEAN, completed=4)])
     assert timeline.completed_writes == (commit, delta)
@@ -56,7 +58,7 @@ def test_writes_are_told_from_other_actions() -> None:
 
 
 @given(st.lists(STATES, max_size=20), st.lists(STATES, max_size=20))
-def test_what_is_new_since_an_earlier_look(before: list[Instant], later: list[Instant]) -> None:
+def test_since_returns_only_instants_that_are_new(before: list[Instant], later: list[Instant]) -> None:
     first, second = Timeline.of(before), Timeline.of([*before, *later])
     assert {*second.since(first), *first} >= {*second}
     assert not {*second.since(first)} & {*first}

@@ -1,4 +1,4 @@
-"""Instant times: the table's zone, and never one that was given out before."""
+"""Instant times: in the table's zone, and never used twice."""
 
 import time
 from datetime import datetime, timedelta, timezone
@@ -20,7 +20,7 @@ def test_instant_time_has_milliseconds_in_utc() -> None:
     assert instant_text(MOMENT.astimezone(timezone(timedelta(hours=5))), UTC_TABLE) == "20260102030405678"
 
 
-def test_a_table_with_local_time_gets_the_zone_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_with_local_time_uses_the_zone_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "Asia/Kolkata")
     time.tzset()
     try:
@@ -42,7 +42,7 @@ def test_a_table_with_local_time_gets_the_zone_of_this_machine(monkeypatch: pyte
         ("99999999999999998", "99999999999999999"),
     ],
 )
-def test_instant_time_is_past_the_newest_known(after: str, expected: str) -> None:
+def test_an_instant_time_is_later_than_the_newest_known_time(after: str, expected: str) -> None:
     assert instant_time(MOMENT, UTC_TABLE, after=after) == expected
     assert expected > after
 
@@ -51,7 +51,9 @@ def test_instant_time_is_past_the_newest_known(after: str, expected: str) -> Non
     st.datetimes(datetime(2020, 1, 1), datetime(2100, 1, 1)),
     st.datetimes(datetime(2020, 1, 1), datetime(2100, 1, 1)),
 )
-def test_instant_times_only_grow_whatever_the_clock_does(first: datetime, second: datetime) -> None:
+def test_instant_times_always_increase_even_if_the_clock_is_set_back(
+    first: datetime, second: datetime
+) -> None:
     earlier = instant_time(first.replace(tzinfo=timezone.utc), UTC_TABLE)
     later = instant_time(second.replace(tzinfo=timezone.utc), UTC_TABLE, after=earlier)
     assert later > earlier

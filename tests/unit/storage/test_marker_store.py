@@ -1,4 +1,4 @@
-"""Markers on storage, ours and those of Hudi's timeline server."""
+"""Markers on storage: our own, and those of Hudi's timeline server."""
 
 from uuid import uuid4
 
@@ -39,7 +39,7 @@ def test_markers_of_the_timeline_server_are_read(storage: Storage) -> None:
     assert MarkerStore(storage, TIME).data_files() == {f"a/{FILE}", f"b/{FILE}", f"c/{FILE}"}
 
 
-def test_markers_of_other_instants_are_not_seen_nor_deleted(storage: Storage) -> None:
+def test_markers_of_other_instants_are_neither_read_nor_deleted(storage: Storage) -> None:
     MarkerStore(storage, f"{TIME[:-1]}1").mark(FILE, MarkerKind.CREATE)
     store = MarkerStore(storage, TIME)
     store.mark(FILE, MarkerKind.CREATE)
@@ -48,7 +48,7 @@ def test_markers_of_other_instants_are_not_seen_nor_deleted(storage: Storage) ->
     assert MarkerStore(storage, f"{TIME[:-1]}1").data_files() == {FILE}
 
 
-def test_anything_else_among_the_markers_is_reported(storage: Storage) -> None:
+def test_other_files_among_the_markers_raise_an_error(storage: Storage) -> None:
     storage.create(f".hoodie/.temp/{TIME}/a/notes.txt", b"")
     with pytest.raises(MalformedFileNameError, match=r"notes\.txt"):
         MarkerStore(storage, TIME).data_files()

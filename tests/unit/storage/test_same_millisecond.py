@@ -1,4 +1,4 @@
-"""Processes whose clocks stand still at the same millisecond, and which begin together: nothing is overwritten."""
+"""Processes that request instants at the same millisecond overwrite nothing."""
 
 import multiprocessing
 from multiprocessing.synchronize import Barrier
@@ -24,9 +24,9 @@ LOST = "lost"
 
 
 def request(
-    base_path: str, version: TableVersion, who: str, is_locked: bool, barrier: Barrier, told: Any
+    base_path: str, version: TableVersion, who: str, is_locked: bool, barrier: Barrier, results: Any
 ) -> None:
-    """Ask for an instant in each round, together with the others, and tell its time or that another one has it."""
+    """Request an instant in each round, together with the other processes; report its time, or that it was taken."""
     storage = LocalStorage(base_path)
     store = TimelineStore(storage, TableConfig(table_properties(version)), FixedClock())
     for round_number in range(ROUNDS):
@@ -39,9 +39,9 @@ def request(
             else:
                 instant = store.request(Action.CLEAN, content)
         except InstantExistsError:
-            told.put((content, LOST))
+            results.put((content, LOST))
         else:
-            told.put((content, instant.requested_time))
+            results.put((content, instant.requested_time))
         barrier.wait(60)
 
 
@@ -50,16 +50,18 @@ def request(
     [(True, TableVersion.V9), (False, TableVersion.V6)],
     ids=["with the lock", "without a lock"],
 )
-def test_instants_of_the_same_millisecond(tmp_path: Path, version: TableVersion, is_locked: bool) -> None:
+def test_two_processes_never_get_the_same_instant(
+    tmp_path: Path, version: TableVersion, is_locked: bool
+) -> None:
     table = SmallTable(LocalStorage(str(tmp_path)), version)
-    barrier, told = SPAWN.Barrier(PROCESSES), SPAWN.Queue()
+    barrier, results = SPAWN.Barrier(PROCESSES), SPAWN.Queue()
     processes = [
-        SPAWN.Process(target=request, args=(str(tmp_path), version, f"p{n}", is_locked, barrier, told))
+        SPAWN.Process(target=request, args=(str(tmp_path), version, f"p{n}", is_locked, barrier, results))
         for n in range(PROCESSES)
     ]
     for process in processes:
         process.start()
-    answers = [told.get(timeout=120) for _ in range(PROCESSES * ROUNDS)]
+    answers = [results.get(timeout=120) for _ in range(PROCESSES * ROUNDS)]
     for process in processes:
         process.join()
     won = {time: content for content, time in answers if time != LOST}
@@ -69,4 +71,4 @@ def test_instants_of_the_same_millisecond(tmp_path: Path, version: TableVersion,
     if is_locked:
         assert len(won) == PROCESSES * ROUNDS
     else:
-        assert len(won) >= ROUNDS  # somebody gets the time in each round
+        assert len(won) >= ROUNDS  # at least one process gets an instant in each round

@@ -1,4 +1,4 @@
-"""What a reader of the table sees, and what planners must not touch."""
+"""The snapshot of a table: visible file slices, reserved file groups, schema; and changes by other writers."""
 
 from uuid import uuid4
 
@@ -48,7 +48,7 @@ def pending_clustering(table: SmallTable) -> Action:
     return Action.CLUSTERING if layout.has_completion_time_in_names else Action.REPLACE_COMMIT
 
 
-def test_the_latest_slice_of_each_file_group_is_seen(table: SmallTable) -> None:
+def test_the_latest_slice_of_each_file_group_is_loaded(table: SmallTable) -> None:
     first = table.commit(A1, A2, B1)
     second = table.commit(A1)
     snapshot = load_snapshot(table.storage)
@@ -65,13 +65,13 @@ def test_the_latest_slice_of_each_file_group_is_seen(table: SmallTable) -> None:
     assert snapshot.slices_of("x/y=b")[0].size_bytes == 4
 
 
-def test_wanted_partitions_alone_are_listed(table: SmallTable) -> None:
+def test_only_requested_partitions_are_listed(table: SmallTable) -> None:
     table.commit(A1, B1)
     assert load_snapshot(table.storage, ["x/y=b", "city=new"]).partitions == ("x/y=b",)
     assert load_snapshot(table.storage, []).file_slices == {}
 
 
-def test_files_of_a_table_without_partitions_are_seen(table: SmallTable) -> None:
+def test_files_of_a_table_without_partitions_are_loaded(table: SmallTable) -> None:
     instant = table.commit(FileGroupId("", "f-0"))
     assert base_instants(load_snapshot(table.storage)) == {"./f-0": instant.requested_time}
 
@@ -93,21 +93,21 @@ def test_files_of_pending_and_undone_writes_are_hidden(table: SmallTable) -> Non
     assert base_instants(load_snapshot(table.storage)) == {"city=a/a1-0": committed.requested_time}
 
 
-def test_files_older_than_the_first_write_of_the_timeline_are_archived_and_seen(table: SmallTable) -> None:
+def test_files_older_than_the_first_active_write_count_as_archived_and_visible(table: SmallTable) -> None:
     table.add_file("city=a", base_file_name("old-0", "20200101000000000"))
     table.commit(A1)
     assert "city=a/old-0" in base_instants(load_snapshot(table.storage))
 
 
 def test_an_old_clean_does_not_hide_archived_writes(table: SmallTable) -> None:
-    """Cleans and rollbacks are archived at a pace of their own."""
+    """Cleans and rollbacks are archived independently of writes."""
     table.timeline_store.request(Action.CLEAN, b"plan", "20200101000000000")
     table.add_file("city=a", base_file_name("old-0", "20200202000000000"))
     table.commit(A1)
     assert "city=a/old-0" in base_instants(load_snapshot(table.storage))
 
 
-def test_a_savepointed_commit_left_behind_does_not_hide_archived_writes(table: SmallTable) -> None:
+def test_a_remaining_savepointed_commit_does_not_hide_archived_writes(table: SmallTable) -> None:
     saved = table.commit(A1)
     table.storage.create(
         f"{table.version.layout.timeline_folder}/{saved.requested_time}"
@@ -127,7 +127,7 @@ def test_a_dead_write_before_every_commit_stays_hidden(table: SmallTable) -> Non
     assert "city=a/dead-0" not in base_instants(load_snapshot(table.storage))
 
 
-def test_replaced_file_groups_are_gone(table: SmallTable) -> None:
+def test_replaced_file_groups_are_left_out(table: SmallTable) -> None:
     table.commit(A1, A2, B1)
     replacing = FileGroupId("city=a", "a3-0")
     table.commit(replacing, replaces={"city=a": ("a1-0", "a2-0")})
@@ -163,7 +163,7 @@ def test_the_schema_is_of_the_latest_write_that_has_one(table: SmallTable) -> No
     assert load_snapshot(table.storage).schema_json == SCHEMA
 
 
-def test_a_leftover_of_a_retried_task_is_told_from_the_file_of_the_commit(table: SmallTable) -> None:
+def test_a_leftover_of_a_retried_task_is_distinguished_from_the_file_of_the_commit(table: SmallTable) -> None:
     instant = table.commit(A1)
     for token in ("0-0-0", "9-9-9"):
         table.add_file("city=a", base_file_name("a1-0", instant.requested_time, token), b"half")
@@ -203,7 +203,7 @@ def test_an_instant_archived_while_loading_is_no_error(table: SmallTable) -> Non
     newest = table.commit(A2)
 
     class Archiver(MemoryStorage):
-        """Removes the first commit when its content is about to be read."""
+        """Remove the first commit right before its content is read."""
 
         def read(self, path: str) -> bytes:
             if path.endswith(".replacecommit") and self.exists(path):
@@ -217,7 +217,7 @@ def test_an_instant_archived_while_loading_is_no_error(table: SmallTable) -> Non
     assert snapshot.timeline.completed_writes == (newest,)
 
 
-# Log files: merge-on-read tables are read by services, if not written yet.
+# Log files: services read merge-on-read tables, but do not write them yet.
 
 
 def add_log(table: SmallTable, file_id: str, instant_time: str, version: int = 1) -> str:
@@ -227,7 +227,7 @@ def add_log(table: SmallTable, file_id: str, instant_time: str, version: int = 1
 
 
 def delta_commit(table: SmallTable, file_id: str, base_instant: str, version: int) -> str:
-    """A delta commit of one log file, named as the table version wants it."""
+    """Complete a delta commit of one log file, named as the table version requires."""
     store = table.timeline_store
     pending = table.begin(Action.DELTA_COMMIT)
     is_own = table.version.layout.has_completion_time_in_names
@@ -267,7 +267,7 @@ def test_log_files_of_pending_writes_are_hidden_from_version_8_on() -> None:
     assert only.log_files == ()
 
 
-def test_a_version_6_slice_takes_in_the_logs_that_wait_for_its_compaction() -> None:
+def test_a_version_6_slice_includes_the_log_files_of_a_pending_compaction() -> None:
     table = SmallTable(MemoryStorage(uuid4().hex))
     base = table.commit(A1)
     first = add_log(table, "a1-0", base.requested_time)
@@ -279,7 +279,7 @@ def test_a_version_6_slice_takes_in_the_logs_that_wait_for_its_compaction() -> N
     assert [log.file_name for log in only.log_files] == [first, second]
 
 
-def test_a_file_group_of_log_files_alone_is_seen(table: SmallTable) -> None:
+def test_a_file_group_with_only_log_files_is_loaded(table: SmallTable) -> None:
     delta_commit(table, "log-0", "none", 1) if table.version >= TableVersion.V8 else None
     if table.version is TableVersion.V6:
         pending = table.begin(Action.DELTA_COMMIT)
@@ -294,13 +294,13 @@ def test_a_file_group_of_log_files_alone_is_seen(table: SmallTable) -> None:
 # Changes by other writers.
 
 
-def test_nothing_changed_is_no_change(table: SmallTable) -> None:
+def test_an_unchanged_timeline_has_no_changes(table: SmallTable) -> None:
     table.commit(A1)
     timeline = table.timeline_store.load()
     assert load_commit_changes(table.timeline_store, timeline, timeline) == ()
 
 
-def test_a_commit_completed_meanwhile_is_a_change_whatever_its_time(table: SmallTable) -> None:
+def test_a_newly_completed_commit_is_a_change_whatever_its_requested_time(table: SmallTable) -> None:
     slow = table.begin()
     before = table.timeline_store.load()
     ours = table.begin()
@@ -328,7 +328,7 @@ def test_a_pending_clustering_is_a_change_and_a_pending_write_is_not(table: Smal
     )
 
 
-def test_a_commit_undone_meanwhile_is_a_change_and_an_archived_one_is_not(table: SmallTable) -> None:
+def test_an_undone_commit_is_a_change_and_an_archived_commit_is_not(table: SmallTable) -> None:
     archived, kept, undone = table.commit(A1), table.commit(A1), table.commit(A1)
     store, before = table.timeline_store, table.timeline_store.load()
     for instant in (archived, undone):

@@ -1,4 +1,4 @@
-"""Reading, creating and changing table properties; telling tables from other places."""
+"""Reading, creating and changing table properties; distinguishing tables from other folders."""
 
 from uuid import uuid4
 
@@ -69,7 +69,7 @@ def test_only_one_writer_creates_a_table(storage: Storage) -> None:
         create_table(storage, table_properties(), CLOCK)
 
 
-def test_an_empty_place_has_no_table(storage: Storage) -> None:
+def test_an_empty_base_path_has_no_table(storage: Storage) -> None:
     assert find_table_config(storage) is None
     with pytest.raises(TableNotFoundError, match="no Hudi table"):
         read_table_config(storage)
@@ -78,13 +78,13 @@ def test_an_empty_place_has_no_table(storage: Storage) -> None:
 @pytest.mark.parametrize(
     "path", [".hoodie/.aux/staging/1/x.arrow", ".hoodie/lock", ".hoodie/.heartbeat/2026", ".hoodie/.temp/1/x"]
 )
-def test_what_a_first_write_leaves_when_it_dies_counts_as_empty(storage: Storage, path: str) -> None:
+def test_leftovers_of_a_dead_first_write_count_as_empty(storage: Storage, path: str) -> None:
     storage.create(path, b"")
     assert find_table_config(storage) is None
 
 
 @pytest.mark.parametrize("path", ["data.csv", "logs/a.txt", ".hoodie/20260101000000000.commit"])
-def test_a_place_with_something_else_in_it_is_refused(storage: Storage, path: str) -> None:
+def test_a_base_path_with_other_files_is_refused(storage: Storage, path: str) -> None:
     storage.create(path, b"x")
     with pytest.raises(InvalidRequestError, match="not a Hudi table"):
         find_table_config(storage)
@@ -93,7 +93,7 @@ def test_a_place_with_something_else_in_it_is_refused(storage: Storage, path: st
 @pytest.mark.parametrize(
     "main", [None, b"", b"hoodie.table.na", b"hoodie.table.name=trips\nhoodie.table.checksum=1\n"]
 )
-def test_the_backup_serves_while_the_main_file_is_missing_or_cut_short(
+def test_the_backup_is_read_while_the_main_file_is_missing_or_truncated(
     storage: Storage, main: bytes | None
 ) -> None:
     storage.create(BACKUP, encode_properties(table_properties(), saved_at=CLOCK.now()))
@@ -103,7 +103,7 @@ def test_the_backup_serves_while_the_main_file_is_missing_or_cut_short(
     assert find_table_config(storage) is not None
 
 
-def test_a_main_file_cut_before_its_checksum_yields_to_the_backup(storage: Storage) -> None:
+def test_the_backup_is_read_if_the_main_file_is_truncated_before_its_checksum(storage: Storage) -> None:
     whole = encode_properties(table_properties(), saved_at=CLOCK.now())
     storage.create(BACKUP, whole)
     storage.create(PROPERTIES, whole[: whole.index(b"hoodie.table.checksum")])
@@ -122,7 +122,7 @@ def test_corrupt_properties_are_named(storage: Storage, content: bytes) -> None:
         read_table_config(storage)
 
 
-def test_changes_are_merged_and_the_backup_goes(storage: Storage) -> None:
+def test_changes_are_merged_and_the_backup_is_deleted(storage: Storage) -> None:
     create_table(storage, table_properties(), CLOCK)
     config = update_properties(storage, {"a": "1", "hoodie.table.type": None}, CLOCK)
     assert config.get("a") == "1"
@@ -131,7 +131,7 @@ def test_changes_are_merged_and_the_backup_goes(storage: Storage) -> None:
     assert not storage.exists(BACKUP)
 
 
-def test_a_change_first_finishes_the_one_that_died(storage: Storage) -> None:
+def test_a_change_first_finishes_an_interrupted_change(storage: Storage) -> None:
     storage.create(BACKUP, encode_properties({**table_properties(), "b": "2"}, saved_at=CLOCK.now()))
     config = update_properties(storage, {"a": "1"}, CLOCK)
     assert (config.get("a"), config.get("b")) == ("1", "2")

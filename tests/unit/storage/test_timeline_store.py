@@ -1,4 +1,4 @@
-"""Transitions of instants, and what a broken timeline says."""
+"""State transitions of instants, and errors of a damaged timeline."""
 
 import threading
 from collections.abc import Iterator
@@ -67,7 +67,7 @@ def test_layout_2_names_the_completion_time(storage: Storage) -> None:
         (TableVersion.V9, Action.ROLLBACK, "rollback", Action.ROLLBACK),
     ],
 )
-def test_services_complete_under_the_action_hudi_gives_them(
+def test_table_services_complete_under_the_action_that_hudi_uses(
     storage: Storage, version: TableVersion, action: Action, pending_name: str, completed_as: Action
 ) -> None:
     table = SmallTable(storage, version)
@@ -94,7 +94,7 @@ def test_times_are_later_than_everything_on_the_timeline(storage: Storage, versi
     assert times == sorted(set(times))
 
 
-def test_a_foreign_instant_from_the_future_is_passed(storage: Storage) -> None:
+def test_a_new_time_is_later_than_another_writers_instant_in_the_future(storage: Storage) -> None:
     table = SmallTable(storage)
     storage.create(".hoodie/20991231000000000.clean.requested", b"plan")
     assert table.timeline_store.new_instant_time() == "20991231000000001"
@@ -138,7 +138,7 @@ def test_two_writers_cannot_request_the_same_instant(storage: Storage) -> None:
         store.request(Action.COMMIT, requested_time="20260101000000000")
 
 
-def test_a_completion_that_happened_in_spite_of_an_error_counts(storage: Storage) -> None:
+def test_a_completion_that_succeeded_despite_an_error_counts(storage: Storage) -> None:
     table = SmallTable(storage)
     pending = table.begin()
     faulty = FaultyStorage(storage, fail_at=1, after=True, error=lambda: StorageError("Timed out."))
@@ -146,7 +146,7 @@ def test_a_completion_that_happened_in_spite_of_an_error_counts(storage: Storage
     assert completed in table.timeline_store.load()
 
 
-def test_a_completion_that_failed_is_reported_as_it_failed(storage: Storage) -> None:
+def test_a_failed_completion_raises_the_original_error(storage: Storage) -> None:
     table = SmallTable(storage)
     pending = table.begin()
     faulty = FaultyStorage(storage, fail_at=1, error=lambda: StorageError("Disk full."))
@@ -156,13 +156,13 @@ def test_a_completion_that_failed_is_reported_as_it_failed(storage: Storage) -> 
 
 
 class _SilentStorage(FaultyStorage):
-    """Fails to create, and then cannot be read either."""
+    """A storage whose creations fail and whose reads fail afterwards."""
 
     def read(self, path: str) -> bytes:
         raise StorageError("No route to host.")
 
 
-def test_nobody_knows_about_a_commit_on_a_storage_that_went_silent(storage: Storage) -> None:
+def test_the_state_of_a_commit_is_unknown_if_the_storage_stops_answering(storage: Storage) -> None:
     table = SmallTable(storage)
     pending = table.begin()
     silent = _SilentStorage(storage, fail_at=1, after=True, error=lambda: StorageError("Timed out."))
@@ -180,7 +180,7 @@ def test_a_completed_instant_of_zero_bytes_is_named(storage: Storage, version: T
 
 @contextmanager
 def filled_soon(storage: Storage, path: str, content: bytes) -> Iterator[None]:
-    """As Hudi completes an instant on a local disk: the file is there before its content is."""
+    """Complete an instant as Hudi does on a local disk: create the file first and write its content later."""
     writer = threading.Timer(0.1, storage.write, (path, content))
     writer.start()
     yield
@@ -189,7 +189,7 @@ def filled_soon(storage: Storage, path: str, content: bytes) -> Iterator[None]:
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("size", [0, 40])
-def test_a_completed_instant_that_is_being_filled_is_waited_for(
+def test_a_reader_waits_for_the_content_of_a_completed_instant(
     storage: Storage, version: TableVersion, size: int
 ) -> None:
     table = SmallTable(storage, version)
@@ -209,7 +209,7 @@ def test_a_completed_instant_that_is_being_filled_is_waited_for(
         (TableVersion.V6, "20260101000000000_20260101000000001.commit"),
     ],
 )
-def test_an_instant_of_the_other_layout_is_not_passed_over(
+def test_an_instant_of_the_other_layout_is_an_error(
     storage: Storage, version: TableVersion, name: str
 ) -> None:
     table = SmallTable(storage, version)

@@ -1,4 +1,4 @@
-"""What is asked of the timeline is answered the same once its instants are archived; the archive is read only then."""
+"""Queries of the timeline have the same result after archival; the archive is read only if it is needed."""
 
 from typing import NoReturn
 
@@ -31,7 +31,7 @@ def counted(history: History) -> tuple[int, str | None]:
 
 @VERSIONS
 @pytest.mark.parametrize("clusters", [True, False])
-def test_commits_since_the_last_clustering_count_the_same_after_it(
+def test_archival_does_not_change_the_count_of_commits_since_the_last_clustering(
     version: TableVersion, clusters: bool
 ) -> None:
     history = History(version)
@@ -48,7 +48,7 @@ def test_commits_since_the_last_clustering_count_the_same_after_it(
 
 
 def cluster(history: History) -> None:
-    """A completed clustering whose input is gone."""
+    """Complete a clustering whose input was deleted."""
     plan = ClusteringPlan(groups=(), strategy=PlanStrategy(class_name="any"))
     layout = history.version.layout
     action = Action.CLUSTERING if layout.has_completion_time_in_names else Action.REPLACE_COMMIT
@@ -62,7 +62,7 @@ def cluster(history: History) -> None:
 
 
 @VERSIONS
-def test_the_archive_is_read_only_where_the_active_timeline_cannot_answer(version: TableVersion) -> None:
+def test_the_archive_is_read_only_if_the_active_timeline_lacks_the_answer(version: TableVersion) -> None:
     history = History(version)
     history.commits(3, A)
     cluster(history)
@@ -84,7 +84,7 @@ def test_the_archive_is_read_only_where_the_active_timeline_cannot_answer(versio
 
 
 @VERSIONS
-def test_a_request_is_found_wherever_it_is(version: TableVersion) -> None:
+def test_a_request_is_found_on_the_active_timeline_and_in_the_archive(version: TableVersion) -> None:
     history = History(version)
     (wanted,) = history.commits(1, A, extra={REQUEST_ID_KEY: "first"})
     history.commits(6, A)
@@ -97,7 +97,7 @@ def test_a_request_is_found_wherever_it_is(version: TableVersion) -> None:
     assert find_completed_anywhere(history.storage, config, store, store.load(), "second") is None
 
 
-def test_a_history_that_nobody_can_read_is_told() -> None:
+def test_an_unreadable_history_is_reported() -> None:
     history = History(TableVersion.V9)
     history.commits(6, A)
     history.archive()

@@ -1,4 +1,4 @@
-"""Clusterings by their names: what is found, what is said of those that are gone, and how often storage is asked."""
+"""Clusterings by requested time: found ones, explanations for missing ones, and the number of reads."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ from support.small_tables import SmallTable
 
 @dataclass
 class CountingStorage:
-    """Counts what is read and listed."""
+    """A storage that counts reads and listings."""
 
     inner: MemoryStorage
     asked: Counter[str] = field(default_factory=Counter)
@@ -65,12 +65,12 @@ def complete(table: SmallTable, instant: Instant) -> None:
 
 
 def execute(table: SmallTable, *instants: str, storage: Any = None) -> JobResult:
-    """Without Spark, which a plan needs only while it is pending."""
+    """Execute without Spark, which only pending plans need."""
     request = ExecuteClusteringRequest(base_path="/t", instants=instants)
     return execute_clustering(None, request, storage=storage or table.storage, clock=table.clock)  # type: ignore[arg-type]
 
 
-def test_many_names_cost_one_look_at_the_timeline(table: SmallTable) -> None:
+def test_many_names_cost_one_load_of_the_timeline(table: SmallTable) -> None:
     plans = [plan(table) for _ in range(6)]
     for each in plans:
         complete(table, each)
@@ -88,7 +88,7 @@ def test_many_names_cost_one_look_at_the_timeline(table: SmallTable) -> None:
     assert [all_of_them.asked[path] for path in requested] == [1] * len(names)
 
 
-def test_cancelling_a_plan_that_gave_way_cancels_the_one_in_its_place(table: SmallTable) -> None:
+def test_cancelling_a_plan_that_gave_way_cancels_its_replacement(table: SmallTable) -> None:
     first = plan(table)
     request = CancelClusteringRequest(base_path="/t", instants=(first.requested_time,))
     cancel_clustering(request, storage=table.storage, clock=table.clock)

@@ -1,4 +1,4 @@
-"""What moves the first write of the active timeline neither hides archived commits nor shows what never completed."""
+"""A change of the first active write neither hides archived commits nor shows files of writes that never completed."""
 
 from datetime import timedelta
 
@@ -65,17 +65,17 @@ def repair(history: History) -> JobResult:
     return repair_orphan_files(request, storage=history.storage, clock=history.clock)
 
 
-def with_a_stray(history: History, done: int) -> None:
-    """A file of a write that was undone, which the rollback missed, after some commits."""
+def with_an_orphan(history: History, done: int) -> None:
+    """Add a file of an undone write, which the rollback missed, after some commits."""
     for number in range(done):
         history.commits(1, group(number))
     dead = history.table.begin()
     history.table.timeline_store.remove(dead)
-    history.table.add_file("a", base_file_name("stray", dead.requested_time))
+    history.table.add_file("a", base_file_name("orphan", dead.requested_time))
 
 
 def archived_beyond_a_savepoint(version: TableVersion) -> tuple[History, list[Instant]]:
-    """Seven commits of a file group each; the first is saved, the next four are archived."""
+    """Seven commits of one file group each; the first has a savepoint, the next four are archived."""
     history = History(version)
     done = [*history.commits(1, group(0))]
     save(history, done[0])
@@ -87,9 +87,9 @@ def archived_beyond_a_savepoint(version: TableVersion) -> tuple[History, list[In
 
 
 @VERSIONS
-def test_a_savepoint_of_the_first_commit_shows_no_stray_file(version: TableVersion) -> None:
+def test_a_savepoint_of_the_first_commit_makes_no_orphan_visible(version: TableVersion) -> None:
     history = History(version)
-    with_a_stray(history, done=1)
+    with_an_orphan(history, done=1)
     history.commits(2, group(1))
     before = seen(history)
     first = history.table.timeline_store.load().completed_writes[0]
@@ -102,15 +102,17 @@ def test_a_savepoint_of_the_first_commit_shows_no_stray_file(version: TableVersi
 
 
 @VERSIONS
-def test_a_savepoint_of_the_only_commit_shows_none_once_another_one_follows(version: TableVersion) -> None:
+def test_a_savepoint_of_the_only_commit_makes_no_orphan_visible_after_the_next_commit(
+    version: TableVersion,
+) -> None:
     history = History(version)
-    with_a_stray(history, done=1)
+    with_an_orphan(history, done=1)
     with pytest.raises(InvalidRequestError, match="would count as committed"):
         save(history, history.table.timeline_store.load().completed_writes[0])
 
 
 @VERSIONS
-def test_commits_archived_beyond_a_savepoint_stay_once_it_is_deleted(version: TableVersion) -> None:
+def test_commits_archived_beyond_a_savepoint_stay_visible_after_its_deletion(version: TableVersion) -> None:
     history, done = archived_beyond_a_savepoint(version)
     before = seen(history)
     assert len(before) == 7
@@ -121,7 +123,7 @@ def test_commits_archived_beyond_a_savepoint_stay_once_it_is_deleted(version: Ta
 
 
 @VERSIONS
-def test_that_can_be_stopped_anywhere(version: TableVersion) -> None:
+def test_deleting_a_savepoint_can_be_interrupted_anywhere(version: TableVersion) -> None:
     histories: dict[str, tuple[History, list[Instant]]] = {}
 
     def start() -> Storage:
@@ -161,7 +163,7 @@ def test_a_savepoint_whose_commit_cannot_be_archived_yet_stays(version: TableVer
 
 
 @VERSIONS
-def test_no_savepoint_is_restored_beyond_which_commits_were_archived(version: TableVersion) -> None:
+def test_a_savepoint_beyond_which_commits_were_archived_is_not_restored(version: TableVersion) -> None:
     history, done = archived_beyond_a_savepoint(version)
     before = seen(history)
     with pytest.raises(InvalidRequestError, match="archived"):
@@ -170,12 +172,12 @@ def test_no_savepoint_is_restored_beyond_which_commits_were_archived(version: Ta
 
 
 @VERSIONS
-def test_a_restore_shows_no_stray_file_once_another_commit_follows(version: TableVersion) -> None:
+def test_a_restore_makes_no_orphan_visible_after_the_next_commit(version: TableVersion) -> None:
     history = History(version)
     saved = history.commits(1, group(0))[0]
     save(history, saved)
     before = seen(history)
-    with_a_stray(history, done=1)
+    with_an_orphan(history, done=1)
     history.commits(1, group(2))
     with pytest.raises(InvalidRequestError, match="would count as committed"):
         go_back(history, saved)
@@ -188,7 +190,7 @@ def test_a_restore_shows_no_stray_file_once_another_commit_follows(version: Tabl
 
 @VERSIONS
 def test_the_last_commits_before_the_archive_are_not_undone(version: TableVersion) -> None:
-    """Without any write on the active timeline every reader takes the table for empty."""
+    """Without any write on the active timeline, readers see an empty table."""
     history = History(version)
     for number in range(6):
         history.commits(1, group(number))
@@ -203,8 +205,8 @@ def test_the_last_commits_before_the_archive_are_not_undone(version: TableVersio
 
 
 @VERSIONS
-def test_what_the_archive_holds_is_no_orphan(version: TableVersion) -> None:
-    """Hudi deletes a savepoint and leaves its commit: then files of archived commits are later than the first write."""
+def test_a_file_of_an_archived_commit_is_no_orphan(version: TableVersion) -> None:
+    """Hudi deletes a savepoint and keeps its commit. Then files of archived commits are later than the first write."""
     history, done = archived_beyond_a_savepoint(version)
     store: TimelineStore = history.table.timeline_store
     saved = next(i for i in store.load() if i.action is Action.SAVEPOINT)

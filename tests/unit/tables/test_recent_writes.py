@@ -1,10 +1,10 @@
-"""What the latest writes did, also where they are archived, and where that history ends."""
+"""The history of the latest writes, archived ones included, and its end."""
 
 import pytest
 
 from hudi_table_services.model.file_group import FileGroupId
-from hudi_table_services.model.table_history import HistoryEnd, TableHistory
 from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.write_history import HistoryEnd, TableHistory
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.tables.recent_writes import recent_writes
 from support.archived_tables import History
@@ -28,7 +28,7 @@ def file_counts(found: TableHistory) -> list[int]:
 
 
 def written(version: TableVersion) -> History:
-    """Each commit adds a file group."""
+    """A table in which each commit added a file group."""
     history = History(version)
     for number in range(COMMITS):
         history.commits(1, FileGroupId("p", f"f{number}"), extra={"number": str(number)})
@@ -36,7 +36,7 @@ def written(version: TableVersion) -> History:
 
 
 def archived(version: TableVersion) -> History:
-    """The same, all but the newest two archived in several runs, in whose files they lie."""
+    """The table of `written` with all but the newest two commits archived, in several runs and so in several files."""
     history = History(version)
     for number in range(COMMITS):
         history.commits(1, FileGroupId("p", f"f{number}"), extra={"number": str(number)})
@@ -48,7 +48,7 @@ def archived(version: TableVersion) -> History:
 
 
 @VERSIONS
-def test_archived_writes_are_told_as_active_ones(version: TableVersion) -> None:
+def test_archived_writes_are_described_like_active_ones(version: TableVersion) -> None:
     history = archived(version)
     found = seen(history)
     assert times(found) == [*history.archived(), *history.active()]
@@ -59,7 +59,7 @@ def test_archived_writes_are_told_as_active_ones(version: TableVersion) -> None:
 
 @VERSIONS
 @pytest.mark.parametrize("latest", [1, 2, 5, 11, COMMITS - 1])
-def test_no_more_than_asked_for(version: TableVersion, latest: int) -> None:
+def test_the_history_has_at_most_the_requested_number_of_writes(version: TableVersion, latest: int) -> None:
     history = archived(version)
     found, whole = seen(history, latest), seen(history)
     assert times(found) == times(whole)[-latest:]
@@ -68,8 +68,8 @@ def test_no_more_than_asked_for(version: TableVersion, latest: int) -> None:
 
 
 @VERSIONS
-def test_what_may_be_read_of_the_archive_bounds_the_history(version: TableVersion) -> None:
-    """Whatever the bound: the newest writes without a gap, and it is said that there are others."""
+def test_the_size_limit_of_the_archive_bounds_the_history(version: TableVersion) -> None:
+    """For every limit the history holds the newest writes without a gap, and says that there are older ones."""
     history = archived(version)
     whole = seen(history)
     size = sum(n for path, n in history.files().items() if "/archived/" in path or "/history/" in path)
@@ -90,7 +90,7 @@ def test_what_may_be_read_of_the_archive_bounds_the_history(version: TableVersio
 def test_an_archive_that_cannot_be_read_ends_the_history(version: TableVersion) -> None:
     history = archived(version)
     for path in history.files():
-        if "/archived/" in path:  # a log with a cut tail is none that cannot be read
+        if "/archived/" in path:  # an archive log with a truncated end can still be read
             content = history.storage.read(path)
             history.storage.write(path, content.replace(b"hoodieCommitMetadata", b"hoodieCommitMetadatb"))
         elif path.endswith(".parquet") and "/history/" in path:
@@ -101,7 +101,7 @@ def test_an_archive_that_cannot_be_read_ends_the_history(version: TableVersion) 
 
 
 @VERSIONS
-def test_what_is_archived_and_active_is_told_once(version: TableVersion) -> None:
+def test_a_write_that_is_archived_and_active_is_listed_once(version: TableVersion) -> None:
     history = written(version)
     timeline = {path: history.storage.read(path) for path in history.files() if path.startswith(".hoodie/")}
     history.archive()

@@ -1,6 +1,6 @@
-"""Archive the timeline: plan and look at the files; under the table lock write the archive and delete what it holds.
+"""Archive the timeline: plan and check files; then, under the table lock, write the archive and delete the instants.
 
-Nothing but names and metadata is read; no Spark is needed.
+The job reads only file names and metadata and needs no Spark.
 """
 
 import logging
@@ -32,17 +32,17 @@ _LOG = logging.getLogger(__name__)
 def archive(
     request: ArchiveRequest, *, storage: Storage | None = None, clock: Clock | None = None
 ) -> JobResult:
-    """Move the oldest completed instants into the archive, or, in a preview, tell which.
+    """Move the oldest completed instants into the archive, or, in a preview, report them.
 
-    A run that died is finished by the next one: what the archive holds already is only deleted.
+    The next run finishes a run that died: instants that the archive already holds are only deleted.
 
     Raises:
-        HudiTableServiceError: see `errors`. Until the archive is written the timeline is as it was.
+        HudiTableServiceError: see `errors`. The timeline is unchanged until the archive is written.
     """
     options = resolve_archive_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)
     config = read_table_config(storage)
-    # No file of the table changes, so that its metadata table stays as true as it was.
+    # No data file changes, so the metadata table stays valid and is not switched off.
     check_writable(config, request.table_name, metadata_enable=False)
     table = TableAccess(storage=storage, clock=clock or SystemClock(), config=config)
     return _ArchiveJob(request, options, table).run()
@@ -68,12 +68,12 @@ class _ArchiveJob:
             return self._result(timeline, plan, Outcome.NOTHING_TO_DO, reason=plan.reason)
         lock = measured_lock(self._table.storage, self._options.lock, self._table.clock, self._watch)
         with lock:
-            return self._archive(lock, _first_staying(timeline, plan))
+            return self._archive(lock, _first_remaining(timeline, plan))
 
     def _plan(self, timeline: Timeline) -> ArchivalPlan:
-        """With a look at every partition if anything is to go; that takes its time, so no lock is held."""
+        """Plan, and list every partition if any write can be archived. Listing can be slow, so no lock is held."""
         with self._watch.phase("plan"):
-            facts = archival_facts(self._table, timeline, self._writer.held(timeline))
+            facts = archival_facts(self._table, timeline, self._writer.already_archived(timeline))
             plan = plan_archival(timeline, self._options.archival, facts)
             if plan.writes:
                 self._barriers = barriers(self._table, timeline, plan.writes)
@@ -84,26 +84,32 @@ class _ArchiveJob:
             _LOG.warning("Archival: %s", plan.reason)
         return plan
 
-    def _archive(self, lock: TableLock, looked_at_until: str) -> JobResult:
-        """Plan again with what others did meanwhile, but no further than where the files were looked at."""
+    def _archive(self, lock: TableLock, checked_until: str) -> JobResult:
+        """Plan again under the lock, and archive.
+
+        Args:
+            checked_until: requested time up to which files were checked before; later instants are not archived.
+        """
         timeline = self._table.load_timeline()
-        held = self._writer.held(timeline)
-        end = ArchivalBound(time=looked_at_until, reason="they came meanwhile and are left to the next run")
+        archived = self._writer.already_archived(timeline)
+        end = ArchivalBound(
+            time=checked_until, reason="they were added during this run and are left to the next run"
+        )
         facts = replace(
-            archival_facts(self._table, timeline, held),
-            barriers=(*self._barriers, end) if looked_at_until else self._barriers,
+            archival_facts(self._table, timeline, archived),
+            barriers=(*self._barriers, end) if checked_until else self._barriers,
         )
         plan = plan_archival(timeline, self._options.archival, facts)
         if not plan.instants:
             return self._result(timeline, plan, Outcome.NOTHING_TO_DO, reason=plan.reason)
         lock.verify()
         with self._watch.phase("archive"):
-            missing = [i for i in plan.instants if i.identity not in held]
+            missing = [i for i in plan.instants if i.identity not in archived]
             files = self._writer.write(missing) if missing else ()
         with self._watch.phase("delete"):
             remove_archived(self._table, plan.instants, lock=lock)
         with self._watch.phase("merge"):
-            files += self._writer.keep_in_shape()
+            files += self._writer.maintain()
         _LOG.info("Archived %d instants: %s", len(plan.instants), plan.reason)
         return self._result(timeline, plan, Outcome.COMPLETED, files=files)
 
@@ -120,7 +126,7 @@ class _ArchiveJob:
             commits_before=plan.commits,
             archived_commits=len(plan.writes),
             archived_services=len(plan.instants) - len(plan.writes),
-            oldest_active=_oldest_staying(timeline, plan),
+            oldest_active=_oldest_remaining(timeline, plan),
             retention=plan.reason,
             held_back_by=plan.held_back_by.time if plan.held_back_by is not None else "",
             instants=tuple(f"{i.requested_time}.{i.action.value}" for i in plan.instants),
@@ -140,13 +146,13 @@ class _ArchiveJob:
         )
 
 
-def _oldest_staying(timeline: Timeline, plan: ArchivalPlan) -> str:
+def _oldest_remaining(timeline: Timeline, plan: ArchivalPlan) -> str:
     """Requested time of the first write that the plan leaves on the active timeline, savepointed or not."""
     leaving = set(plan.instants)
     return next((i.requested_time for i in timeline.completed_writes if i not in leaving), "")
 
 
-def _first_staying(timeline: Timeline, plan: ArchivalPlan) -> str:
-    """The same without savepointed writes that lie apart: from there on the active timeline has no gaps."""
+def _first_remaining(timeline: Timeline, plan: ArchivalPlan) -> str:
+    """`first_write_time` of the active timeline after the plan: from this write on the timeline has no gaps."""
     leaving = set(plan.instants)
     return first_write_time(Timeline(tuple(i for i in timeline if i not in leaving))) or ""

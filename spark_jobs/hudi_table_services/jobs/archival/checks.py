@@ -1,4 +1,4 @@
-"""What the files on storage say against archival, and what services left for it to mind."""
+"""Collect the facts that limit archival: results of other services, and files that archival would make visible."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,11 @@ _METADATA_TIMELINES = (".hoodie/metadata/.hoodie", ".hoodie/metadata/.hoodie/tim
 def archival_facts(
     table: TableAccess, timeline: Timeline, archived: frozenset[tuple[str, Action]]
 ) -> ArchivalFacts:
-    """What is known before any partition is listed."""
+    """The facts that need no listing of partitions.
+
+    Args:
+        archived: instants that the archive already holds.
+    """
     before = last_clean(table, timeline)
     config = table.config
     return ArchivalFacts(
@@ -38,7 +42,7 @@ def archival_facts(
 
 
 def _metadata_compacted_at(table: TableAccess) -> str:
-    """Requested time of the last compaction, whose completed instant is the only commit of such a table."""
+    """Requested time of the metadata table's last compaction; only a compaction creates a ``commit`` in that table."""
     found = [
         stored.name.partition(".")[0].partition("_")[0]
         for folder in _METADATA_TIMELINES
@@ -49,10 +53,10 @@ def _metadata_compacted_at(table: TableAccess) -> str:
 
 
 def barriers(table: TableAccess, timeline: Timeline, leaving: Sequence[Instant]) -> tuple[ArchivalBound, ...]:
-    """Files that readers would see again once these instants are gone; each bounds archival.
+    """Bounds of archival, set by files that readers would see again once these instants are archived.
 
-    Those are files of file groups that a replace commit took out and no clean has deleted yet, and files of writes
-    that never completed. Every partition is listed once.
+    These are files of replaced file groups that no clean has deleted yet, and files of writes that never completed.
+    Every partition is listed once.
     """
     leaving_identities = {i.identity for i in leaving}
     staying = Timeline(tuple(i for i in timeline if i.identity not in leaving_identities))
@@ -66,7 +70,7 @@ def barriers(table: TableAccess, timeline: Timeline, leaving: Sequence[Instant])
         if first <= base.instant_time < first_after:
             unknown[base.instant_time] = join_path(path, base.file_name)
     for time in never_completed(table, unknown.keys() - completed):
-        # Visible is what is older than the first write that stays: the one before it has to stay.
+        # Files older than the first remaining write are visible, so the completed write before this time must remain.
         before = completed[bisect_left(completed, time) - 1]
         reason = f"files of {time}, which never completed, would count as committed ({unknown[time]})"
         found.add(ArchivalBound(time=before, reason=reason))
@@ -81,9 +85,9 @@ def _base_files(storage: Storage) -> Iterator[tuple[str, BaseFile]]:
 
 
 def _bound_of_uncleaned(replace: Instant) -> ArchivalBound:
-    what = f"{replace.action.value} {replace.requested_time}"
+    name = f"{replace.action.value} {replace.requested_time}"
     return ArchivalBound(
-        time=replace.requested_time, reason=f"files that {what} replaced are not cleaned yet"
+        time=replace.requested_time, reason=f"files that {name} replaced are not cleaned yet"
     )
 
 

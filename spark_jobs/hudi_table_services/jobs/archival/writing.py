@@ -1,4 +1,4 @@
-"""Write instants into the archive, whichever way the table's version keeps it."""
+"""Write instants into the archive, in the format of the table version."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,27 +13,30 @@ from hudi_table_services.model.table_version import TimelineLayout
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.storage.archive.archive_log_store import ArchiveLogStore
 from hudi_table_services.storage.clock import instant_text
+from hudi_table_services.storage.parallel import READ_THREADS
 from hudi_table_services.tables.archived_timeline import history_store
 from hudi_table_services.tables.table import TableAccess
 
-_READ_THREADS = 8
-
 
 class ArchiveWriter(Protocol):
-    """One of the two archives. All of it is called under the table lock."""
+    """Writer of one of the two archive formats. Callers of `write` and `maintain` hold the table lock."""
 
-    def held(self, timeline: Timeline) -> frozenset[tuple[str, Action]]:
-        """Instants of the active timeline, at least, that a run which died has archived already."""
+    def already_archived(self, timeline: Timeline) -> frozenset[tuple[str, Action]]:
+        """Archived instants, including all of the active timeline that a run archived before it died."""
 
     def write(self, instants: Sequence[Instant]) -> tuple[str, ...]:
-        """Archive completed instants; names of the new files."""
+        """Archive completed instants; return the names of the new files."""
 
-    def keep_in_shape(self) -> tuple[str, ...]:
-        """Merge and delete what needs it; names of the new files."""
+    def maintain(self) -> tuple[str, ...]:
+        """Merge small archive files and delete unused ones; return the names of the new files."""
 
 
 def archive_writer(table: TableAccess, options: ArchivalOptions) -> ArchiveWriter:
-    """Raises UnsupportedTableError: see `history_store`."""
+    """The writer for the table's version.
+
+    Raises:
+        UnsupportedTableError: see `history_store`.
+    """
     if table.config.table_version.layout is TimelineLayout.V1:
         return _LogWriter(table, options)
     return _HistoryWriter(table, options)
@@ -45,13 +48,13 @@ class _LogWriter:
         self._options = options
         self._log = ArchiveLogStore(table.storage, table.config)
 
-    def held(self, timeline: Timeline) -> frozenset[tuple[str, Action]]:
+    def already_archived(self, timeline: Timeline) -> frozenset[tuple[str, Action]]:
         return self._log.newest_identities() if timeline.completed_writes else frozenset()
 
     def write(self, instants: Sequence[Instant]) -> tuple[str, ...]:
         return (self._log.write(self._states(instants), self._options.batch_size),)
 
-    def keep_in_shape(self) -> tuple[str, ...]:
+    def maintain(self) -> tuple[str, ...]:
         return ()
 
     def _states(self, instants: Sequence[Instant]) -> Iterable[ArchivedState]:
@@ -63,12 +66,12 @@ class _LogWriter:
             if state.identity in wanted
         }
         ordered = sorted(found, key=lambda i: (i.requested_time, i.action.comparable.value, i.state.rank))
-        with ThreadPoolExecutor(_READ_THREADS) as pool:
+        with ThreadPoolExecutor(READ_THREADS) as pool:
             contents = pool.map(self._table.timeline_store.read, ordered)
             for state, content in zip(ordered, contents, strict=True):
-                moment = datetime.fromtimestamp(found[state].modified_ms / 1000, timezone.utc)
+                changed = datetime.fromtimestamp(found[state].modified_ms / 1000, timezone.utc)
                 yield ArchivedState(
-                    instant=state, content=content, changed_at=instant_text(moment, self._table.config)
+                    instant=state, content=content, changed_at=instant_text(changed, self._table.config)
                 )
 
 
@@ -78,21 +81,21 @@ class _HistoryWriter:
         self._options = options
         self._history = history_store(table.storage, table.config)
 
-    def held(self, timeline: Timeline) -> frozenset[tuple[str, Action]]:
+    def already_archived(self, timeline: Timeline) -> frozenset[tuple[str, Action]]:
         writes = timeline.completed_writes
         return self._history.identities(writes[0].requested_time) if writes else frozenset()
 
     def write(self, instants: Sequence[Instant]) -> tuple[str, ...]:
         return self._history.add(list(self._entries(instants)), self._options.batch_size)
 
-    def keep_in_shape(self) -> tuple[str, ...]:
+    def maintain(self) -> tuple[str, ...]:
         merged = self._history.merge(self._options.merged_files)
-        self._history.tidy(self._options.manifests_retained)
+        self._history.delete_unreferenced(self._options.manifests_retained)
         return merged
 
     def _entries(self, instants: Sequence[Instant]) -> Iterator[HistoryEntry]:
         store = self._table.timeline_store
-        with ThreadPoolExecutor(_READ_THREADS) as pool:
+        with ThreadPoolExecutor(READ_THREADS) as pool:
             contents = zip(pool.map(store.read, instants), pool.map(self._plan, instants), strict=True)
             for instant, (metadata, plan) in zip(instants, contents, strict=True):
                 yield HistoryEntry(
@@ -107,4 +110,4 @@ class _HistoryWriter:
         try:
             return self._table.timeline_store.read_requested(instant) or None
         except ObjectNotFoundError:
-            return None  # deleted by a run that died
+            return None  # a run that died has deleted it

@@ -70,7 +70,9 @@ def cancel_clustering(
     if not request.preview:
         remove_traces_of_finished_writes(table)
     if request.instants and not chosen and not request.preview:
-        return report.cancelled_before([lookup.gone(instant) or instant for instant in request.instants])
+        return report.cancelled_before(
+            [lookup.why_missing(instant) or instant for instant in request.instants]
+        )
     return report.cancelled(chosen, preview=request.preview)
 
 

@@ -153,7 +153,7 @@ class _ExecuteJob:
         finish_cancellations(self._table, self._lock(), request_id, expires)
         lookup = ClusteringLookup.load(self._table.timeline_store)
         # Nothing to do is no failure: an earlier attempt of this request may have dropped the plan itself.
-        gone = {instant: words for instant in instants if (words := lookup.gone(instant)) is not None}
+        gone = {instant: words for instant in instants if (words := lookup.why_missing(instant)) is not None}
         named = [lookup.find(instant) for instant in instants if instant not in gone]
         # Each plan once, though two names may have become one plan.
         once = {each.instant.requested_time: each for each in named}

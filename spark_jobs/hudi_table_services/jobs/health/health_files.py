@@ -1,4 +1,4 @@
-"""What the health job finds among a table's files: beyond the latest state, lost, and foreign ones."""
+"""Check the files of a table for its health: outdated, leftover, missing and foreign files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from hudi_table_services.storage.file_listing import foreign_files, is_partition
 from hudi_table_services.storage.file_slices import Visibility
 from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.stores.storage import StoredObject
-from hudi_table_services.tables.missing_files import MissingFilesSearch
+from hudi_table_services.tables.missing_file_search import MissingFilesSearch
 from hudi_table_services.tables.table import TableAccess
 from hudi_table_services.tables.written_files import WrittenFiles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FilesLook:
-    """Measures of files, and the paths behind them in order."""
+class FileFindings:
+    """Measures of files, and the sorted paths behind them."""
 
     measures: Mapping[str, float]
     leftovers: tuple[str, ...] = ()
@@ -25,18 +25,18 @@ class FilesLook:
     foreign: tuple[str, ...] = ()
 
 
-def look_at_files(
+def check_files(
     table: TableAccess, snapshot: TableSnapshot, written: WrittenFiles, retained_from: str
-) -> FilesLook:
-    """List every folder, read the completed writes of the active timeline, and compare.
+) -> FileFindings:
+    """List every folder and compare the files with the completed writes of the active timeline.
 
     Args:
-        retained_from: the commit from which on the last clean kept everything; empty: not known.
+        retained_from: the earliest commit that the last clean retained; empty: not known.
 
     Raises:
         MalformedMetadataError: a completed write cannot be read.
     """
-    # Storage is listed after the timeline was loaded: what its writes name was there before.
+    # The storage is listed after the timeline was loaded, so every file that a write names must be in the listing.
     listed = list_folders(table.storage)
     sizes = {stored.path: stored.size_bytes for files in listed.values() for stored in files}
     leftovers, outdated = _not_live(table, snapshot, listed, written)
@@ -45,7 +45,7 @@ def look_at_files(
     )
     missing = search.find()
     foreign = tuple(stored.path for stored in foreign_files(listed))
-    return FilesLook(
+    return FileFindings(
         measures={
             "foreign_files": float(len(foreign)),
             **({"missing_files": float(len(missing))} if missing is not None else {}),
@@ -66,7 +66,10 @@ def _not_live(
     listed: Mapping[str, tuple[StoredObject, ...]],
     written: WrittenFiles,
 ) -> tuple[list[StoredObject], list[StoredObject]]:
-    """Leftovers, of writes that are over or copied into other folders; then versions that were replaced."""
+    """Files outside of the latest state: first leftovers, then outdated versions.
+
+    Leftovers are files of writes that never completed, and copies of files in other folders.
+    """
     live = {
         join_path(path, file.file_name)
         for path in snapshot.partitions
@@ -79,7 +82,7 @@ def _not_live(
     )
     named = written.named(snapshot.timeline)
     sizes = {stored.path: stored.size_bytes for files in listed.values() for stored in files}
-    # What began since the timeline was loaded is no leftover.
+    # Files of writes that began after the timeline was loaded are not leftovers.
     newest = max((i.requested_time for i in snapshot.timeline), default="")
     leftovers, outdated = [], []
     for files in listed.values():

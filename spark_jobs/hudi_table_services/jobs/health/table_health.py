@@ -1,4 +1,4 @@
-"""Look at a table as a whole: files, pending instants and what they block, lags, leftovers. Nothing is written."""
+"""Report the health of a table: files, pending instants and their effects, delays, leftovers. Nothing is written."""
 
 import logging
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from hudi_table_services.contract.health_text import health_lines
 from hudi_table_services.contract.result import FileStats, JobResult, Outcome
 from hudi_table_services.errors import CorruptTableError, UnhealthyTableError
 from hudi_table_services.jobs.archival.checks import archival_facts
-from hudi_table_services.jobs.health.health_files import look_at_files
+from hudi_table_services.jobs.health.health_files import check_files
 from hudi_table_services.model.archival import ArchivalOptions
 from hudi_table_services.model.clean import Retention
 from hudi_table_services.model.file_sizing import FileSizingOptions
@@ -37,7 +37,7 @@ from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.clean_history import last_clean
 from hudi_table_services.tables.clustering_history import ClusteringHistory
-from hudi_table_services.tables.pending_instants import look_at_pending
+from hudi_table_services.tables.pending_instants import describe_pending
 from hudi_table_services.tables.table import TableAccess, check_name
 from hudi_table_services.tables.written_files import WrittenFiles
 
@@ -48,24 +48,24 @@ _EXAMPLES = 20
 def table_health(
     request: HealthRequest, *, storage: Storage | None = None, clock: Clock | None = None
 ) -> JobResult:
-    """How the table is; see `HealthReport`. Any table can be looked at, also one that this release does not write.
+    """Report the health of a table, see `HealthReport`. Also works for tables that this release cannot write.
 
     Raises:
-        UnhealthyTableError: a measure is beyond ``fail_above``, files are missing, or the timeline cannot be trusted;
-            it has the report.
-        HudiTableServiceError: the table cannot be looked at.
+        UnhealthyTableError: a measure is beyond ``fail_above``, files are missing, or the timeline cannot be trusted.
+            The error carries the report.
+        HudiTableServiceError: the table cannot be read.
     """
-    resolve_clean_options(_clean_request(request))  # a wrong key is told before anything is read
+    resolve_clean_options(_clean_request(request))  # reports a wrong key before anything is read
     watch = Stopwatch()
     storage = storage or open_storage(request.base_path, request.storage_options)
     table = TableAccess(storage=storage, clock=clock or SystemClock(), config=read_table_config(storage))
     check_name(table.config, request.table_name)
     with watch.phase("look"):
-        look = _look(table, request)
-    measures = look.report.measures
+        inspection = _inspect(table, request)
+    measures = inspection.report.measures
     found = findings(measures, request.warning_limits, request.failure_limits)
-    report = replace(look.report, findings=found, status=status_of(found))
-    for line in health_lines(report, look.files):
+    report = replace(inspection.report, findings=found, status=status_of(found))
+    for line in health_lines(report, inspection.files):
         _LOG.info("%s", line)
     if report.status == "failing":
         raise _unhealthy(report)
@@ -76,8 +76,8 @@ def table_health(
         operation=request.work,
         table_name=table.config.table_name,
         base_path=request.base_path,
-        files_before=look.files,
-        files_after=look.files,
+        files_before=inspection.files,
+        files_after=inspection.files,
         report=report,
         timings_s=watch.seconds,
         warnings=tuple(
@@ -88,8 +88,8 @@ def table_health(
 
 def _unhealthy(report: HealthReport) -> UnhealthyTableError:
     failed = [each for each in report.findings if each.level == "fail"]
-    told = "; ".join(f"{each.measure} is {each.value:g}, above {each.limit:g}" for each in failed)
-    message = f"The table is not as it should be: {told}."
+    causes = "; ".join(f"{each.measure} is {each.value:g}, above {each.limit:g}" for each in failed)
+    message = f"The table is not healthy: {causes}."
     if report.damage:
         message = f"The timeline cannot be trusted: {report.damage}"
     hint = " ".join(dict.fromkeys(each.advice for each in failed))
@@ -97,12 +97,12 @@ def _unhealthy(report: HealthReport) -> UnhealthyTableError:
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _Inspection:
     report: HealthReport
     files: FileStats
 
 
-def _look(table: TableAccess, request: HealthRequest) -> _Look:
+def _inspect(table: TableAccess, request: HealthRequest) -> _Inspection:
     config = table.config
     report = HealthReport(
         table_version=int(config.table_version),
@@ -112,23 +112,23 @@ def _look(table: TableAccess, request: HealthRequest) -> _Look:
     )
     try:
         snapshot = load_snapshot(table.storage)
-        return _with_all(table, request, snapshot, report)
+        return _inspect_snapshot(table, request, snapshot, report)
     except CorruptTableError as error:
         damaged = replace(report, damage=str(error), measures={"damaged": 1.0})
-        return _Look(damaged, FileStats())
+        return _Inspection(damaged, FileStats())
 
 
-def _with_all(
+def _inspect_snapshot(
     table: TableAccess, request: HealthRequest, snapshot: TableSnapshot, report: HealthReport
-) -> _Look:
+) -> _Inspection:
     timeline = snapshot.timeline
     partitions = partition_health(snapshot, report.small_file_limit_bytes)
-    pending = look_at_pending(table, timeline)
+    pending = describe_pending(table, timeline)
     cleaned = last_clean(table, timeline)
     retained_before = cleaned.earliest_commit_to_retain if cleaned else ""
     retention = _retention(table, request, timeline, retained_before)
     written = WrittenFiles(table.timeline_store)
-    files = look_at_files(table, snapshot, written, retained_before)
+    files = check_files(table, snapshot, written, retained_before)
     history = ClusteringHistory.load(table.timeline_store, timeline)
     counted = count_commits(timeline, history.requested_times, written.operations(timeline))
     last = _newest(timeline, Action.CLEAN)
@@ -167,7 +167,7 @@ def _with_all(
         missing_examples=files.missing[:_EXAMPLES],
         foreign_examples=files.foreign[:_EXAMPLES],
     )
-    return _Look(found, FileStats.of(sizes))
+    return _Inspection(found, FileStats.of(sizes))
 
 
 def _clean_request(request: HealthRequest) -> CleanRequest:
@@ -177,7 +177,7 @@ def _clean_request(request: HealthRequest) -> CleanRequest:
 def _retention(
     table: TableAccess, request: HealthRequest, timeline: Timeline, retained_before: str
 ) -> Retention:
-    """What a clean with these options would keep; the floor for running queries aside, since it passes by itself."""
+    """Retention of a clean with these options, without the floor for running queries, which expires by itself."""
     options = resolve_clean_options(_clean_request(request)).clean
     visible_at = visible_times(table.storage, table.timeline_store, table.config, timeline)
     return retain_from(

@@ -121,7 +121,7 @@ class _RepairJob:
         _LOG.info("Copied %d files to %s", len(files), self._backup.uri)
 
     def _delete(self, found: Orphans, report: OrphanReport, lock: TableLock) -> OrphanReport:
-        known = self._search.look()
+        known = self._search.known_instants()
         going = [stored for stored in found.files if self._is_still_orphan(stored, known)]
         failed: list[str] = []
         if going:

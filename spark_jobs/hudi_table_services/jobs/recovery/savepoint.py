@@ -119,7 +119,7 @@ def _archive_stranded(
             hint="Run clean.py first; it may have to be told to keep fewer commits.",
         )
     writer = archive_writer(table, ArchivalOptions())
-    held = writer.held(timeline)
+    held = writer.already_archived(timeline)
     lock.verify()
     if missing := [i for i in stranded if i.identity not in held]:
         writer.write(missing)

@@ -1,4 +1,4 @@
-"""Stage the rows of a request and find each row's place: which file group it changes, or that it is new."""
+"""Stage the rows of a request and find each row's place: the file group that it changes, or a new one."""
 
 import logging
 from dataclasses import dataclass, replace
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 _SAMPLE_ROWS_OF_NEW_TABLE = 50_000
 _SAMPLE_ROWS = 2_000
-_PADS_SMALL_FILES = (WriteOperation.UPSERT, WriteOperation.INSERT)
+_PADDING_OPERATIONS = (WriteOperation.UPSERT, WriteOperation.INSERT)
+"""Operations that pad small files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +38,7 @@ class PlacedBatch:
 
     Attributes:
         read_count: rows of the input.
-        snapshot: the table the places refer to, limited to the partitions concerned.
+        snapshot: the table that the places refer to, limited to the partitions of the batch.
     """
 
     staged: StagedInput
@@ -60,7 +61,7 @@ def stage_batch(
     source: "DataFrame", storage: Storage, folder: str, settings: WriteSettings, *, is_first_write: bool
 ) -> StagedInput:
     """Evaluate the input once. Raises InvalidDataError for rows that break a rule; nothing was committed."""
-    # Where there are base files they tell the record size better than the batch does.
+    # Existing base files show the record size better than the batch does, so a small sample is enough.
     sample_rows = _SAMPLE_ROWS_OF_NEW_TABLE if is_first_write else _SAMPLE_ROWS
     spec = StagingSpec(
         storage=storage,
@@ -78,7 +79,7 @@ def stage_batch(
 def place_rows(
     index: RecordIndex, staged: StagedInput, snapshot: TableSnapshot, lookup: IndexLookup
 ) -> PlacedBatch:
-    """Look up the keys where the operation asks for it."""
+    """Find the place of each row; looks up the keys if the operation requires that."""
     slices = snapshot.all_slices if lookup.searches_files else ()
     routed = index.place(staged, slices)
     if lookup.searches_files:
@@ -94,12 +95,12 @@ def place_rows(
 
 
 def lookup_for(spark: "SparkSession", options: WriteOptions, settings: WriteSettings) -> IndexLookup:
-    """How the rows find their file groups, with as many tasks as the cluster runs at once."""
+    """Settings of the key lookup, with as many tasks as the cluster can run at the same time."""
     return index_lookup(options, settings, default_parallelism(spark))
 
 
 def refuse_duplicates(placed: PlacedBatch, options: WriteOptions) -> None:
-    """``hoodie.datasource.insert.dup.policy=fail``: no key twice in the batch, none that the table has."""
+    """Apply ``hoodie.datasource.insert.dup.policy=fail``: refuse a key that is twice in the batch or in the table."""
     if (
         options.operation is not WriteOperation.INSERT
         or options.insert_dup_policy is not InsertDupPolicy.FAIL
@@ -109,27 +110,29 @@ def refuse_duplicates(placed: PlacedBatch, options: WriteOptions) -> None:
     if repeated or existing:
         raise InvalidDataError(
             f"{repeated} rows of the batch repeat a key of another row, and {existing} have a key that the table "
-            "holds already; hoodie.datasource.insert.dup.policy=fail refuses both.",
+            "already holds; hoodie.datasource.insert.dup.policy=fail refuses both.",
             hint="Remove them, or use operation upsert, or policy drop.",
         )
 
 
 def plan_batch(table: TableAccess, placed: PlacedBatch, options: WriteOptions) -> FileSizingPlan:
-    """Decide which file groups take the rows."""
+    """Choose the file groups that the rows are written to."""
     storage = table.storage
     workload = workload_of(placed.routed.batches, placed.staged.bytes_per_record)
     if options.file_sizing.parity:
         workload = replace(workload, commit_totals=_latest_totals(table, placed.snapshot.timeline, options))
-    pads = options.operation in _PADS_SMALL_FILES
+    is_padding = options.operation in _PADDING_OPERATIONS
     samples = sample_base_files(storage, placed.snapshot, [p.partition_path for p in workload.partitions])
     sizing_snapshot = placed.snapshot
     if options.operation in OVERWRITE:
         sizing_snapshot = replace(placed.snapshot, file_slices={})
-    return plan_file_sizing(sizing_snapshot, workload, samples, options.file_sizing, pad_small_files=pads)
+    return plan_file_sizing(
+        sizing_snapshot, workload, samples, options.file_sizing, pad_small_files=is_padding
+    )
 
 
 def _latest_totals(table: TableAccess, timeline: Timeline, options: WriteOptions) -> tuple[CommitTotals, ...]:
-    """Evidence of Hudi's own estimator: bytes and rows of the latest commits (see `hudi_record_size`)."""
+    """Input of Hudi's own estimator: bytes and rows of the latest commits (see `hudi_record_size`)."""
     store, wanted = table.timeline_store, options.file_sizing.estimator_max_commits
     found: list[CommitTotals] = []
     for instant in reversed(timeline.completed_writes):

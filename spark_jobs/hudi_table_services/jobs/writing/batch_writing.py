@@ -1,4 +1,4 @@
-"""Write the files of a batch whose rows have their places, on Spark's executors."""
+"""Write the files of a placed batch on Spark's executors."""
 
 from typing import TYPE_CHECKING
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 def write_job(storage: Storage, instant_time: str, config: TableConfig, settings: WriteSettings) -> WriteJob:
-    """What all tasks of the write have in common.
+    """Settings that all tasks of the write share.
 
     Args:
-        instant_time: requested time of the write, which is in the names of its files.
+        instant_time: requested time of the write; the names of its files contain it.
     """
     return WriteJob(
         storage=storage,
@@ -43,7 +43,7 @@ def write_job(storage: Storage, instant_time: str, config: TableConfig, settings
 def write_batch(
     spark: "SparkSession", job: WriteJob, placed: PlacedBatch, plan: FileSizingPlan, table_name: str
 ) -> list[WrittenFileGroup]:
-    """Write every file group of the plan. Readers see none of the files before the commit.
+    """Write every file group of the plan. Readers do not see the files before the commit.
 
     Raises:
         HudiTableServiceError: see `run_tasks`.

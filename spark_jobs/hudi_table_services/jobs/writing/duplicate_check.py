@@ -1,8 +1,8 @@
-"""Rows that others added since a write looked at the table: none may have a key that the write adds as well.
+"""Check that rows which other writers added since a write's snapshot have no key that the write adds as well.
 
-Two writes that add the same new key share no file group, so that Hudi's conflict detection lets both commit, and the
-key is there twice from then on. Here the later one finds the rows of the other by their keys, and is planned anew: it
-updates them. A plain insert promises nothing about keys, and adds its rows beside any others, as in Hudi.
+Two writes that add the same new key share no file group, so Hudi's conflict detection lets both commit, and the table
+then holds the key twice. Here the later write finds the rows of the other by their keys and is planned again, which
+turns its inserts into updates. A plain insert gives no guarantee about keys and adds its rows in any case, as in Hudi.
 """
 
 import logging
@@ -27,15 +27,17 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _LOG = logging.getLogger(__name__)
-_NAMED = 3
+_NAMED_CHANGES = 3
+"""Largest number of changes that a message names."""
 
 
 @dataclass(kw_only=True)
 class DuplicateCheck:
-    """What one write is about to add, to be compared with what commits added since its snapshot.
+    """Compare the rows that one write adds with the rows that other commits added since its snapshot.
 
     Args:
-        is_global: a key is unique in the table, not in its partition. Never so for overwrites, which look no keys up.
+        is_global: a key is unique in the table, not only in its partition. Always False for overwrites, which look up
+            no keys.
         index: compares the keys of rows with those of base files, within the same scope.
     """
 
@@ -50,25 +52,25 @@ class DuplicateCheck:
         self._compared.update(path for s in self.placed.snapshot.all_slices if (path := s.base_file_path))
 
     def concerns(self, change: ConcurrentChange) -> bool:
-        """Whether the change may have added a row with a key of this write, or brought one back."""
+        """Whether the change may have added or restored a row with a key of this write."""
         if change.kind is ChangeKind.UNDONE:
             return True
-        return bool(self._shared_partitions(change)) or self._overwrites_the_same(change)
+        return bool(self._shared_partitions(change)) or self._overwrites_same_partitions(change)
 
     def refuse(self, changes: Sequence[ConcurrentChange]) -> None:
-        """Let no row be there twice. Files that were compared once are not read again.
+        """Refuse changes that would leave a key twice in the table. Files that were compared before are not read again.
 
         Raises:
-            FileGroupConflictError: others added a row with a key of this write, or overwrote a partition that this
-                one overwrites, so that neither would replace the rows of the other; or they undid a commit that this
-                write had seen.
+            FileGroupConflictError: another writer added a row with a key of this write; or overwrote a partition that
+                this write overwrites, so that neither would replace the rows of the other; or undid a commit of this
+                write's snapshot.
         """
         for change in changes:
             if change.kind is ChangeKind.UNDONE:
                 raise _conflict(
-                    f"Another writer rolled back {_named([change])} after this write looked for its keys."
+                    f"Another writer rolled back {_named([change])} after this write looked up its keys."
                 )
-            if self._overwrites_the_same(change):
+            if self._overwrites_same_partitions(change):
                 raise _conflict(
                     f"Another writer's {_named([change])} overwrote partitions that this write overwrites."
                 )
@@ -82,27 +84,27 @@ class DuplicateCheck:
         _LOG.info("%d rows of %d new files have keys that this write adds", matches, len(fresh))
         if matches:
             raise _conflict(
-                f"Since this write looked for its keys other writers, with {_named(changes)} or later, added "
-                f"{matches} rows of keys that it adds too."
+                f"After this write looked up its keys, other writers added {matches} rows with keys that this write "
+                f"adds too, in {_named(changes)} or later."
             )
         self._compared.update(path for s in fresh if (path := s.base_file_path))
 
     @cached_property
     def _added(self) -> StagedInput:
-        """Rows that get a place of their own; those that change a file group are its own conflict."""
+        """Rows that the write adds. Rows that change a file group are left to the conflict detection."""
         return StagedInput(tuple(b for b in self.placed.routed.batches if b.file_id is None))
 
     def _shared_partitions(self, change: ConcurrentChange) -> frozenset[str]:
         return change.added_to if self.is_global else change.added_to & set(self._added.partition_paths)
 
-    def _overwrites_the_same(self, change: ConcurrentChange) -> bool:
+    def _overwrites_same_partitions(self, change: ConcurrentChange) -> bool:
         if self.operation not in OVERWRITE or not change.overwrites:
             return False
         everything = self.operation is WriteOperation.INSERT_OVERWRITE_TABLE
         return bool(change.added_to if everything else self._shared_partitions(change))
 
 
-def row_comparison(
+def duplicate_check_for(
     spark: "SparkSession",
     folder: str,
     table: TableAccess,
@@ -110,7 +112,7 @@ def row_comparison(
     settings: WriteSettings,
     placed: PlacedBatch,
 ) -> DuplicateCheck | None:
-    """The comparison that a write has to pass before it commits; None: it adds no rows, or promises nothing.
+    """The check that a write must pass before its commit; None: it adds no rows, or its operation allows duplicates.
 
     Args:
         folder: staging folder.
@@ -118,7 +120,7 @@ def row_comparison(
     if not _promises_no_duplicates(options, placed):
         return None
     lookup = lookup_for(spark, options, settings)
-    if not lookup.searches_files:  # the index type means nothing to an overwrite
+    if not lookup.searches_files:  # an overwrite ignores the index type
         lookup = replace(lookup, is_global=False, use_footers=False)
     index = RecordIndex(spark, table.storage, folder, lookup)
     return DuplicateCheck(
@@ -127,7 +129,7 @@ def row_comparison(
 
 
 def _promises_no_duplicates(options: WriteOptions, placed: PlacedBatch) -> bool:
-    """Whether the write adds rows, and its operation promises that none of them has a key of another row."""
+    """Whether the write adds rows, and its operation guarantees that no added row has the key of another row."""
     if options.operation in OVERWRITE:
         return True
     promises = options.operation is WriteOperation.UPSERT or (
@@ -138,8 +140,8 @@ def _promises_no_duplicates(options: WriteOptions, placed: PlacedBatch) -> bool:
 
 def _named(changes: Sequence[ConcurrentChange]) -> str:
     names = [f"{change.instant.action.value} {change.instant.requested_time}" for change in changes]
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}"
+    more = f" and {len(names) - _NAMED_CHANGES} more" if len(names) > _NAMED_CHANGES else ""
+    return f"{', '.join(names[:_NAMED_CHANGES])}{more}"
 
 
 def _conflict(message: str) -> FileGroupConflictError:

@@ -1,11 +1,11 @@
-"""From options of base files to what their writer takes."""
+"""Convert base file options into the settings of the base file writer."""
 
 from hudi_table_services.execution.base_file_writer import BloomSettings
 from hudi_table_services.execution.parquet_format import ParquetFormat
 from hudi_table_services.options.base_files import BaseFileOptions
 
 MAX_ROW_GROUP_BYTES = 64 << 20
-"""A writer never gathers more Arrow bytes than this, however large ``hoodie.parquet.block.size`` is."""
+"""Largest number of Arrow bytes that a writer buffers, however large ``hoodie.parquet.block.size`` is."""
 
 
 def parquet_format(options: BaseFileOptions) -> ParquetFormat:

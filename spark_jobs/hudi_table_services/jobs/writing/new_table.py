@@ -1,4 +1,4 @@
-"""The table that a first write creates."""
+"""Derive the properties of the table that a first write creates."""
 
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
@@ -18,13 +18,13 @@ def new_table_config(
     """Properties of the table that a write is about to create.
 
     Raises:
-        InvalidRequestError: the operation deletes, or the request names no table.
+        InvalidRequestError: the operation only deletes, or the request has no table name.
     """
     if options.operation in (WriteOperation.DELETE, WriteOperation.DELETE_PARTITION):
         raise InvalidRequestError(f"There is no table at {storage.uri}, so nothing can be deleted from it.")
     if not request.table_name:
         raise InvalidRequestError(
-            f"There is no table at {storage.uri} yet, and the request names none.",
+            f"There is no table at {storage.uri} yet, and the request has no table name.",
             hint="Give --table-name to create it.",
         )
     table = NewTable(

@@ -1,4 +1,4 @@
-"""Tell what a write is going to do, and what it did: log lines and the result document."""
+"""Report the plan and the result of a write: log lines and the result document."""
 
 import logging
 from collections import defaultdict
@@ -47,14 +47,14 @@ class Report:
         self.warn(*options.warnings)
 
     def warn(self, *warnings: str) -> None:
-        """Log them, and have them in the result, each once."""
+        """Log the warnings and add them to the result, each once."""
         for warning in warnings:
             if warning not in self._warnings:
                 _LOG.warning("%s", warning)
                 self._warnings.append(warning)
 
     def log_plan(self, plan: FileSizingPlan) -> None:
-        """One line per partition: what is padded, opened and rewritten."""
+        """Log one line per partition with the padded, new and rewritten file groups."""
         for sizing in plan.partitions[:_LOGGED_PARTITIONS]:
             rewritten = len(sizing.buckets) - len(sizing.padded_buckets) - len(sizing.new_buckets)
             _LOG.info(
@@ -71,7 +71,7 @@ class Report:
             _LOG.info("… and %d more partitions", more)
 
     def planned(self, placed: PlacedBatch, plan: FileSizingPlan) -> JobResult:
-        """Result of a dry run. Whether a stored row has the larger ordering value is not looked at."""
+        """Result of a dry run. Ordering values are not compared, so `updated` may count rows older than stored ones."""
         result = self._result(Outcome.PLANNED, partitions=_partitions(placed.snapshot, plan, (), {}))
         changes = [batch for batch in placed.routed.batches if batch.file_id is not None]
         deleted = sum(batch.delete_count for batch in changes)
@@ -89,7 +89,7 @@ class Report:
         return replace(result, reason="dry run: nothing was written", rows=rows)
 
     def nothing_to_do(self, placed: PlacedBatch) -> JobResult:
-        """Result of a batch that changes nothing; there is no instant then."""
+        """Result of a batch that changes nothing and so has no instant."""
         reason = "no row of the batch changes the table" if placed.read_count else "the source has no rows"
         return replace(self._result(Outcome.NOTHING_TO_DO), reason=reason, rows=_rows(placed, (), 0))
 
@@ -101,7 +101,7 @@ class Report:
         instant: Instant,
         metadata: CommitMetadata,
     ) -> JobResult:
-        """Result of a commit, with the plan beside what became of it."""
+        """Result of a commit, with planned and written sizes side by side."""
         replaced = metadata.partition_to_replace_file_ids
         partitions = _partitions(placed.snapshot, plan, written, replaced or {})
         rows = _rows(placed, written, sum(w.stat.num_inserts for w in written))
@@ -155,7 +155,7 @@ class Report:
     def _result(
         self, outcome: Outcome, instant: Instant | None = None, partitions: tuple[PartitionReport, ...] = ()
     ) -> JobResult:
-        """What every result says; rows, reason and replaced file groups are added by the caller."""
+        """The fields that every result has; callers add rows, reason and replaced file groups."""
         return JobResult(
             request_id=self._request.request_id,
             outcome=outcome,
@@ -180,7 +180,7 @@ def _replaced_count(replaced: Mapping[str, tuple[str, ...]] | None) -> int:
 
 
 def application_id(spark: "SparkSession") -> str | None:
-    """Id of the Spark application; None under Spark Connect, which does not tell."""
+    """Id of the Spark application; None under Spark Connect, which does not provide it."""
     return spark.conf.get("spark.app.id", None)
 
 
@@ -240,7 +240,7 @@ def _partition(
     return PartitionReport(
         partition_path=path,
         padded=tuple(_change(b, stats.get(b.file_id or "")) for b in sizing.padded_buckets),
-        opened=_opened(sizing, [stat for file_id, stat in stats.items() if file_id not in before]),
+        opened=_new_file_groups(sizing, [stat for file_id, stat in stats.items() if file_id not in before]),
         rewritten=tuple(_change(b, stats.get(b.file_id or "")) for b in rewritten),
         skipped=tuple(f"{s.file_group_id}: {s.reason}" for s in sizing.skipped),
         record_size=str(sizing.record_size),
@@ -251,8 +251,8 @@ def _partition(
     )
 
 
-def _opened(sizing: PartitionSizing, stats: list[WriteStat]) -> tuple[FileGroupChange, ...]:
-    """New file groups get their ids only when they are written: match them with the plan by their rows."""
+def _new_file_groups(sizing: PartitionSizing, stats: list[WriteStat]) -> tuple[FileGroupChange, ...]:
+    """Match written new file groups with planned ones by their row counts, since only written ones have an id."""
     buckets = sorted(sizing.new_buckets, key=lambda b: -b.insert_count)
     if not stats:
         return tuple(_change(bucket, None) for bucket in buckets)
@@ -261,7 +261,7 @@ def _opened(sizing: PartitionSizing, stats: list[WriteStat]) -> tuple[FileGroupC
 
 
 def _measured(written: Iterable[WrittenFileGroup]) -> float | None:
-    """Bytes per row of the files written, footers left out as in the estimate; None: nothing was written."""
+    """Bytes per row of the written files, without footers as in the estimate; None: nothing was written."""
     groups = list(written)
     rows = sum(group.stat.num_writes for group in groups)
     return round(sum(group.data_size_bytes for group in groups) / rows, 2) if rows else None

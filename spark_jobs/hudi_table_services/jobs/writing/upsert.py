@@ -1,7 +1,7 @@
 """The write job: stage the batch, find each row's place, size the files, write them, commit.
 
-Covers every operation that adds, changes or removes rows of a copy-on-write table. Nothing but staged rows is
-written before the plan is known to be good; the completed instant is the only commit point.
+Covers every operation that adds, changes or removes rows of a copy-on-write table. Until the plan is checked, only
+staged rows are written. The completed instant is the only commit point.
 """
 
 import logging
@@ -37,9 +37,9 @@ from hudi_table_services.jobs.writing.batch_placement import (
     stage_batch,
 )
 from hudi_table_services.jobs.writing.batch_writing import write_batch, write_job
-from hudi_table_services.jobs.writing.duplicate_check import DuplicateCheck, row_comparison
-from hudi_table_services.jobs.writing.make_room import foresee_room, make_room
+from hudi_table_services.jobs.writing.duplicate_check import DuplicateCheck, duplicate_check_for
 from hudi_table_services.jobs.writing.new_table import new_table_config
+from hudi_table_services.jobs.writing.pending_clusterings import preview_release, release_file_groups
 from hudi_table_services.jobs.writing.reporting import Report
 from hudi_table_services.jobs.writing.write_settings import WriteSettings, derive_settings
 from hudi_table_services.model.file_group import FileGroupId
@@ -95,14 +95,14 @@ def upsert(
     storage: Storage | None = None,
     clock: Clock | None = None,
 ) -> JobResult:
-    """Carry out one write request, or return the result of the same request carried out before.
+    """Execute one write request, or return the result if an earlier attempt has already completed it.
 
     Args:
         source: rows to write; None: the request's own source is read (`delete_partition` needs neither).
-        storage, clock: for tests; by default those of the base path and the system.
+        storage, clock: for tests; by default the storage of the base path and the system's clock.
 
     Raises:
-        HudiTableServiceError: see `errors`; unless the class says otherwise the table is as it was.
+        HudiTableServiceError: see `errors`. The table is unchanged unless the error class says otherwise.
     """
     options = resolve_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)
@@ -129,7 +129,7 @@ class _UpsertJob:
         self._schema_json: str | None = None
         self._gave_way: list[str] = []
         self._planned_with: TableSnapshot | None = None
-        self._looked_at = Timeline()
+        self._searched = Timeline()
         self._report = Report(spark, request, options, self._watch)
 
     def run(self, source: "DataFrame | None") -> JobResult:
@@ -138,8 +138,8 @@ class _UpsertJob:
         except TableExistsError as conflict:
             if self._options.retries_on_conflict == 0:
                 raise
-            # Keys, partitions and schema are that table's now, so that the rows must be read once more.
-            _LOG.warning("%s Beginning anew on that table", conflict.message)
+            # The new table defines keys, partitions and schema, so the rows must be read again.
+            _LOG.warning("%s Starting again with that table.", conflict.message)
             return self._run(source)
 
     def _run(self, source: "DataFrame | None") -> JobResult:
@@ -155,22 +155,19 @@ class _UpsertJob:
                 new_table_config(self._storage, self._request, self._options, settings), exists=False
             )
         if self._options.operation is WriteOperation.DELETE_PARTITION:
-            return self._retried(table, lambda table: self._delete_partitions(table, settings))
+            return self._with_retries(table, lambda table: self._delete_partitions(table, settings))
         if source is None:
             raise InvalidRequestError(
                 f"Operation {self._request.operation} needs a source.", hint="Give --source-path."
             )
         with self._staging_area(table) as staging:
             staged = self._stage(source, staging.folder, table, settings)
-            return self._retried(
+            return self._with_retries(
                 table, lambda table: self._write_staged(staged, staging.folder, table, settings)
             )
 
-    def _retried(self, table: TableAccess, write: Callable[[TableAccess], JobResult]) -> JobResult:
-        """The write, planned anew where others took its file groups.
-
-        The rows lie in files: finding, planning and writing them again costs little beside reading them.
-        """
+    def _with_retries(self, table: TableAccess, write: Callable[[TableAccess], JobResult]) -> JobResult:
+        """Run the write. After a conflict place, plan and write the same staged rows again; staging costs the most."""
         for retries_left in range(self._options.retries_on_conflict, -1, -1):
             try:
                 with conflict_where_cleaned(table, lambda: self._planned_with, self._request.request_id):
@@ -193,11 +190,11 @@ class _UpsertJob:
             return self._report.planned(placed, plan)
         if plan.is_empty and not self._empties_table(placed):
             return self._report.nothing_to_do(placed)
-        comparison = row_comparison(self._spark, folder, table, self._options, settings, placed)
-        return self._write(table, settings, placed, plan, comparison)
+        check = duplicate_check_for(self._spark, folder, table, self._options, settings, placed)
+        return self._write(table, settings, placed, plan, check)
 
     def _staging_area(self, table: TableAccess) -> StagingArea:
-        # A dry run must not take the rows of the very request away while that is at work.
+        # A dry run must not delete the staged rows of a running write with the same request id.
         owner = "" if self._request.dry_run else self._request.request_id
         return StagingArea(
             self._storage,
@@ -215,9 +212,9 @@ class _UpsertJob:
     def _finish_own_commit(self, table: TableAccess) -> JobResult | None:
         """Result of the commit that an earlier attempt of this request completed; None: there is none.
 
-        An attempt that still runs may complete while we look, so the timeline is asked again once it can not any more.
+        A running attempt may complete during the search, so search again when no other attempt can complete any more.
         """
-        before = self._looked_at = table.load_timeline()
+        before = self._searched = table.load_timeline()
         done = self._own_commit(table, before) or self._own_archived_commit(table)
         if done is not None:
             return done
@@ -228,30 +225,32 @@ class _UpsertJob:
         found = find_completed(table.timeline_store, timeline, self._request.request_id)
         if found is None:
             return None
-        _LOG.info("Request %s was completed by %s before.", self._request.request_id, found[0].requested_time)
-        self._tidy(table)
+        _LOG.info(
+            "Request %s was already completed by %s.", self._request.request_id, found[0].requested_time
+        )
+        self._delete_leftovers(table)
         return self._report.reused(*found)
 
     def _own_archived_commit(self, table: TableAccess) -> JobResult | None:
-        """The same of a commit that was archived since. An id that was made up for this run needs no look."""
+        """Result of this request's archived commit; None: there is none. A generated id cannot be in the archive."""
         if not self._request.can_be_repeated:
             return None
         archived = ArchivedTimeline(table.storage, table.config)
         found = archived.find_request(self._request.request_id)
         if found is None:
             return None
-        _LOG.info("Request %s was done by archived %s.", self._request.request_id, found[0].requested_time)
+        _LOG.info("Request %s: archived %s completed it.", self._request.request_id, found[0].requested_time)
         return self._report.reused(*found)
 
-    def _tidy(self, table: TableAccess) -> None:
-        """Clear what the attempt that committed had no time to clear."""
+    def _delete_leftovers(self, table: TableAccess) -> None:
+        """Delete the leftovers of an attempt that committed and then died."""
         if self._request.dry_run:
             return
         try:
             self._staging_area(table).remove_abandoned()
             remove_traces_of_finished_writes(table)
         except StorageError as failure:
-            _LOG.warning("Something stays behind: %s", failure)
+            _LOG.warning("Leftovers of an earlier attempt were not deleted: %s", failure)
 
     def _clear_dead_attempts(self, table: TableAccess) -> None:
         if not self._request.dry_run:
@@ -293,22 +292,23 @@ class _UpsertJob:
             placed = place_rows(index, staged, snapshot, lookup)
         refuse_duplicates(placed, self._options)
         changed = placed.changed_file_groups(self._options.operation)
-        if self._makes_room(table, snapshot, changed):
+        if self._release(table, snapshot, changed):
             return self._place(staged, folder, table, settings)
-        return replace(placed, snapshot=self._foreseen(table, snapshot, changed))
+        return replace(placed, snapshot=self._preview(table, snapshot, changed))
 
-    def _makes_room(self, table: TableAccess, snapshot: TableSnapshot, changed: set[FileGroupId]) -> bool:
-        """Whether pending plans for these file groups are gone now, so that the table is another one."""
+    def _release(self, table: TableAccess, snapshot: TableSnapshot, changed: set[FileGroupId]) -> bool:
+        """Release the file groups from pending plans. Return whether the table has changed and must be loaded again."""
         if self._request.dry_run or changed.isdisjoint(snapshot.reserved_file_groups):
             return False
-        self._gave_way.extend(make_room(table, changed, self._options.pending_clustering, self._lock()))
+        options = self._options.pending_clustering
+        self._gave_way.extend(release_file_groups(table, changed, options, self._lock()))
         return changed.isdisjoint(load_snapshot(self._storage, ()).reserved_file_groups)
 
-    def _foreseen(self, table: TableAccess, now: TableSnapshot, changed: set[FileGroupId]) -> TableSnapshot:
-        """The table as the write would find it, where a dry run makes no room."""
+    def _preview(self, table: TableAccess, now: TableSnapshot, changed: set[FileGroupId]) -> TableSnapshot:
+        """In a dry run, the table as it would be after `_release`; else the table itself."""
         if self._request.dry_run:
-            now, told = foresee_room(table, now, changed, self._options.pending_clustering)
-            self._report.warn(*told)
+            now, messages = preview_release(table, now, changed, self._options.pending_clustering)
+            self._report.warn(*messages)
         return now
 
     def _snapshot(self, table: TableAccess, partitions: tuple[str, ...] | None) -> TableSnapshot:
@@ -317,11 +317,11 @@ class _UpsertJob:
         snapshot = self._planned_with = load_snapshot(self._storage, partitions)
         if not self._request.dry_run:
             id_, again = self._request.request_id, self._request.can_be_repeated
-            refuse_second_write(table, self._looked_at, snapshot.timeline, id_, in_archive=again)
+            refuse_second_write(table, self._searched, snapshot.timeline, id_, in_archive=again)
         return snapshot
 
     def _empties_table(self, placed: PlacedBatch) -> bool:
-        """An overwrite of the table by no rows leaves no rows; one of partitions that no row names leaves them all."""
+        """Whether a write without rows empties the table. Only an overwrite of the whole table does."""
         is_overwrite = self._options.operation is WriteOperation.INSERT_OVERWRITE_TABLE
         return is_overwrite and bool(placed.snapshot.all_slices)
 
@@ -331,7 +331,7 @@ class _UpsertJob:
         settings: WriteSettings,
         placed: PlacedBatch,
         plan: FileSizingPlan,
-        comparison: DuplicateCheck | None,
+        check: DuplicateCheck | None,
     ) -> JobResult:
         if not table.exists:
             create_table(self._storage, table.config.properties, self._clock)
@@ -349,7 +349,7 @@ class _UpsertJob:
                 written = write_batch(self._spark, job, placed, plan, table.config.table_name)
             metadata = commit_metadata([w.stat for w in written], settings.operation, extra, replaced)
             with self._watch.phase("commit"):
-                instant = attempt.complete(metadata, comparison)
+                instant = attempt.complete(metadata, check)
         return self._report.completed(placed, plan, written, instant, metadata)
 
     def _replaced(self, snapshot: TableSnapshot, plan: FileSizingPlan) -> dict[str, tuple[str, ...]]:
@@ -363,10 +363,10 @@ class _UpsertJob:
         refuse_changed_schema(_parsed(self._schema_json), _parsed(snapshot.schema_json))
         patterns = self._options.partitions_to_delete
         partitions = [p for p in snapshot.partitions if partition_matches(p, patterns)]
-        doomed = {s.file_group_id for p in partitions for s in snapshot.slices_of(p)}
-        if self._makes_room(table, snapshot, doomed):
+        deleted = {s.file_group_id for p in partitions for s in snapshot.slices_of(p)}
+        if self._release(table, snapshot, deleted):
             return self._delete_partitions(table, settings)
-        snapshot = self._foreseen(table, snapshot, doomed)
+        snapshot = self._preview(table, snapshot, deleted)
         replaced = replaced_file_ids(snapshot, partitions)
         if not replaced or self._request.dry_run:
             return self._report.partitions_deleted(snapshot, replaced, None)

@@ -1,4 +1,4 @@
-"""Everything a write derives from request, options and table before it touches a row."""
+"""Derive the settings of a write from request, options and table, before any row is read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,8 @@ from hudi_table_services.planning.table.schema_evolution import (
     evolve_schema,
 )
 
-_LOOKS_UP_KEYS = (WriteOperation.UPSERT, WriteOperation.DELETE)
+_LOOKUP_OPERATIONS = (WriteOperation.UPSERT, WriteOperation.DELETE)
+"""Operations that always look up keys."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,9 +31,9 @@ class WriteSettings:
     """Decisions of one write.
 
     Attributes:
-        staged_schema: columns staged: the writer schema, or for deletes the batch's own columns.
-        writer_schema: columns of the files written.
-        combine_fields: decide which row of the batch stands for a key; empty: the later one.
+        staged_schema: columns of the staged rows: the writer schema; for deletes, the columns of the batch.
+        writer_schema: columns of the written files.
+        combine_fields: decide which row of the batch wins for a key; empty: the later row.
         merge_fields: compared with stored rows; empty: the incoming row wins.
     """
 
@@ -48,7 +49,7 @@ class WriteSettings:
 
     @property
     def honours_deleted_flag(self) -> bool:
-        """The batch has Hudi's soft-delete column."""
+        """Whether the batch has Hudi's soft-delete column."""
         return DELETED_FLAG in self.staged_schema.names
 
 
@@ -62,12 +63,12 @@ def derive_settings(
     """Check options, table and the columns of the batch against each other.
 
     Raises:
-        InvalidRequestError: names the column or key, both sides of the contradiction, and what to do.
-        UnsupportedTableError: the table merges by a payload class of its own.
+        InvalidRequestError: options, table and batch contradict each other; the message names the column or key.
+        UnsupportedTableError: the table uses a custom payload class or merger.
     """
     batch = StructType(tuple(f for f in batch_schema.fields if f.name not in META_COLUMNS))
     table = from_avro_json(table_schema_json) if table_schema_json else None
-    ordering_fields, merge_mode = _merging(options, config)
+    ordering_fields, merge_mode = _merge_settings(options, config)
     deletes = options.operation is WriteOperation.DELETE
     _refuse_nested_ordering(ordering_fields)
     if options.operation is not WriteOperation.DELETE_PARTITION:
@@ -95,9 +96,9 @@ def derive_settings(
 def _writer_schema(
     options: WriteOptions, config: TableConfig | None, table: StructType | None, batch: StructType
 ) -> StructType:
-    """Columns of the files written. A write without rows, or of keys to delete, leaves the table's as they are."""
-    keeps = options.operation in (WriteOperation.DELETE, WriteOperation.DELETE_PARTITION)
-    if table is not None and keeps:
+    """Columns of the written files. A delete keeps the columns of the table."""
+    deletes = options.operation in (WriteOperation.DELETE, WriteOperation.DELETE_PARTITION)
+    if table is not None and deletes:
         return table
     version = options.table_version or TableVersion.V6 if config is None else config.table_version
     fill = any(
@@ -108,12 +109,14 @@ def _writer_schema(
 
 
 def _columns_in(table: StructType, batch: StructType) -> StructType:
-    """The table's columns that the batch has, with the table's types: keys of another type render other text."""
+    """The table's columns that the batch has, with the table's types, since a key's text depends on its type."""
     return StructType(tuple(f for f in table.fields if f.name in batch.names))
 
 
-def _merging(options: WriteOptions, config: TableConfig | None) -> tuple[tuple[str, ...], RecordMergeMode]:
-    """Ordering fields and merge mode: the table's where it has them, else the request's, else Hudi's inference."""
+def _merge_settings(
+    options: WriteOptions, config: TableConfig | None
+) -> tuple[tuple[str, ...], RecordMergeMode]:
+    """Ordering fields and merge mode: of the table if it has them, else of the request, else inferred as in Hudi."""
     if config is None:
         ordering = options.ordering_fields
         inferred = RecordMergeMode.EVENT_TIME_ORDERING if ordering else RecordMergeMode.COMMIT_TIME_ORDERING
@@ -125,7 +128,7 @@ def _merging(options: WriteOptions, config: TableConfig | None) -> tuple[tuple[s
             raise InvalidRequestError(
                 f"The table orders records by {', '.join(ordering)}, the request by "
                 f"{', '.join(options.ordering_fields)}.",
-                hint="Leave the ordering field out, or give the table's.",
+                hint="Remove the ordering field, or give the table's.",
             )
         if options.record_merge_mode not in (None, mode):
             raise InvalidRequestError(
@@ -134,8 +137,8 @@ def _merging(options: WriteOptions, config: TableConfig | None) -> tuple[tuple[s
             )
     if mode is RecordMergeMode.CUSTOM:
         raise UnsupportedTableError(
-            "The table merges records by a payload class or merger of its own (merge mode CUSTOM)",
-            hint="Only EVENT_TIME_ORDERING and COMMIT_TIME_ORDERING can be followed; write it with Hudi.",
+            "The table merges records with a custom payload class or merger (merge mode CUSTOM)",
+            hint="Only EVENT_TIME_ORDERING and COMMIT_TIME_ORDERING are supported; write the table with Hudi.",
         )
     if mode is RecordMergeMode.EVENT_TIME_ORDERING and not ordering and config is None:
         raise InvalidRequestError(
@@ -149,8 +152,8 @@ def _refuse_nested_ordering(ordering_fields: tuple[str, ...]) -> None:
     for name in ordering_fields:
         if "." in name:
             raise UnsupportedTableError(
-                f"The ordering field {name!r} is inside another column, which this release does not compare.",
-                hint="Order by a column of its own, or write the table with Hudi.",
+                f"The ordering field {name!r} is nested in another column, which this release does not compare.",
+                hint="Order by a top-level column, or write the table with Hudi.",
             )
 
 
@@ -172,10 +175,10 @@ def _require_columns(
 
 
 def index_lookup(options: WriteOptions, settings: WriteSettings, parallelism: int) -> IndexLookup:
-    """How the batch finds its file groups, by operation and index type."""
+    """Settings of the key lookup, by operation and index type."""
     operation = settings.operation
     is_global = options.index_type.is_global
-    searches = operation in _LOOKS_UP_KEYS or (
+    searches = operation in _LOOKUP_OPERATIONS or (
         operation is WriteOperation.INSERT and options.insert_dup_policy is not InsertDupPolicy.NONE
     )
     return IndexLookup(

@@ -1,11 +1,10 @@
-"""Version 6's archive on storage: log files that are written once and never appended to.
+"""The archive of table version 6 on storage: log files, each written once and never appended to.
 
-Object stores have no append, and on a local disk Hudi does without it too: each run begins the next file.
+Object stores cannot append, and Hudi does not append on local disks either: each archival writes a new file.
 """
 
 import logging
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from hudi_table_services.hudi_format.archive_log import (
@@ -23,11 +22,11 @@ from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.storage.archive.archive_tail import ArchivePart, PartContent, read_tail
 from hudi_table_services.storage.damage import naming
+from hudi_table_services.storage.parallel import READ_THREADS, map_in_parallel
 from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.stores.storage import Storage, StoredObject
 
 _LOG = logging.getLogger(__name__)
-_READ_THREADS = 8
 
 
 class ArchiveLogStore:
@@ -47,10 +46,10 @@ class ArchiveLogStore:
         return tuple(stored for _, stored in sorted(found, key=lambda pair: (pair[0], pair[1].name)))
 
     def write(self, states: Iterable[ArchivedState], records_per_block: int) -> str:
-        """Archive these state files in a file of their own; its path. Call it under the lock.
+        """Write these state files into a new archive file and return its path. The caller holds the table lock.
 
         Raises:
-            ObjectExistsError: another writer, without the lock, began a file of the same number.
+            ObjectExistsError: another writer, without the lock, created a file with the same number.
             MalformedMetadataError: the content of a state file cannot be read.
         """
         present = self.files()
@@ -60,15 +59,14 @@ class ArchiveLogStore:
         return path
 
     def newest_identities(self) -> frozenset[tuple[str, Action]]:
-        """Instants in the newest file: what a run that died may have left on the active timeline too."""
+        """Instants in the newest file. An archival that died may have left them on the active timeline too."""
         present = self.files()
         return written_states(self._records(present[-1])) if present else frozenset()
 
     def find(self, text: str) -> Iterable[ArchivedWrite]:
-        """Completed writes of files in which this text occurs, newest file first, each file's newest write first."""
+        """Yield completed writes of the files that contain this text: newest file first, newest write first."""
         for batch in _batches(list(reversed(self.files()))):
-            with ThreadPoolExecutor(_READ_THREADS) as pool:
-                contents = list(pool.map(lambda stored: self._storage.read(stored.path), batch))
+            contents = map_in_parallel(lambda stored: self._storage.read(stored.path), batch)
             for stored, content in zip(batch, contents, strict=True):
                 if text.encode() in content:
                     with naming(stored.path):
@@ -77,13 +75,12 @@ class ArchiveLogStore:
 
     def writes(self) -> tuple[ArchivedWrite, ...]:
         """All completed writes of the archive, oldest first."""
-        with ThreadPoolExecutor(_READ_THREADS) as pool:
-            records = [record for each in pool.map(self._records, self.files()) for record in each]
+        records = [record for each in map_in_parallel(self._records, self.files()) for record in each]
         found = archived_writes(records)
         return tuple(found[identity] for identity in sorted(found))
 
     def tail(self, count: int, limit_bytes: int) -> ArchiveTail:
-        """The newest writes, see `read_tail`. An archival never goes on behind an older one's newest instant."""
+        """The newest writes, see `read_tail`. No file holds an instant older than the newest of an older file."""
         parts = [
             ArchivePart(size_bytes=each.size_bytes, last="", read=partial(self._part, each))
             for each in reversed(self.files())
@@ -104,5 +101,5 @@ class ArchiveLogStore:
 
 
 def _batches(files: list[StoredObject]) -> Iterable[list[StoredObject]]:
-    for start in range(0, len(files), _READ_THREADS):
-        yield files[start : start + _READ_THREADS]
+    for start in range(0, len(files), READ_THREADS):
+        yield files[start : start + READ_THREADS]

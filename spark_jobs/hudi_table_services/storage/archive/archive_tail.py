@@ -1,22 +1,20 @@
-"""The newest part of an archive, read file by file from its end, within bounds."""
+"""Read the newest part of an archive, file by file from its end, up to a size limit."""
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import accumulate
 
 from hudi_table_services.model.archival import ArchivedWrite, ArchiveTail
 from hudi_table_services.model.instant import Action
-
-_READ_THREADS = 8
+from hudi_table_services.storage.parallel import READ_THREADS, map_in_parallel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartContent:
-    """What a file of an archive holds.
+    """Decoded content of one archive file.
 
     Attributes:
-        last: largest requested time in it, of whatever action; empty: it holds nothing.
+        last: largest requested time in the file, of any action; empty: the file holds no instant.
     """
 
     writes: tuple[ArchivedWrite, ...]
@@ -25,11 +23,12 @@ class PartContent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivePart:
-    """A file of an archive.
+    """One archive file, not read yet.
 
     Attributes:
-        last: largest requested time in it; empty: only its content tells. Then no older file may reach further.
-        read: raises CorruptTableError, or ObjectNotFoundError where it was merged with others meanwhile.
+        last: largest requested time in the file; empty: unknown until the file is read. In that case no older file
+            may hold a later requested time.
+        read: raises CorruptTableError, or ObjectNotFoundError if the file has been merged with others since.
     """
 
     size_bytes: int
@@ -38,20 +37,19 @@ class ArchivePart:
 
 
 def read_tail(parts: Sequence[ArchivePart], *, count: int, limit_bytes: int) -> ArchiveTail:
-    """The newest completed writes.
+    """Read the newest completed writes.
 
     Args:
         parts: newest first.
-        count: enough writes.
-        limit_bytes: no more is read, all files together.
+        count: stop after the batch of files that brings the number of writes to this count.
+        limit_bytes: largest total size of the files that are read.
     """
     affordable = sum(total <= limit_bytes for total in accumulate(part.size_bytes for part in parts))
     found: dict[tuple[str, Action], ArchivedWrite] = {}
     tail = ArchiveTail(is_cut=bool(parts))
-    for start in range(0, affordable, _READ_THREADS):
-        batch = parts[start : min(start + _READ_THREADS, affordable)]
-        with ThreadPoolExecutor(_READ_THREADS) as pool:
-            contents = list(pool.map(lambda part: part.read(), batch))
+    for start in range(0, affordable, READ_THREADS):
+        batch = parts[start : min(start + READ_THREADS, affordable)]
+        contents = map_in_parallel(lambda part: part.read(), batch)
         found |= {write.identity: write for content in contents for write in content.writes}
         tail = _tail(found.values(), parts[start + len(batch) :], contents[-1])
         if len(tail.writes) >= count:

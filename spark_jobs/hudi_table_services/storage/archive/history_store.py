@@ -1,8 +1,7 @@
-"""The history of table versions 8 and 9 on storage: Parquet files in levels, of which a manifest says which count."""
+"""The timeline history of table versions 8 and 9 on storage: Parquet files in levels, listed by a manifest."""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -14,38 +13,38 @@ from hudi_table_services.model.archival import ArchivedWrite, ArchiveTail, Histo
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.storage.archive.archive_tail import ArchivePart, PartContent, read_tail
-from hudi_table_services.storage.archive.history_manifests import HistoryManifests
+from hudi_table_services.storage.archive.history_manifest_store import HistoryManifestStore
 from hudi_table_services.storage.damage import naming
+from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.storage.stores.storage import Storage
 
 _LOG = logging.getLogger(__name__)
-_READ_THREADS = 8
 _ATTEMPTS = 3
 _Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryCodec:
-    """Turns entries into the bytes of a Parquet file and back; storage knows no Parquet."""
+    """Encode and decode entries as the bytes of a Parquet file; `storage` does not depend on a Parquet library."""
 
     encode: Callable[[Sequence[HistoryEntry]], bytes]
     decode: Callable[[bytes], tuple[HistoryEntry, ...]]
 
 
 class HistoryStore:
-    """``.hoodie/timeline/history`` of one table. What changes it is called under the table lock."""
+    """``.hoodie/timeline/history`` of one table. Callers of methods that change it hold the table lock."""
 
     def __init__(self, storage: Storage, config: TableConfig, codec: HistoryCodec) -> None:
         self._storage = storage
         self._codec = codec
-        self._manifests = HistoryManifests(storage, config)
+        self._manifests = HistoryManifestStore(storage, config)
 
-    def tidy(self, manifests_retained: int) -> None:
-        """See `HistoryManifests.tidy`."""
-        self._manifests.tidy(manifests_retained)
+    def delete_unreferenced(self, manifests_retained: int) -> None:
+        """See `HistoryManifestStore.delete_unreferenced`."""
+        self._manifests.delete_unreferenced(manifests_retained)
 
     def entries(self, since: str = "") -> tuple[HistoryEntry, ...]:
-        """All entries of files that reach to this requested time or later, each once, oldest first.
+        """Entries of the files whose last requested time is this one or later; each entry once, oldest first.
 
         Raises:
             CorruptTableError: a manifest or a file cannot be read.
@@ -58,7 +57,10 @@ class HistoryStore:
         return tuple(found[key] for key in sorted(found))
 
     def identities(self, since: str) -> frozenset[tuple[str, Action]]:
-        """Instants of files that reach to this requested time: what a run that died may have left active too."""
+        """Instants of the files that `entries` reads.
+
+        An archival that died may have left them on the active timeline too.
+        """
         known = {action.value for action in Action}
         return frozenset(
             (entry.requested_time, Action(entry.action))
@@ -85,7 +87,7 @@ class HistoryStore:
             ]
             return read_tail(parts, count=count, limit_bytes=limit_bytes)
 
-        return _while_files_are_merged(read)
+        return _retry_after_merge(read)
 
     def _part(self, name: str) -> PartContent:
         entries = self._decoded(name, self._read(name))
@@ -94,14 +96,14 @@ class HistoryStore:
         return PartContent(writes=writes, last=max((each.requested_time for each in entries), default=""))
 
     def find(self, text: str) -> Iterable[ArchivedWrite]:
-        """Completed writes in whose metadata this text occurs, newest first."""
+        """Yield completed writes whose metadata contains this text, newest first."""
         wanted = text.encode()
         for entry in reversed(self.entries()):
             if _is_write(entry) and entry.metadata and wanted in entry.metadata:
                 yield _write(entry)
 
     def add(self, entries: Sequence[HistoryEntry], batch_size: int) -> tuple[str, ...]:
-        """Write entries into files of level 0 and publish them; names of the files."""
+        """Write entries into files of level 0, publish them, and return the names of the files."""
         ordered = sorted(entries, key=lambda entry: entry.requested_time)
         batches = [ordered[start : start + batch_size] for start in range(0, len(ordered), batch_size)]
         added = [self._write_file(batch, 0) for batch in batches]
@@ -111,7 +113,11 @@ class HistoryStore:
         return tuple(sorted(names))
 
     def merge(self, files_of_a_level: int) -> tuple[str, ...]:
-        """Merge files of a level into one of the next, while a level has so many; names of the new files."""
+        """Merge the files of each full level into one file of the next level; return the names of the new files.
+
+        Args:
+            files_of_a_level: number of files that makes a level full.
+        """
         merged: list[str] = []
         while (batch := _first_full_level(self._manifests.files(), files_of_a_level)) is not None:
             unique = {
@@ -120,21 +126,19 @@ class HistoryStore:
                 for entry in self._decoded(each.name, self._read(each.name))
             }
             larger = self._write_file(list(unique.values()), batch[0].level + 1)
-            gone = {each.name for each in batch} | {larger.name}
-            self._manifests.publish(
-                [*(each for each in self._manifests.files() if each.name not in gone), larger]
-            )
+            replaced = {each.name for each in batch} | {larger.name}
+            kept = [each for each in self._manifests.files() if each.name not in replaced]
+            self._manifests.publish([*kept, larger])
             merged.append(larger.name)
         return tuple(merged)
 
     def _read_all(self, wanted: Callable[[HistoryFile], bool]) -> list[tuple[HistoryEntry, ...]]:
         def read() -> list[tuple[HistoryEntry, ...]]:
             names = [each.name for each in self._manifests.files() if wanted(each)]
-            with ThreadPoolExecutor(_READ_THREADS) as pool:
-                contents = list(pool.map(self._read, names))
+            contents = map_in_parallel(self._read, names)
             return [self._decoded(*each) for each in zip(names, contents, strict=True)]
 
-        return _while_files_are_merged(read)
+        return _retry_after_merge(read)
 
     def _read(self, name: str) -> bytes:
         return self._storage.read(self._manifests.path_of(name))
@@ -144,7 +148,11 @@ class HistoryStore:
             return self._codec.decode(content)
 
     def _write_file(self, entries: Sequence[HistoryEntry], level: int) -> HistoryFile:
-        """A run that died may have left a file of this name; no manifest names it, or it holds the same."""
+        """Write a history file.
+
+        An archival that died may have left a file of this name. Replacing it is safe: either no manifest lists it, or
+        it holds the same entries.
+        """
         content = self._codec.encode(entries)
         times = [entry.requested_time for entry in entries]
         written = HistoryFile(first=min(times), last=max(times), level=level, size_bytes=len(content))
@@ -152,12 +160,12 @@ class HistoryStore:
         return written
 
 
-def _while_files_are_merged(read: Callable[[], _Found]) -> _Found:
+def _retry_after_merge(read: Callable[[], _Found]) -> _Found:
     for attempt in range(_ATTEMPTS):
         try:
             return read()
         except ObjectNotFoundError as error:
-            # Merged meanwhile by another archiver, so often that this manifest is not retained any more.
+            # Other archivals merged the files and no longer retain the manifest that listed them.
             if attempt == _ATTEMPTS - 1:
                 raise
             _LOG.info("Reading the timeline history again: %s", error)

@@ -1,6 +1,6 @@
-"""Heartbeats: a file per running write whose age tells whether its writer lives (HoodieHeartbeatClient, Hudi 1.2).
+"""Heartbeats: one file per running write; its age shows whether the writer is alive (HoodieHeartbeatClient, Hudi 1.2).
 
-Hudi looks only at the time of last change; we also write who the writer is.
+Hudi reads only the modification time; this project also writes the writer's request id into the file.
 """
 
 import logging
@@ -14,7 +14,7 @@ from hudi_table_services.storage.stores.storage import Storage
 _LOG = logging.getLogger(__name__)
 
 HEARTBEATS = ".hoodie/.heartbeat"
-_OVER = b"/over"
+_ENDED = b"/over"
 
 DEFAULT_INTERVAL_MS = 60_000
 """``hoodie.client.heartbeat.interval_in_ms``"""
@@ -24,16 +24,16 @@ DEFAULT_TOLERABLE_MISSES = 2
 
 
 def heartbeat_path(instant_time: str) -> str:
-    """Where the heartbeat of a write is, relative to the base path."""
+    """Path of the heartbeat of a write, relative to the base path."""
     return f"{HEARTBEATS}/{instant_time}"
 
 
 class Heartbeat:
-    """Refreshes the heartbeat of one write from a thread until it is stopped; usable as a context manager.
+    """Refresh the heartbeat of one write from a thread until it is stopped; usable as a context manager.
 
     Args:
-        owner: request id of the writer, kept in the file.
-        interval_ms: time between refreshes; other writers give up on this one after a small number of them.
+        owner: request id of the writer, written into the file.
+        interval_ms: time between refreshes. After a few missed refreshes other writers take this one for dead.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Heartbeat:
         self._thread = threading.Thread(target=self._refresh, name=f"heartbeat-{instant_time}", daemon=True)
 
     def start(self) -> None:
-        """Write the heartbeat, then keep it fresh. Raises StorageError if it cannot be written at all."""
+        """Write the heartbeat, then refresh it from the thread. Raises StorageError if the first write fails."""
         self._storage.write(self._path, self._content)
         self._thread.start()
 
@@ -63,12 +63,12 @@ class Heartbeat:
             self._is_removed = True
 
     def abandon(self) -> None:
-        """Stop refreshing, and let the tasks of this write see that it is over; the file stays until `stop`."""
+        """Stop refreshing and mark the heartbeat as ended, so that tasks of this write stop; `stop` deletes the file."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
-        if self._is_ours() and not self._content.endswith(_OVER):
-            self._content += _OVER
+        if self._is_ours() and not self._content.endswith(_ENDED):
+            self._content += _ENDED
             self._storage.write(self._path, self._content)
 
     def __enter__(self) -> "Heartbeat":
@@ -84,7 +84,7 @@ class Heartbeat:
         self.stop()
 
     def _is_ours(self) -> bool:
-        """Whether nobody ended the write, or took it over, since."""
+        """Whether the file still has our content: no other writer has ended this write or taken it over."""
         try:
             return self._storage.read(self._path) == self._content
         except ObjectNotFoundError:
@@ -118,16 +118,16 @@ def is_heartbeat_alive(
     *,
     expires_after_ms: int = DEFAULT_INTERVAL_MS * DEFAULT_TOLERABLE_MISSES,
 ) -> bool:
-    """Whether the heartbeat was refreshed lately. Without a file the writer counts as dead, as in Hudi.
+    """Whether the heartbeat was refreshed recently. Without a file the writer counts as dead, as in Hudi.
 
-    One from the time to come counts as alive until then: its writer may be well, and this machine's clock behind.
+    A heartbeat with a future modification time counts as alive: this machine's clock may be behind.
     """
     age_ms = heartbeat_age_ms(storage, instant_time, clock)
     return age_ms is not None and age_ms <= expires_after_ms
 
 
 def heartbeat_age_ms(storage: Storage, instant_time: str, clock: Clock) -> int | None:
-    """Milliseconds since the last refresh, below 0 if that is ahead of the clock; None: there is no heartbeat."""
+    """Milliseconds since the last refresh, negative if it lies in the future; None: there is no heartbeat."""
     try:
         refreshed_ms = storage.modified_ms(heartbeat_path(instant_time))
     except ObjectNotFoundError:
@@ -136,10 +136,10 @@ def heartbeat_age_ms(storage: Storage, instant_time: str, clock: Clock) -> int |
 
 
 def has_heartbeat(storage: Storage, instant_time: str) -> bool:
-    """Whether nobody has ended the write yet. One whose writer died keeps its heartbeat until it is rolled back."""
+    """Whether the write has a heartbeat file. A write whose writer died keeps it until the write is rolled back."""
     return storage.exists(heartbeat_path(instant_time))
 
 
 def delete_heartbeat(storage: Storage, instant_time: str) -> None:
-    """Remove the heartbeat of a write that is over."""
+    """Delete the heartbeat of a write that has ended."""
     storage.delete(heartbeat_path(instant_time))

@@ -1,8 +1,9 @@
-"""The table lock: which one a job takes, and the one of Hudi's file-system lock provider.
+"""The table lock: choose the provider, and take the lock of Hudi's file-system lock provider.
 
-Hudi's writers respect our locks and we theirs. The lock is a file that only one writer can create. Its age decides
-whether its writer is taken for dead: Hudi's locks by ``hoodie.write.lock.filesystem.expire`` (never, by default), our
-own by a refresh that stopped, and so a file that is no lock at all, as after a crash while it was written.
+Hudi's writers respect our locks and we respect theirs. The file-system lock is a file that only one writer can create.
+The age of the file decides whether its writer counts as dead. Locks of Hudi expire after
+``hoodie.write.lock.filesystem.expire`` (never, by default). Our own locks expire when their refresh stops. A file that
+is no lock, as after a crash while the lock was written, expires like our own.
 """
 
 import json
@@ -41,7 +42,7 @@ _RELEASE_PAUSES = (0.1, 1.0, 0.0)
 
 
 class TableLock(Protocol):
-    """Held by one writer at a time; a context manager that may be entered again after it was left."""
+    """A lock that one writer holds at a time; a context manager that can be entered again after its exit."""
 
     def __enter__(self) -> "TableLock": ...
 
@@ -53,14 +54,14 @@ class TableLock(Protocol):
     ) -> None: ...
 
     def verify(self) -> None:
-        """Raises LockNotAcquiredError if another writer took the lock away. Ask right before committing."""
+        """Raise LockNotAcquiredError if another writer took the lock over. Call this right before committing."""
 
 
 class FileSystemLock:
     """``<base>/.hoodie/lock`` (FileSystemBasedLockProvider, Hudi 1.2).
 
     Raises on entry:
-        LockNotAcquiredError: another writer kept it for the whole waiting time.
+        LockNotAcquiredError: another writer held the lock for the whole waiting time.
     """
 
     def __init__(
@@ -91,14 +92,14 @@ class FileSystemLock:
     ) -> None:
         self._released.set()
         if self._refresher is not None:
-            self._refresher.join()  # a refresh after the release would create the lock anew
+            self._refresher.join()  # a refresh after the release would create the lock again
         for pause in _RELEASE_PAUSES:
             try:
                 if self._is_ours():
                     self._storage.delete(self._path)
                 return
             except StorageError as failure:
-                # What happened under the lock has happened. Others, and this job too, wait until the lock expires.
+                # The work under the lock is done, so do not fail. All writers wait until the lock expires.
                 _LOG.warning("The lock %s was not released: %s", self._path, failure)
                 time.sleep(pause)
 
@@ -133,7 +134,7 @@ class FileSystemLock:
                 if not self._remove_abandoned():
                     return False
             except StorageError:
-                if not self._is_ours():  # else it was created all the same
+                if not self._is_ours():  # the file may have been created although the call failed
                     raise
                 return True
         return False
@@ -148,13 +149,13 @@ class FileSystemLock:
         return json.dumps(lock).encode()
 
     def _remove_abandoned(self) -> bool:
-        """Delete the lock of a dead writer. Returns whether it is worth trying again at once."""
+        """Delete the lock if its writer is dead. Return whether the lock can be free now."""
         try:
             content = self._storage.read(self._path)
             age_ms = self._age_ms(content, self._storage.modified_ms(self._path))
             if age_ms <= self._expires_after_ms(content):
                 return False
-            # Somebody else may have replaced the abandoned lock since; theirs must stay.
+            # Another writer may have replaced the abandoned lock since; do not delete the new one.
             if self._storage.read(self._path) == content:
                 _LOG.warning(
                     "Removing the lock %s, untouched for %d s: %s", self._path, age_ms // 1000, content
@@ -165,17 +166,17 @@ class FileSystemLock:
         return True
 
     def _age_ms(self, content: bytes, modified_ms: int) -> int:
-        """At least how long nobody has touched the lock.
+        """Lower bound of the time since the lock was last changed.
 
-        Clocks may say less: the file may bear a time to come, or this machine's clock may have been set back. A lock
-        that stays the same while this writer waits for it has been left alone for that long at least.
+        The difference of the clocks can be too small: the modification time may lie in the future, or this machine's
+        clock may have been set back. The time during which this writer saw the lock unchanged is a lower bound too.
         """
         if self._seen != (content, modified_ms):
             self._seen, self._seen_since = (content, modified_ms), time.monotonic()
         watched_ms = int((time.monotonic() - self._seen_since) * 1000)
-        return max(self._told_age_ms(modified_ms), watched_ms)
+        return max(self._clock_age_ms(modified_ms), watched_ms)
 
-    def _told_age_ms(self, modified_ms: int) -> int:
+    def _clock_age_ms(self, modified_ms: int) -> int:
         return int(self._clock.now().timestamp() * 1000) - modified_ms
 
     def _expires_after_ms(self, content: bytes) -> float:
@@ -198,17 +199,17 @@ class FileSystemLock:
     def _holder(self) -> str:
         try:
             content = self._storage.read(self._path)
-            age_ms = self._told_age_ms(self._storage.modified_ms(self._path))
+            age_ms = self._clock_age_ms(self._storage.modified_ms(self._path))
         except StorageError as error:
             return str(error)
         shown = content.decode(errors="replace")[:200] or "(empty)"
-        told = f"{abs(age_ms) // 1000} s {'ago' if age_ms >= 0 else 'ahead of the clock of this machine'}"
-        what = "" if _is_lock(content) else ", which is no lock of any writer's"
-        return f"{shown}{what}, last changed {told}"
+        age = f"{abs(age_ms) // 1000} s {'ago' if age_ms >= 0 else 'ahead of the clock of this machine'}"
+        kind = "" if _is_lock(content) else ", which is not a valid lock"
+        return f"{shown}{kind}, last changed {age}"
 
 
 def _is_lock(content: bytes) -> bool:
-    """Whether a writer finished writing it: Hudi's writers and ours tell who they are in a JSON object."""
+    """Whether the content is a complete lock: Hudi's writers and ours write a JSON object that names the writer."""
     try:
         return bool(decode_json_object(content, "the table lock").get("lockThreadName"))
     except MalformedMetadataError:
@@ -216,12 +217,13 @@ def _is_lock(content: bytes) -> bool:
 
 
 def table_lock(storage: Storage, options: LockOptions, clock: Clock | None = None) -> TableLock:
-    """The lock that the options name, else the one that Hudi's writers can take on the same storage.
+    """The lock that the options name, else the one that Hudi's writers can use on the same storage.
 
-    Where a request names Hudi's lock within one JVM, it gets that one too: the JVM's would not hold here.
+    A request that names Hudi's in-process lock also gets the latter: a lock inside one JVM does not exclude this
+    process.
 
     Raises:
-        InvalidRequestError: the storage cannot keep the lock that is named, or its folder is out of reach.
+        InvalidRequestError: the storage does not support the named lock, or the lock's folder is outside of the table.
     """
     if _provider(storage, options) == FILE_SYSTEM_PROVIDER:
         folder = _below_base_path(storage, options.folder)
@@ -237,16 +239,16 @@ def table_lock(storage: Storage, options: LockOptions, clock: Clock | None = Non
 def _provider(storage: Storage, options: LockOptions) -> str:
     if options.provider in (FILE_SYSTEM_PROVIDER, STORAGE_BASED_PROVIDER):
         return options.provider
-    # Hudi's file-system lock refuses object stores, its storage-based lock everything else.
+    # Hudi's file-system lock refuses object stores; its storage-based lock accepts only object stores.
     is_object_store = not storage.uri.startswith(("file:", "memory:"))
     return STORAGE_BASED_PROVIDER if is_object_store else FILE_SYSTEM_PROVIDER
 
 
 def _below_base_path(storage: Storage, folder: str) -> str:
-    """The lock's folder relative to the base path; Hudi's writers name it absolutely.
+    """The lock's folder relative to the base path; Hudi's writers configure an absolute path.
 
     Raises:
-        InvalidRequestError: it is elsewhere, where this writer could not reach it.
+        InvalidRequestError: the folder is outside of the base path, which is all that this writer can reach.
     """
     if not folder.startswith("/") and ":" not in folder:
         return folder.strip("/")

@@ -1,4 +1,4 @@
-"""Waiting for the table lock in rounds, as Hudi's lock manager asks its provider again and again."""
+"""Wait for the table lock in rounds of retries, as Hudi's lock manager does with its provider."""
 
 import time
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from hudi_table_services.options.locks import LockOptions
 
 
 def acquire_in_rounds(options: LockOptions, try_acquire: Callable[[], bool]) -> bool:
-    """Ask until the lock is taken or all rounds are over. Returns whether it was taken."""
+    """Try until the lock is acquired or all rounds are used up. Return whether it was acquired."""
     for round_number in range(options.client_retries + 1):
         if round_number:
             time.sleep(options.client_retry_wait_ms / 1000)

@@ -1,8 +1,8 @@
-"""The table lock as Hudi's StorageBasedLockProvider takes it: a leased object, changed by conditional puts only.
+"""The table lock of Hudi's StorageBasedLockProvider: a leased object, changed by conditional puts only.
 
-Whoever replaces the object's last version holds the lock until the time written into it, and renews that in time. A
-lock of a writer that died is taken over after this time and a margin for clocks that differ, never before, whatever
-else the object says. See docs/adr/0030.
+The writer that replaces the latest version of the object holds the lock until the time that it wrote into the object,
+and renews the lock before that time. The lock of a dead writer is taken over after that time plus a margin for clock
+differences, never earlier, whatever else the object says. See docs/adr/0030.
 """
 
 import logging
@@ -34,11 +34,11 @@ _RELEASE_PAUSES = (0.1, 1.0, 0.0)
 
 
 class StorageBasedLock:
-    """``<base>/.hoodie/.locks/table_lock.json``; a new owner id each time it is entered.
+    """``<base>/.hoodie/.locks/table_lock.json``. Each entry of the context uses a new owner id.
 
     Raises on entry:
-        LockNotAcquiredError: another writer kept it for the whole waiting time.
-        MalformedMetadataError: the object is no lock. It has no time after which it could be taken over.
+        LockNotAcquiredError: another writer held the lock for the whole waiting time.
+        MalformedMetadataError: the object is no lock, so it has no expiry time and cannot be taken over.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class StorageBasedLock:
         if not acquire_in_rounds(self._options, self._try_acquire):
             raise LockNotAcquiredError(
                 f"{LOCK_PATH} was held by another writer for the whole waiting time: {self._holder()}.",
-                hint="Run the request again later. The lock of a writer that died frees itself after its validUntil.",
+                hint="Run the request again later. The lock of a dead writer can be taken over after its validUntil.",
             )
         self._released = threading.Event()
         self._renewer = threading.Thread(target=self._renew_in_time, name="table-lock", daemon=True)
@@ -72,22 +72,22 @@ class StorageBasedLock:
     ) -> None:
         self._released.set()
         if self._renewer is not None:
-            self._renewer.join()  # a renewal after the release would be refused, but look like a loss
+            self._renewer.join()  # a renewal after the release would be refused and logged as a lost lock
         held, self._held = self._held, None
         if held is None:
             return
         for pause in _RELEASE_PAUSES:
             try:
                 if not self._put(_released(held)):
-                    _LOG.warning("The lock %s is another writer's by now.", LOCK_PATH)
+                    _LOG.warning("Another writer has already taken the lock %s over.", LOCK_PATH)
                 return
             except StorageError as failure:
-                # What happened under the lock has happened. Others, and this job too, wait until it expires.
+                # The work under the lock is done, so do not fail. All writers wait until the lock expires.
                 _LOG.warning("The lock %s was not released: %s", LOCK_PATH, failure)
                 time.sleep(pause)
 
     def verify(self) -> None:
-        """Renews the lock, which proves it ours and leaves its whole validity for what comes next."""
+        """Renew the lock. This proves that the lock is ours and gives the next step the whole validity period."""
         with self._guard:
             if not self._renew():
                 raise LockNotAcquiredError(
@@ -114,10 +114,10 @@ class StorageBasedLock:
     def _is_held(self, lock: StorageLockFile) -> bool:
         if lock.is_released:
             return False
-        over_since_ms = self._now_ms() - lock.valid_until_ms
-        if over_since_ms <= _CLOCK_DRIFT_MS:
+        expired_ms = self._now_ms() - lock.valid_until_ms
+        if expired_ms <= _CLOCK_DRIFT_MS:
             return True
-        _LOG.warning("Taking over the lock %s, expired for %d s: %s", LOCK_PATH, over_since_ms // 1000, lock)
+        _LOG.warning("Taking over the lock %s, expired %d s ago: %s", LOCK_PATH, expired_ms // 1000, lock)
         return False
 
     def _renew_in_time(self) -> None:
@@ -131,9 +131,9 @@ class StorageBasedLock:
                 _LOG.warning("The lock %s was not renewed: %s", LOCK_PATH, error)
 
     def _renew(self) -> bool:
-        """Under the guard. Returns whether the lock was ours all the time and is for another whole validity.
+        """Extend the lock by a whole validity period. Return False if it was lost. The caller holds the guard.
 
-        A lock that has expired is not renewed even if nobody took it: what was done since was not protected.
+        An expired lock is not renewed even if no other writer took it: the work since its expiry was not protected.
         """
         held = self._held
         if held is None or self._now_ms() > held.valid_until_ms:
@@ -147,10 +147,10 @@ class StorageBasedLock:
         return True
 
     def _put(self, lock: StorageLockFile) -> bool:
-        """Replace the version seen last. Returns whether the object is ours now.
+        """Replace the version seen last. Return whether the object is ours now.
 
         Raises:
-            StorageError: it cannot be told; nothing is known to have changed.
+            StorageError: the outcome is unknown.
         """
         data = encode_lock_file(lock)
         for may_try_again in (True, False):
@@ -158,13 +158,13 @@ class StorageBasedLock:
                 self._version = self._storage.put_if(LOCK_PATH, data, self._version)
                 return True
             except StorageError as error:
-                # The put may have happened, and only the answer to it was lost: owners are unique, so content tells.
+                # The put may have succeeded although its response was lost. Owners are unique, so compare the content.
                 present = self._read()
                 if present is not None and present[0] == data:
                     self._version = present[1]
                     return True
                 if may_try_again and present is not None and _belongs_to(lock.owner, present[0]):
-                    self._version = present[1]  # of an earlier put of ours that was thought to have failed
+                    self._version = present[1]  # from an earlier put of ours that seemed to have failed
                 elif isinstance(error, ObjectExistsError):
                     return False
                 else:
@@ -188,7 +188,7 @@ class StorageBasedLock:
             present = self._read()
         except StorageError as error:
             return str(error)
-        return present[0].decode(errors="replace")[:200] if present else "it is free now"
+        return present[0].decode(errors="replace")[:200] if present else "the lock is free now"
 
 
 def _belongs_to(owner: str, data: bytes) -> bool:
@@ -208,6 +208,6 @@ def _decoded(data: bytes) -> StorageLockFile:
         return decode_lock_file(data)
     except MalformedMetadataError as error:
         raise MalformedMetadataError(
-            f"{LOCK_PATH} is no lock of Hudi's: {error.message}",
-            hint="Nobody can take it over. Make sure that no writer runs, then delete it.",
+            f"{LOCK_PATH} is not a valid Hudi lock: {error.message}",
+            hint="No writer can take it over. Make sure that no writer runs, then delete it.",
         ) from error

@@ -1,9 +1,9 @@
-"""Whose turn it is to write a table: a queue of requests, kept in the table's storage.
+"""A queue of write requests, kept in the table's storage, so that the writers of one Airflow write in turn.
 
-It orders the writers of one Airflow, so that they do not make each other's work void. It keeps nobody from writing:
-what must not happen at the same time is prevented by the table lock and the check for conflicts, not by this.
+The queue avoids conflicts that would waste work. It does not prevent concurrent writes: only the table lock and the
+conflict check protect the table.
 
-Ours alone; Hudi does not look into ``.hoodie/.aux``.
+The queue belongs to this project; Hudi does not read ``.hoodie/.aux``.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from hudi_table_services.storage.stores.storage import Storage, StoredObject
 
 FOLDER = ".hoodie/.aux/airflow"
 EXPIRY_S = 180.0
-"""Whoever gives no sign of life for so long has lost its place."""
+"""A request that does not refresh its place for this long loses it."""
 
 _REFRESH_S = 30.0
 _HOLDER = f"{FOLDER}/writing"
@@ -27,11 +27,11 @@ _QUEUE = f"{FOLDER}/queue"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a request stands.
+    """Place of a request in the queue.
 
     Attributes:
-        is_turn: nobody writes, and nobody came before.
-        ahead: requests that write or came before, in order.
+        is_turn: no other request writes or is ahead in the queue.
+        ahead: the request that writes and those ahead in the queue, in order.
     """
 
     is_turn: bool
@@ -42,7 +42,7 @@ class WriterQueue:
     """The queue of one table.
 
     Args:
-        refresh_s: seconds between two signs of life of the writer.
+        refresh_s: seconds between two refreshes of the writer's turn.
     """
 
     def __init__(self, storage: Storage, clock: Clock, *, refresh_s: float = _REFRESH_S) -> None:
@@ -51,7 +51,7 @@ class WriterQueue:
         self._refresh_s = refresh_s
 
     def wait(self, owner: str) -> Place:
-        """Take a place at the end, or give a sign of life at the place that this request has; where it stands now."""
+        """Join the queue at its end, or refresh the place that this request has; return its current place."""
         mine = self._ticket_of(owner)
         self._storage.write(mine, owner.encode())
         before = [path for path in self._alive() if path < mine]
@@ -60,59 +60,60 @@ class WriterQueue:
         return Place(is_turn=not ahead, ahead=tuple(dict.fromkeys(ahead)))
 
     def begin(self, owner: str) -> bool:
-        """Whether it is this request's turn, and nobody else was quicker; then it counts as writing."""
+        """Start this request's turn if no request is ahead. Return whether the turn is now this request's."""
         if not self.wait(owner).is_turn:
             return False
         if self._owner(_HOLDER) == owner:
             return True
         if self._storage.exists(_HOLDER) and not self._writing(owner):
-            self._storage.delete(_HOLDER)  # of one that died
+            self._storage.delete(_HOLDER)  # its writer died
         try:
             self._storage.create(_HOLDER, owner.encode())
         except ObjectExistsError:
             return False
         return True
 
-    def stay(self, owner: str) -> None:
-        """Give a sign of life for a request that writes.
+    def refresh(self, owner: str) -> None:
+        """Refresh the turn of a request that writes.
 
-        Nothing for one whose turn is gone or another's: its task was ended, or was taken for dead.
+        Does nothing if the turn has ended or belongs to another request: the task was ended, or was taken for dead.
         """
         if self._owner(_HOLDER) == owner:
             self._storage.write(_HOLDER, owner.encode())
 
     @contextmanager
     def writing(self, owner: str, *, stays_after: type[BaseException] | None = None) -> Iterator[None]:
-        """Give signs of life from a thread while the caller writes; then leave.
+        """Refresh the turn from a thread while the caller writes; then leave the queue.
 
         Args:
-            stays_after: this exception means that somebody else goes on, who calls `stay` and `leave`.
+            stays_after: after this exception the write goes on elsewhere, so keep the turn. The process that continues
+                it calls `refresh` and `leave`.
         """
-        over = threading.Event()
+        finished = threading.Event()
 
-        def refresh() -> None:
-            while not over.wait(self._refresh_s):
+        def keep_alive() -> None:
+            while not finished.wait(self._refresh_s):
                 try:
-                    self.stay(owner)
+                    self.refresh(owner)
                 except StorageError:
-                    continue  # the next one may arrive; without any others take over, which costs time only
+                    continue  # the next refresh may succeed; if none does, another request starts, which costs time only
 
-        thread = threading.Thread(target=refresh, name=f"turn-{owner}", daemon=True)
+        thread = threading.Thread(target=keep_alive, name=f"turn-{owner}", daemon=True)
         thread.start()
-        goes_on = False
+        keeps_turn = False
         try:
             yield
         except BaseException as error:
-            goes_on = stays_after is not None and isinstance(error, stays_after)
+            keeps_turn = stays_after is not None and isinstance(error, stays_after)
             raise
         finally:
-            over.set()
+            finished.set()
             thread.join()
-            if not goes_on:
+            if not keeps_turn:
                 self.leave(owner)
 
     def leave(self, owner: str) -> None:
-        """Give up the place, and the turn; and sweep places of the dead away. Leaving twice is fine."""
+        """End this request's turn and leave the queue; also delete expired places. May be called more than once."""
         if self._owner(_HOLDER) == owner:
             self._storage.delete(_HOLDER)
         for stored in self._tickets():
@@ -133,7 +134,7 @@ class WriterQueue:
         return [stored.path for stored in self._tickets() if self._is_alive(stored.modified_ms)]
 
     def _writing(self, owner: str) -> list[str]:
-        """Who else writes now."""
+        """The other request that writes now, if any."""
         holder = self._owner(_HOLDER)
         if holder is None or holder == owner:
             return []

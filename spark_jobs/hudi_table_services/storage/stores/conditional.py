@@ -1,7 +1,7 @@
-"""Conditional puts: what Hudi's storage-based lock asks of a storage beyond `Storage`.
+"""Conditional puts: the operations that Hudi's storage-based lock needs beyond `Storage`.
 
-Object stores have them (If-None-Match and If-Match, generations), POSIX file systems do not: a file's version cannot
-be compared and the file replaced in one step there. See docs/adr/0030.
+Object stores have them (If-None-Match and If-Match, generations). POSIX file systems do not: they cannot compare the
+version of a file and replace the file in one step. See docs/adr/0030.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 
 @dataclass(frozen=True, slots=True)
 class ObjectVersion:
-    """What tells one content of an object from the next; taken from the store and handed back, never looked into.
+    """Opaque version of an object's content, as the store returned it.
 
     Attributes:
         e_tag: entity tag; empty: the store gives none.
@@ -23,15 +23,16 @@ class ObjectVersion:
 
 @runtime_checkable
 class ConditionalStorage(Protocol):
-    """A storage that replaces an object only if it still is the version that was seen."""
+    """A storage that can replace an object only if it still has an expected version."""
 
     def read_versioned(self, path: str) -> tuple[bytes, ObjectVersion]:
-        """Content and version, of one moment. Raises ObjectNotFoundError."""
+        """Content and its version, read in one request. Raises ObjectNotFoundError."""
 
     def put_if(self, path: str, data: bytes, expected: ObjectVersion | None) -> ObjectVersion:
-        """Replace the object of this version, or create it if None is expected. Returns the new version.
+        """Replace the object if it has this version, or create it if None is expected. Return the new version.
 
         Raises:
-            ObjectExistsError: another version is there, or none any more; it is left as it was. A store may also
-                answer so where its first answer was lost and the client asked again: then the content is ours.
+            ObjectExistsError: the object has another version or no longer exists; nothing was changed. A store can
+                also answer this way when the response to a successful put was lost and the client repeated the
+                request; in that case the content is ours.
         """

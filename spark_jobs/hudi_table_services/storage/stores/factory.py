@@ -11,7 +11,7 @@ from hudi_table_services.storage.stores.storage import Storage
 
 
 def open_storage(uri: str, options: Mapping[str, str] | None = None) -> Storage:
-    """The storage of a URI or a plain local path. Nothing is created or looked at yet.
+    """The storage of a URI or a plain local path. Nothing is created or read yet.
 
     Args:
         uri: a local path, taken literally; or ``file:`` (percent-encoded), ``memory://name``, ``s3://``, ``s3a://``,
@@ -19,7 +19,7 @@ def open_storage(uri: str, options: Mapping[str, str] | None = None) -> Storage:
         options: settings of an object store.
 
     Raises:
-        InvalidRequestError: the URI is empty or nothing that is supported.
+        InvalidRequestError: the URI is empty or not supported.
     """
     if not uri:
         raise InvalidRequestError("The base path is empty.", hint="Give the folder of the table.")
@@ -29,7 +29,7 @@ def open_storage(uri: str, options: Mapping[str, str] | None = None) -> Storage:
         return LocalStorage(os.path.abspath(uri))
     if uri.startswith("memory://"):
         return MemoryStorage(uri.removeprefix("memory://").rstrip("/"))
-    # obstore is needed by none of the above.
+    # Imported here because only object stores need obstore.
     from hudi_table_services.storage.stores.object_store import ObjectStoreStorage
 
     return ObjectStoreStorage.open(uri, options or {})

@@ -21,11 +21,11 @@ from hudi_table_services.errors import (
 from hudi_table_services.storage.stores.paths import checked_path, join_path
 from hudi_table_services.storage.stores.storage import BY_PATH, FolderListing, StoredObject, delete_one_by_one
 
-# Outside of every name grammar of the format: neither Hudi nor we take it for an instant or a data file.
+# Matches no name grammar of the format, so neither Hudi nor this project reads such a file as an instant or data file.
 _TEMPORARY_PREFIX = ".tmp-"
 _WRITE_BUFFER_BYTES = 1024 * 1024
 _FILE_MODE, _FOLDER_MODE, _SECRET_MODE = 0o664, 0o775, 0o600
-"""The umask takes from these. Even without one nobody but owner and group may change a table."""
+"""Modes before the umask is applied. Even without a umask only owner and group can change a table."""
 _LINKS_REFUSED = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
 
 
@@ -51,21 +51,21 @@ class LocalStorage:
         return self.root
 
     def read(self, path: str) -> bytes:
-        with translated("read", path), open(self._full(path), "rb") as file:
+        with translate_errors("read", path), open(self._full(path), "rb") as file:
             return file.read()
 
     def size(self, path: str) -> int:
-        with translated("read the size of", path):
+        with translate_errors("read the size of", path):
             return os.stat(self._full(path)).st_size
 
     def modified_ms(self, path: str) -> int:
-        with translated("read the age of", path):
+        with translate_errors("read the age of", path):
             return os.stat(self._full(path)).st_mtime_ns // 1_000_000
 
     def exists(self, path: str) -> bool:
-        # os.path.isfile says False where permission is denied; a table must not look absent for that reason.
+        # os.path.isfile returns False if permission is denied; a table must not seem absent for that reason.
         try:
-            with translated("look for", path):
+            with translate_errors("check", path):
                 return stat.S_ISREG(os.stat(self._full(path)).st_mode)
         except ObjectNotFoundError:
             return False
@@ -81,7 +81,7 @@ class LocalStorage:
         prefix = f"{folder}/" if folder else ""
         files: list[StoredObject] = []
         folders: list[str] = []
-        with translated("list", folder):
+        with translate_errors("list", folder):
             try:
                 entries = os.scandir(full)
             except (FileNotFoundError, NotADirectoryError):
@@ -99,12 +99,12 @@ class LocalStorage:
 
     def create(self, path: str, data: bytes) -> None:
         full = self._full(path)
-        with translated("create", path):
+        with translate_errors("create", path):
             if os.path.lexists(full):
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), full)
             temporary = _write_temporary(full, data)
             try:
-                _forget_checksum(full)
+                _delete_checksum(full)
                 _link_or_create(temporary, full, data)
             finally:
                 os.unlink(temporary)
@@ -114,15 +114,15 @@ class LocalStorage:
         self._write(path, data, _FILE_MODE)
 
     def write_secret(self, path: str, data: bytes) -> None:
-        """Like `write`; nobody but the owner can read the file, from its first moment on."""
+        """Write a file that only the owner can read, from its creation on; otherwise as `write`."""
         self._write(path, data, _SECRET_MODE)
 
     def _write(self, path: str, data: bytes, mode: int) -> None:
         full = self._full(path)
-        with translated("write", path):
+        with translate_errors("write", path):
             temporary = _write_temporary(full, data, mode)
             try:
-                _forget_checksum(full)
+                _delete_checksum(full)
                 os.replace(temporary, full)
             except OSError:
                 os.unlink(temporary)
@@ -131,8 +131,8 @@ class LocalStorage:
     def delete(self, path: str) -> bool:
         full = self._full(path)
         try:
-            with translated("delete", path):
-                _forget_checksum(full)
+            with translate_errors("delete", path):
+                _delete_checksum(full)
                 os.unlink(full)
         except ObjectNotFoundError:
             return False
@@ -143,14 +143,14 @@ class LocalStorage:
 
     def delete_folder(self, folder: str) -> None:
         full = self._full(folder)
-        with translated("delete folder", folder):
-            # Another job may delete the same folder: what is gone already is fine.
+        with translate_errors("delete folder", folder):
+            # Another job may delete the same folder at the same time: ignore missing files.
             while os.path.isdir(full):
                 with suppress(FileNotFoundError):
                     shutil.rmtree(full)
 
     def delete_empty_folders(self, folder: str) -> None:
-        with translated("delete empty folder", folder):
+        with translate_errors("delete empty folder", folder):
             while folder:
                 try:
                     os.rmdir(self._full(folder))
@@ -163,18 +163,18 @@ class LocalStorage:
                 folder = folder.rpartition("/")[0]
 
     def make_folder(self, folder: str) -> None:
-        with translated("make folder", folder):
+        with translate_errors("make folder", folder):
             _make_folders(self._full(folder))
 
     def open_reader(self, path: str) -> BinaryIO:
-        with translated("open", path):
+        with translate_errors("open", path):
             return open(self._full(path), "rb")
 
     def open_writer(self, path: str) -> BinaryIO:
         full = self._full(path)
-        with translated("write", path):
+        with translate_errors("write", path):
             _make_folders(os.path.dirname(full))
-            _forget_checksum(full)
+            _delete_checksum(full)
             raw = _TranslatingFile(full, path)
         return cast(BinaryIO, io.BufferedWriter(raw, _WRITE_BUFFER_BYTES))
 
@@ -183,14 +183,14 @@ class LocalStorage:
 
 
 class _TranslatingFile(io.FileIO):
-    """A file whose write errors say which object of the table could not be written."""
+    """A file whose write errors name the object of the table."""
 
     def __init__(self, full: str, path: str) -> None:
         super().__init__(full, "wb", opener=_opener(_FILE_MODE))
         self._path = path
 
     def write(self, data: Any) -> int:
-        with translated("write", self._path):
+        with translate_errors("write", self._path):
             return super().write(data)
 
 
@@ -199,7 +199,7 @@ def _opener(mode: int) -> Callable[[str, int], int]:
 
 
 def _make_folders(full: str) -> None:
-    """Like `os.makedirs`, which gives only the last folder the mode it is asked for."""
+    """Create a folder and its parents, all with our mode; `os.makedirs` applies the mode only to the last one."""
     try:
         os.mkdir(full, _FOLDER_MODE)
     except FileExistsError:
@@ -214,7 +214,7 @@ def _make_folders(full: str) -> None:
 
 
 def _write_temporary(full: str, data: bytes, mode: int = _FILE_MODE) -> str:
-    """Write the data beside its final place, durable where there is any."""
+    """Write the data to a temporary file in the target's folder, synced to disk unless it is empty."""
     folder = os.path.dirname(full)
     _make_folders(folder)
     temporary = os.path.join(folder, f"{_TEMPORARY_PREFIX}{uuid.uuid4().hex}")
@@ -232,7 +232,7 @@ def _write_temporary(full: str, data: bytes, mode: int = _FILE_MODE) -> str:
 
 
 def _link_or_create(temporary: str, full: str, data: bytes) -> None:
-    """Give the data its final name unless that exists: by a hard link, or exclusively where links are refused."""
+    """Create the file under its final name unless that exists: by a hard link, or exclusively if links are refused."""
     try:
         os.link(temporary, full)
         return
@@ -250,7 +250,7 @@ def _link_or_create(temporary: str, full: str, data: bytes) -> None:
 
 
 def _sync_folder(full: str) -> None:
-    """Make a new name survive a power failure, where folders can be synced."""
+    """Make a new name survive a power failure, on file systems that can sync folders."""
     descriptor = os.open(os.path.dirname(full), os.O_RDONLY)
     try:
         with suppress(OSError):
@@ -259,15 +259,15 @@ def _sync_folder(full: str) -> None:
         os.close(descriptor)
 
 
-def _forget_checksum(full: str) -> None:
+def _delete_checksum(full: str) -> None:
     folder, name = os.path.split(full)
     with suppress(FileNotFoundError):
         os.unlink(os.path.join(folder, f".{name}.crc"))
 
 
 @contextmanager
-def translated(operation: str, path: str) -> Iterator[None]:
-    """Turn errors of the operating system into errors that name operation and path."""
+def translate_errors(operation: str, path: str) -> Iterator[None]:
+    """Translate errors of the operating system into errors that name the operation and the path."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Storage in the memory of this process: for tests, and for trying things out."""
+"""Storage in the memory of this process, for tests and experiments."""
 
 import io
 import threading
@@ -14,8 +14,14 @@ from hudi_table_services.storage.stores.storage import BY_PATH, FolderListing, S
 
 
 @dataclass(slots=True)
-class _Place:
-    """Objects of one name: path → content and time of last change; and how often anything was put here."""
+class _Namespace:
+    """Objects of one storage name.
+
+    Attributes:
+        objects: path → content and time of last change in epoch milliseconds.
+        versions: path → number of the put that wrote the content.
+        puts: number of all puts so far.
+    """
 
     objects: dict[str, tuple[bytes, int]] = field(default_factory=dict)
     versions: dict[str, int] = field(default_factory=dict)
@@ -23,19 +29,19 @@ class _Place:
     guard: threading.Lock = field(default_factory=threading.Lock)
 
     def put(self, path: str, data: bytes) -> None:
-        """Under the guard only."""
+        """Store an object. The caller holds the guard."""
         self.puts += 1
         self.objects[path] = (bytes(data), time.time_ns() // 1_000_000)
         self.versions[path] = self.puts
 
 
-_PLACES: dict[str, _Place] = {}
-_PLACES_GUARD = threading.Lock()
+_NAMESPACES: dict[str, _Namespace] = {}
+_NAMESPACES_GUARD = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryStorage:
-    """Objects under a name, shared by every instance of that name in this process; other processes see none.
+    """Objects under a name, shared by all instances of that name in this process and invisible to other processes.
 
     Like an object store it has no folders of its own. See `Storage` for what each operation promises.
     """
@@ -51,13 +57,13 @@ class MemoryStorage:
         return self.uri
 
     @property
-    def _place(self) -> _Place:
-        with _PLACES_GUARD:
-            return _PLACES.setdefault(self.name, _Place())
+    def _namespace(self) -> _Namespace:
+        with _NAMESPACES_GUARD:
+            return _NAMESPACES.setdefault(self.name, _Namespace())
 
     def _object(self, operation: str, path: str) -> tuple[bytes, int]:
         try:
-            return self._place.objects[checked_path(path)]
+            return self._namespace.objects[checked_path(path)]
         except KeyError:
             raise ObjectNotFoundError(f"Cannot {operation} {path!r}: it does not exist.", path=path) from None
 
@@ -71,15 +77,15 @@ class MemoryStorage:
         return self._object("read the age of", path)[1]
 
     def exists(self, path: str) -> bool:
-        return checked_path(path) in self._place.objects
+        return checked_path(path) in self._namespace.objects
 
     def list_files(self, folder: str = "") -> Iterator[StoredObject]:
         prefix = f"{checked_path(folder)}/" if folder else ""
-        place = self._place
-        with place.guard:
+        namespace = self._namespace
+        with namespace.guard:
             found = [
                 StoredObject(path, len(data), modified_ms)
-                for path, (data, modified_ms) in place.objects.items()
+                for path, (data, modified_ms) in namespace.objects.items()
                 if path.startswith(prefix)
             ]
         return iter(sorted(found, key=BY_PATH))
@@ -98,34 +104,32 @@ class MemoryStorage:
         self._put(path, data, exclusive=False)
 
     def _put(self, path: str, data: bytes, *, exclusive: bool) -> None:
-        place = self._place
-        with place.guard:
-            if exclusive and path in place.objects:
+        namespace = self._namespace
+        with namespace.guard:
+            if exclusive and path in namespace.objects:
                 raise ObjectExistsError(f"Cannot create {path!r}: it exists already.", path=path)
-            place.put(checked_path(path), data)
+            namespace.put(checked_path(path), data)
 
     def read_versioned(self, path: str) -> tuple[bytes, ObjectVersion]:
-        with self._place.guard:
+        with self._namespace.guard:
             return self._object("read", path)[0], self._version(path)
 
     def put_if(self, path: str, data: bytes, expected: ObjectVersion | None) -> ObjectVersion:
-        place = self._place
-        with place.guard:
-            present = self._version(path) if path in place.objects else None
+        namespace = self._namespace
+        with namespace.guard:
+            present = self._version(path) if path in namespace.objects else None
             if present != expected:
-                raise ObjectExistsError(
-                    f"Cannot put {path!r}: it is not the version that was seen.", path=path
-                )
-            place.put(checked_path(path), data)
+                raise ObjectExistsError(f"Cannot put {path!r}: it is not the expected version.", path=path)
+            namespace.put(checked_path(path), data)
             return self._version(path)
 
     def _version(self, path: str) -> ObjectVersion:
-        return ObjectVersion(str(self._place.versions[path]))
+        return ObjectVersion(str(self._namespace.versions[path]))
 
     def delete(self, path: str) -> bool:
-        place = self._place
-        with place.guard:
-            return place.objects.pop(checked_path(path), None) is not None
+        namespace = self._namespace
+        with namespace.guard:
+            return namespace.objects.pop(checked_path(path), None) is not None
 
     def delete_files(self, paths: Sequence[str]) -> Mapping[str, StorageError]:
         return delete_one_by_one(self, paths)
@@ -148,7 +152,7 @@ class MemoryStorage:
 
 
 class _MemoryWriter(io.BytesIO):
-    """Becomes visible when it is closed."""
+    """A stream whose content becomes visible when it is closed."""
 
     def __init__(self, storage: MemoryStorage, path: str) -> None:
         super().__init__()

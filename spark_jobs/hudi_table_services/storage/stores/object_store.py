@@ -34,7 +34,7 @@ CLIENT_SETTINGS = (
     "timeout",
     "user_agent",
 )
-"""Settings of obstore's HTTP client; all others are the store's own."""
+"""Settings of obstore's HTTP client; all other settings belong to the store."""
 
 _READ_BUFFER_BYTES = 1024 * 1024
 _DELETE_BATCH = 1000
@@ -48,7 +48,7 @@ class ObjectStoreStorage:
 
     Attributes:
         uri: base path with scheme and bucket.
-        store: obstore's store, with the prefix applied; it pickles its settings and connects again.
+        store: obstore's store with the prefix applied. A pickled store keeps its settings and connects again.
     """
 
     uri: str
@@ -56,11 +56,11 @@ class ObjectStoreStorage:
 
     @classmethod
     def open(cls, uri: str, options: Mapping[str, str]) -> "ObjectStoreStorage":
-        """Connect to the store of a URI; nothing is requested from it yet.
+        """Create the client for the store of a URI; no request is sent yet.
 
         Args:
             options: obstore's settings, e.g. ``aws_endpoint``, ``aws_region``, ``aws_access_key_id``, and those of its
-                HTTP client, such as ``allow_http`` (`CLIENT_SETTINGS`); what is absent comes from the environment.
+                HTTP client, such as ``allow_http`` (`CLIENT_SETTINGS`). Absent settings come from the environment.
 
         Raises:
             InvalidRequestError: the URI's scheme or a setting is not known, or an endpoint is no plain URL.
@@ -85,15 +85,15 @@ class ObjectStoreStorage:
         return self.uri
 
     def read(self, path: str) -> bytes:
-        with translated("read", path):
+        with translate_errors("read", path):
             return bytes(obstore.get(self.store, checked_path(path)).bytes())
 
     def size(self, path: str) -> int:
-        with translated("read the size of", path):
+        with translate_errors("read the size of", path):
             return int(obstore.head(self.store, checked_path(path))["size"])
 
     def modified_ms(self, path: str) -> int:
-        with translated("read the age of", path):
+        with translate_errors("read the age of", path):
             return _stored(obstore.head(self.store, checked_path(path))).modified_ms
 
     def exists(self, path: str) -> bool:
@@ -105,28 +105,28 @@ class ObjectStoreStorage:
 
     def list_files(self, folder: str = "") -> Iterator[StoredObject]:
         found: list[StoredObject] = []
-        with translated("list", folder):
+        with translate_errors("list", folder):
             for chunk in obstore.list(self.store, checked_path(folder) or None):
                 found += map(_stored, chunk)
         return iter(sorted(found, key=BY_PATH))
 
     def list_folder(self, folder: str = "") -> FolderListing:
-        with translated("list", folder):
+        with translate_errors("list", folder):
             listing = obstore.list_with_delimiter(self.store, checked_path(folder) or None)
         files = sorted(map(_stored, listing["objects"]), key=BY_PATH)
         folders = sorted(file_name(prefix.rstrip("/")) for prefix in listing["common_prefixes"])
         return FolderListing(tuple(files), tuple(folders))
 
     def create(self, path: str, data: bytes) -> None:
-        with translated("create", path):
+        with translate_errors("create", path):
             obstore.put(self.store, checked_path(path), data, mode="create", use_multipart=False)
 
     def write(self, path: str, data: bytes) -> None:
-        with translated("write", path):
+        with translate_errors("write", path):
             obstore.put(self.store, checked_path(path), data)
 
     def read_versioned(self, path: str) -> tuple[bytes, ObjectVersion]:
-        with translated("read", path):
+        with translate_errors("read", path):
             found = obstore.get(self.store, checked_path(path))
             return bytes(found.bytes()), _version(found.meta)
 
@@ -136,20 +136,20 @@ class ObjectStoreStorage:
             both = {"e_tag": expected.e_tag, "version": expected.generation}
             mode = {key: value for key, value in both.items() if value}
         try:
-            with translated("put", path):
+            with translate_errors("put", path):
                 put = obstore.put(self.store, checked_path(path), data, mode=mode, use_multipart=False)
         except (ObjectNotFoundError, ObjectExistsError) as error:
-            # S3 answers "no such key" where the object that was to be replaced is gone.
+            # S3 answers "no such key" if the object to be replaced no longer exists.
             raise ObjectExistsError(
-                f"Cannot put {path!r}: it is not the version that was seen.", path=path
+                f"Cannot put {path!r}: it is not the expected version.", path=path
             ) from error
         except NotImplementedError as error:
-            raise StorageError(f"Cannot put {path!r}: {self.uri} knows no conditional puts.") from error
+            raise StorageError(f"Cannot put {path!r}: {self.uri} has no conditional puts.") from error
         return _version(put)
 
     def delete(self, path: str) -> bool:
         try:
-            with translated("delete", path):
+            with translate_errors("delete", path):
                 obstore.delete(self.store, checked_path(path))
         except ObjectNotFoundError:
             return False
@@ -160,15 +160,15 @@ class ObjectStoreStorage:
         for first in range(0, len(paths), _DELETE_BATCH):
             batch = [checked_path(path) for path in paths[first : first + _DELETE_BATCH]]
             try:
-                with translated("delete", batch[0]):
+                with translate_errors("delete", batch[0]):
                     obstore.delete(self.store, batch)
             except StorageError:
-                failures.update(delete_one_by_one(self, batch))  # to learn which of them it was
+                failures.update(delete_one_by_one(self, batch))  # finds out which files failed
         return failures
 
     def delete_folder(self, folder: str) -> None:
         paths = [stored.path for stored in self.list_files(folder)]
-        with translated("delete folder", folder):
+        with translate_errors("delete folder", folder):
             for first in range(0, len(paths), _DELETE_BATCH):
                 obstore.delete(self.store, paths[first : first + _DELETE_BATCH])
 
@@ -196,7 +196,7 @@ def _stored(meta: Mapping[str, Any]) -> StoredObject:
 
 
 class _RangeReader(io.RawIOBase):
-    """Seekable reads by byte range."""
+    """A seekable stream that reads byte ranges."""
 
     def __init__(self, store: ObjectStore, path: str, size_bytes: int) -> None:
         self._store = store
@@ -222,7 +222,7 @@ class _RangeReader(io.RawIOBase):
         wanted = min(len(buffer), max(0, self._size - self._position))
         if wanted == 0:
             return 0
-        with translated("read", self._path):
+        with translate_errors("read", self._path):
             data = obstore.get_range(self._store, self._path, start=self._position, length=wanted)
         buffer[: len(data)] = memoryview(data)
         self._position += len(data)
@@ -230,12 +230,12 @@ class _RangeReader(io.RawIOBase):
 
 
 class _Upload(io.RawIOBase):
-    """A multipart upload; the object appears when it is closed."""
+    """A stream that writes a multipart upload; the object appears when the stream is closed."""
 
     def __init__(self, store: ObjectStore, path: str) -> None:
         self._path = path
         self._written = 0
-        with translated("write", path):
+        with translate_errors("write", path):
             self._upload = obstore.open_writer(store, path)
 
     def writable(self) -> bool:
@@ -245,9 +245,9 @@ class _Upload(io.RawIOBase):
         return self._written
 
     def write(self, data: Any) -> int:
-        # Arrow's buffers are of signed bytes, which obstore does not take.
+        # Arrow's buffers hold signed bytes, which obstore does not accept.
         octets = memoryview(data).cast("B")
-        with translated("write", self._path):
+        with translate_errors("write", self._path):
             self._upload.write(octets)
         self._written += octets.nbytes
         return octets.nbytes
@@ -255,14 +255,14 @@ class _Upload(io.RawIOBase):
     def close(self) -> None:
         if not self.closed:
             try:
-                with translated("write", self._path):
+                with translate_errors("write", self._path):
                     self._upload.close()
             finally:
                 super().close()
 
 
 def _check_endpoint(name: str, url: str) -> None:
-    """The client would end the whole process over what is no URL, and show all of it in its errors."""
+    """Refuse an endpoint that is no plain URL: obstore's client would abort the process and print the whole value."""
     try:
         parts = urlsplit(url)
         is_plain = parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
@@ -276,8 +276,8 @@ def _check_endpoint(name: str, url: str) -> None:
 
 
 @contextmanager
-def translated(operation: str, path: str) -> Iterator[None]:
-    """Turn obstore's errors into errors that name operation and path."""
+def translate_errors(operation: str, path: str) -> Iterator[None]:
+    """Translate obstore's errors into errors that name the operation and the path."""
     what = f"Cannot {operation} {path or 'the base path'!r}"
     try:
         yield
@@ -292,12 +292,12 @@ def translated(operation: str, path: str) -> Iterator[None]:
             hint="Give the job's identity read, write and delete access below the base path.",
         ) from error
     except (exceptions.BaseError, OSError) as error:
-        # The rest of obstore's text is a debug dump.
+        # Only the first line of obstore's text is a message; the rest is a debug dump.
         reason = str(error).partition("\n")[0]
         raise StorageError(f"{what}: {reason}.", path=path) from error
 
 
 def _client_setting(key: str) -> str:
-    """Name of the HTTP client's setting that a key means, also with the store's own prefix; empty: none."""
+    """Name of the HTTP client setting that a key sets, with or without the store's prefix; empty: it sets none."""
     name = next((key.removeprefix(p) for p in ("aws_", "azure_", "google_") if key.startswith(p)), key)
     return name if name in CLIENT_SETTINGS else ""

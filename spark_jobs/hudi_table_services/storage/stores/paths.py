@@ -1,14 +1,14 @@
-"""Paths below a table's base path: ``/`` between names, never absolute, never leading out of the table."""
+"""Paths below a table's base path: ``/`` between names, never absolute, never outside of the table."""
 
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.table_path import is_inside_table
 
 
 def checked_path(path: str) -> str:
-    """The path itself; ``""`` is the base path.
+    """Return the path if it is inside the table; ``""`` is the base path.
 
     Raises:
-        InvalidRequestError: the path could mean a place outside of the base path, or none.
+        InvalidRequestError: the path may lie outside of the base path, or is no valid path.
     """
     if not is_inside_table(path):
         raise InvalidRequestError(f"{path!r} is not a path below the table's base path.")
@@ -16,7 +16,7 @@ def checked_path(path: str) -> str:
 
 
 def join_path(folder: str, name: str) -> str:
-    """Path of a name in a folder, which may be the base path."""
+    """Path of a name in a folder; an empty folder is the base path."""
     return f"{folder}/{name}" if folder else name
 
 

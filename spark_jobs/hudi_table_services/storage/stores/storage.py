@@ -1,4 +1,4 @@
-"""The storage protocol: what the table format asks of a place that keeps bytes.
+"""The storage protocol: the operations that the table format needs from a file system or object store.
 
 Nothing here assumes rename or append. `create` is the one operation that must be atomic and exclusive: instants,
 locks and new tables depend on it. See docs/adr/0010.
@@ -27,7 +27,7 @@ class StoredObject:
 
 
 BY_PATH = attrgetter("path")
-"""Sort key of stored objects, many times faster than comparing them."""
+"""Sort key of stored objects; much faster than comparing the dataclasses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +42,20 @@ class Storage(Protocol):
     """A table's base path on some storage.
 
     Paths are relative to the base path, ``/`` between names; ``""`` is the base path. Names may hold spaces, ``%``
-    and any Unicode and are taken literally. A path that leaves the base path raises InvalidRequestError, everything
-    else StorageError or a subclass, with path and operation in the message. Instances can be pickled.
+    and any Unicode and are taken literally. A path outside of the base path raises InvalidRequestError. All other
+    failures raise StorageError or a subclass, with path and operation in the message. Instances can be pickled.
     """
 
     @property
     def uri(self) -> str:
-        """The base path as a URI, percent-encoded where its scheme wants that."""
+        """The base path as a URI, percent-encoded if its scheme requires that."""
 
     @property
     def base_path(self) -> str:
         """The base path as Hudi writes it into plans: not encoded, local paths without a scheme."""
 
     def read(self, path: str) -> bytes:
-        """Raises ObjectNotFoundError."""
+        """Content of a file. Raises ObjectNotFoundError."""
 
     def size(self, path: str) -> int:
         """Length in bytes. Raises ObjectNotFoundError."""
@@ -64,52 +64,52 @@ class Storage(Protocol):
         """Time of last change in epoch milliseconds, by the storage's clock. Raises ObjectNotFoundError."""
 
     def exists(self, path: str) -> bool:
-        """Whether there is a file (not a folder) of this name."""
+        """Whether a file (not a folder) of this name exists."""
 
     def list_files(self, folder: str = "") -> Iterator[StoredObject]:
-        """Every file below the folder, at any depth; nothing if there is no such folder."""
+        """Every file below the folder, at any depth; empty if there is no such folder."""
 
     def list_folder(self, folder: str = "") -> FolderListing:
         """Direct children; empty if there is no such folder."""
 
     def create(self, path: str, data: bytes) -> None:
-        """Create a file that must not exist. Readers see nothing or all of it.
+        """Create a file that must not exist. Readers see no file or the whole file.
 
         Raises:
-            ObjectExistsError: there is one; it is left as it was.
+            ObjectExistsError: the file exists; it was not changed.
         """
 
     def write(self, path: str, data: bytes) -> None:
         """Create or replace a file. Readers see the old or the new content, never a mixture."""
 
     def delete(self, path: str) -> bool:
-        """Delete a file; False if there was none. Stores that do not tell always say True."""
+        """Delete a file; False if there was none. Stores that do not report this always return True."""
 
     def delete_files(self, paths: Sequence[str]) -> Mapping[str, StorageError]:
-        """Delete files, in few requests where the storage can; missing ones are fine.
+        """Delete files, in batches if the storage supports them; missing files are ignored.
 
         Returns:
-            Those that are still there, each with the reason.
+            The files that could not be deleted, each with the error.
         """
 
     def delete_folder(self, folder: str) -> None:
-        """Delete a folder with everything in it; a missing one is fine."""
+        """Delete a folder with everything in it; a missing folder is ignored."""
 
     def delete_empty_folders(self, folder: str) -> None:
-        """Delete the folder if it is empty, then its parents below the base path that are; never a file."""
+        """Delete the folder if it is empty, then each parent below the base path that is empty; never a file."""
 
     def make_folder(self, folder: str) -> None:
-        """Create an empty folder where the storage has folders at all."""
+        """Create an empty folder, if the storage has folders."""
 
     def open_reader(self, path: str) -> BinaryIO:
         """A seekable stream. Raises ObjectNotFoundError."""
 
     def open_writer(self, path: str) -> BinaryIO:
-        """A stream that creates or replaces a data file; what is written need not be visible before it is closed."""
+        """A stream that creates or replaces a data file; content may be invisible until the stream is closed."""
 
 
 def delete_one_by_one(storage: Storage, paths: Sequence[str]) -> dict[str, StorageError]:
-    """`Storage.delete_files` where there are no batches."""
+    """Implement `Storage.delete_files` for a storage without batch deletion."""
     failures: dict[str, StorageError] = {}
     for path in paths:
         try:

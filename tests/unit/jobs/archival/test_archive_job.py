@@ -1,4 +1,4 @@
-"""The archive job on tables without rows: what goes, what holds it back, and that it can be stopped anywhere."""
+"""The archive job on tables without rows: archived instants, bounds, and recovery from interruption at any point."""
 
 from datetime import datetime, timedelta, timezone
 
@@ -38,7 +38,7 @@ def times(instants: list[Instant]) -> list[str]:
 
 
 @VERSIONS
-def test_the_oldest_commits_go_once_there_are_more_than_the_most(version: TableVersion) -> None:
+def test_the_oldest_commits_are_archived_above_the_maximum(version: TableVersion) -> None:
     history = History(version)
     done = history.commits(4, A)
     assert history.archive().outcome is Outcome.NOTHING_TO_DO
@@ -47,9 +47,13 @@ def test_the_oldest_commits_go_once_there_are_more_than_the_most(version: TableV
     assert result.outcome is Outcome.COMPLETED
     assert history.active() == times(done[3:])
     assert history.archived() == times(done[:3])
-    told = report(result)
-    assert (told.commits_before, told.archived_commits, told.oldest_active) == (5, 3, done[3].requested_time)
-    assert told.instants == tuple(f"{time}.commit" for time in times(done[:3]))
+    found = report(result)
+    assert (found.commits_before, found.archived_commits, found.oldest_active) == (
+        5,
+        3,
+        done[3].requested_time,
+    )
+    assert found.instants == tuple(f"{time}.commit" for time in times(done[:3]))
     assert history.archive().outcome is Outcome.NOTHING_TO_DO
 
 
@@ -65,7 +69,7 @@ def test_nothing_of_an_archived_instant_stays_on_the_active_timeline(version: Ta
 
 
 @VERSIONS
-def test_the_archive_says_of_a_commit_what_the_commit_said(version: TableVersion) -> None:
+def test_the_archive_holds_the_metadata_of_the_commit(version: TableVersion) -> None:
     history = History(version)
     done = history.commits(5, A, B, extra={"who": "ünïcode"})
     said = {i.requested_time: history.table.timeline_store.commit_metadata(i) for i in done}
@@ -78,7 +82,7 @@ def test_the_archive_says_of_a_commit_what_the_commit_said(version: TableVersion
 
 
 @VERSIONS
-def test_readers_see_the_same_files_after_it(version: TableVersion) -> None:
+def test_readers_see_the_same_files_after_archival(version: TableVersion) -> None:
     history = History(version)
     history.commits(3, A)
     history.commits(4, B)
@@ -88,7 +92,7 @@ def test_readers_see_the_same_files_after_it(version: TableVersion) -> None:
 
 
 @VERSIONS
-def test_a_preview_tells_the_same_and_writes_nothing(version: TableVersion) -> None:
+def test_a_preview_reports_the_same_plan_and_writes_nothing(version: TableVersion) -> None:
     history = History(version)
     history.commits(6, A)
     before = history.files()
@@ -99,13 +103,13 @@ def test_a_preview_tells_the_same_and_writes_nothing(version: TableVersion) -> N
 
 
 @VERSIONS
-def test_it_can_be_stopped_anywhere_and_the_next_run_finishes(version: TableVersion) -> None:
+def test_archival_can_be_interrupted_anywhere_and_the_next_run_finishes_it(version: TableVersion) -> None:
     done: list[Instant] = []
 
     def start() -> Storage:
         history = History(version)
         done[:] = history.commits(4, A)
-        history.archive(2, 3)  # an archive that the next run goes on with
+        history.archive(2, 3)  # the next run continues this archive
         done.extend(history.commits(2, A))
         histories[history.storage.uri] = history
         return history.storage
@@ -147,7 +151,7 @@ def test_an_instant_that_was_archived_twice_is_one_instant(version: TableVersion
 
 
 @VERSIONS
-def test_a_pending_write_holds_it_back_with_the_commit_before(version: TableVersion) -> None:
+def test_a_pending_write_and_the_commit_before_it_are_not_archived(version: TableVersion) -> None:
     history = History(version)
     done = history.commits(3, A)
     pending = history.table.begin()
@@ -161,7 +165,7 @@ def test_a_pending_write_holds_it_back_with_the_commit_before(version: TableVers
 
 
 @VERSIONS
-def test_a_savepoint_holds_it_back_until_it_is_deleted(version: TableVersion) -> None:
+def test_a_savepoint_stops_archival_until_it_is_deleted(version: TableVersion) -> None:
     history = History(version)
     done = history.commits(2, A)
     saved = create_savepoint(
@@ -185,7 +189,7 @@ def test_a_savepoint_holds_it_back_until_it_is_deleted(version: TableVersion) ->
 
 
 @VERSIONS
-def test_a_replace_commit_stays_until_what_it_replaced_is_cleaned(version: TableVersion) -> None:
+def test_a_replace_commit_stays_until_the_replaced_files_are_cleaned(version: TableVersion) -> None:
     history = History(version)
     done = history.commits(2, A)
     done.append(history.table.commit(FileGroupId("a", "new"), replaces={"a": ("f1",)}))
@@ -203,7 +207,7 @@ def test_a_replace_commit_stays_until_what_it_replaced_is_cleaned(version: Table
 
 
 @VERSIONS
-def test_nothing_goes_that_the_last_clean_retained(version: TableVersion) -> None:
+def test_commits_that_the_last_clean_retained_are_not_archived(version: TableVersion) -> None:
     history = History(version)
     done = history.commits(6, A)
     history.clean(4)
@@ -214,7 +218,7 @@ def test_nothing_goes_that_the_last_clean_retained(version: TableVersion) -> Non
 
 
 @VERSIONS
-def test_cleans_go_with_the_commits_around_them_but_never_the_last_one(version: TableVersion) -> None:
+def test_cleans_are_archived_with_the_commits_around_them_except_the_last(version: TableVersion) -> None:
     history = History(version)
     history.commits(3, A)
     history.clock.moment = datetime.now(timezone.utc) + timedelta(days=2)
@@ -240,7 +244,7 @@ def test_a_file_of_a_write_that_never_completed_is_not_made_visible(version: Tab
     done = history.commits(2, A)
     dead = history.table.begin()
     history.table.add_file("a", base_file_name("orphan", dead.requested_time))
-    history.table.timeline_store.remove(dead)  # as a rollback that missed a file without a marker
+    history.table.timeline_store.remove(dead)  # like a rollback that missed a file without a marker
     done += history.commits(4, A)
     before = load_snapshot(history.storage).file_slices
     result = history.archive()
@@ -251,7 +255,7 @@ def test_a_file_of_a_write_that_never_completed_is_not_made_visible(version: Tab
 
 
 @VERSIONS
-def test_an_active_metadata_table_bounds_it_by_its_last_compaction(version: TableVersion) -> None:
+def test_the_last_compaction_of_an_active_metadata_table_bounds_archival(version: TableVersion) -> None:
     history = History(version)
     done = history.commits(6, A)
     listed = {"hoodie.table.metadata.partitions": "files"}
@@ -314,7 +318,7 @@ def test_limits_that_contradict_each_other_or_cleaning_are_refused(
         History().archive(low, high, options=options)
 
 
-def test_another_policy_of_cleaning_keeps_no_number_of_commits() -> None:
+def test_other_cleaning_policies_set_no_minimum_of_commits() -> None:
     history = History()
     history.commits(6, A)
     options = {"hoodie.clean.policy": "KEEP_LATEST_BY_HOURS"}

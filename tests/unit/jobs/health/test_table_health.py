@@ -1,4 +1,4 @@
-"""The health job on tables without rows: what it measures, what it says of pending instants, what fails."""
+"""The health job on tables without rows: measures, pending instants, failures."""
 
 import json
 from collections.abc import Callable
@@ -38,8 +38,8 @@ VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9]
 A, A2, B = FileGroupId("a", "f1"), FileGroupId("a", "f2"), FileGroupId("b", "f3")
 
 
-class Looked:
-    """A table of some commits, begun two hours ago, and looks at it."""
+class CheckedTable:
+    """A table of some commits, created two hours ago, with helpers that run the health job."""
 
     def __init__(self, version: TableVersion) -> None:
         self.storage = MemoryStorage(uuid4().hex)
@@ -76,11 +76,11 @@ class Looked:
 
 
 @VERSIONS
-def test_a_table_that_is_well(version: TableVersion) -> None:
-    looked = Looked(version)
+def test_a_healthy_table(version: TableVersion) -> None:
+    checked = CheckedTable(version)
     for _ in range(3):
-        newest = looked.table.commit(A, B)
-    result = looked.result()
+        newest = checked.table.commit(A, B)
+    result = checked.result()
     report = result.report
     assert report is not None
     assert (result.outcome, report.status, report.findings, report.pending) == (
@@ -94,86 +94,86 @@ def test_a_table_that_is_well(version: TableVersion) -> None:
     assert report.measures["active_commits"] == report.measures["commits_since_clustering"] == 3
     assert (report.measures["outdated_files"], report.measures["outdated_bytes"]) == (4, 16)
     assert 1.8 < report.measures["hours_since_commit"] < 2.1
-    # One small file in each partition is as good as it gets.
+    # One small file in each partition is the best possible state.
     assert (report.measures["small_files"], report.measures["small_file_ratio"]) == (0, 0)
     assert JobResult.from_json(result.to_json()) == result
 
 
 @VERSIONS
-def test_what_the_next_clean_and_archival_have_to_do(version: TableVersion) -> None:
-    looked = Looked(version)
+def test_the_work_of_the_next_clean_and_archival_is_counted(version: TableVersion) -> None:
+    checked = CheckedTable(version)
     for _ in range(33):
-        looked.table.commit(A)
-    report = looked.report()
+        checked.table.commit(A)
+    report = checked.report()
     assert report.measures["commits_to_clean"] == 33 - 10
     assert report.measures["commits_to_archive"] == 33 - 20
     assert report.retention == "10 of 33 commits are kept"
-    cleaned = CleanRequest(base_path=looked.storage.uri)
-    clean(cleaned, storage=looked.storage, clock=FixedClock(datetime.now(timezone.utc) + timedelta(days=1)))
-    after = looked.report(later=timedelta(days=1))
+    cleaned = CleanRequest(base_path=checked.storage.uri)
+    clean(cleaned, storage=checked.storage, clock=FixedClock(datetime.now(timezone.utc) + timedelta(days=1)))
+    after = checked.report(later=timedelta(days=1))
     assert (after.measures["commits_to_clean"], after.measures["commits_since_clean"]) == (0, 0)
-    # A file version from before stays, with which the earliest retained commit is read.
+    # The file version before the earliest retained commit stays, to read that commit.
     assert (report.measures["outdated_files"], after.measures["outdated_files"]) == (32, 10)
 
 
 @VERSIONS
-def test_small_files_that_clustering_would_merge(version: TableVersion) -> None:
-    looked = Looked(version)
-    looked.table.commit(A, A2, B)
-    report = looked.report()
+def test_small_files_that_clustering_would_merge_are_counted(version: TableVersion) -> None:
+    checked = CheckedTable(version)
+    checked.table.commit(A, A2, B)
+    report = checked.report()
     assert (report.measures["small_files"], report.measures["small_file_ratio"]) == (
         2,
         pytest.approx(2 / 3, abs=1e-3),
     )
     assert [(p.partition_path, p.small_file_count) for p in report.partitions] == [("a", 2)]
     assert (report.status, [f.measure for f in report.findings]) == ("warning", ["small_file_ratio"])
-    assert looked.report(small_file_limit_bytes=4).status == "healthy"
+    assert checked.report(small_file_limit_bytes=4).status == "healthy"
 
 
 @VERSIONS
-def test_a_dead_write_and_what_it_left(version: TableVersion) -> None:
-    looked = Looked(version)
-    looked.table.commit(A)
-    dead = looked.table.begin()
-    looked.table.add_file("a", base_file_name("f9", dead.requested_time))
-    young = looked.pending(later=timedelta(hours=-1.5))
+def test_a_dead_write_and_its_files_are_reported(version: TableVersion) -> None:
+    checked = CheckedTable(version)
+    checked.table.commit(A)
+    dead = checked.table.begin()
+    checked.table.add_file("a", base_file_name("f9", dead.requested_time))
+    young = checked.pending(later=timedelta(hours=-1.5))
     assert (young.is_dead, young.heartbeat) == (False, "none")
-    pending = looked.pending()
+    pending = checked.pending()
     assert (pending.is_dead, pending.action, pending.state) == (True, "commit", "inflight")
     assert "its writer died" in pending.meaning
     assert "rolled back first" in pending.next_step
     assert any("cleaning and archival" in each for each in pending.blocks)
-    # Its files are its own until it is rolled back; then they would be leftovers.
-    assert looked.report().measures["leftover_files"] == 0
-    looked.storage.write(heartbeat_path(dead.requested_time), b"somebody")
-    assert (looked.pending().heartbeat, looked.pending().is_dead) == ("alive", False)
-    assert looked.pending(later=timedelta(minutes=10)).heartbeat == "expired"
-    looked.table.timeline_store.remove(dead)
-    looked.table.commit(A)
-    report = looked.report()
+    # Files of a pending write are not leftovers; they would be after its rollback.
+    assert checked.report().measures["leftover_files"] == 0
+    checked.storage.write(heartbeat_path(dead.requested_time), b"somebody")
+    assert (checked.pending().heartbeat, checked.pending().is_dead) == ("alive", False)
+    assert checked.pending(later=timedelta(minutes=10)).heartbeat == "expired"
+    checked.table.timeline_store.remove(dead)
+    checked.table.commit(A)
+    report = checked.report()
     assert report.measures["leftover_files"] == 1
     assert report.leftover_examples == (f"a/{base_file_name('f9', dead.requested_time)}",)
 
 
 @VERSIONS
 def test_copies_of_data_files_in_other_folders_are_leftovers(version: TableVersion) -> None:
-    looked = Looked(version)
-    name = base_file_name("f1", looked.table.commit(A, B).requested_time)
-    copy = looked.table.add_file("b", name)
-    looked.storage.write(f"no/partition/{name}", b"PAR1")
-    report = looked.report()
+    checked = CheckedTable(version)
+    name = base_file_name("f1", checked.table.commit(A, B).requested_time)
+    copy = checked.table.add_file("b", name)
+    checked.storage.write(f"no/partition/{name}", b"PAR1")
+    report = checked.report()
     assert report.leftover_examples == (copy, f"no/partition/{name}")
     assert (report.measures["leftover_files"], report.measures["leftover_bytes"]) == (2, 8)
     assert (report.status, report.findings[0].measure) == ("warning", "leftover_files")
-    # Of a file that was moved the only copy is no leftover.
-    looked.storage.delete(f"a/{name}")
-    looked.storage.delete(f"no/partition/{name}")
-    assert "leftover_files" not in {each.measure for each in failing_or_not(looked).findings}
+    # A moved file is the only copy, so it is no leftover.
+    checked.storage.delete(f"a/{name}")
+    checked.storage.delete(f"no/partition/{name}")
+    assert "leftover_files" not in {each.measure for each in report_even_if_failing(checked).findings}
 
 
-def failing_or_not(looked: Looked) -> HealthReport:
+def report_even_if_failing(checked: CheckedTable) -> HealthReport:
     try:
-        return looked.report()
+        return checked.report()
     except UnhealthyTableError as error:
         if error.evidence is None:
             raise
@@ -186,15 +186,15 @@ def failing_or_not(looked: Looked) -> HealthReport:
     [(None, "gone"), (b"", "empty"), (b"PAR", "3 bytes in place of 4")],
     ids=["gone", "emptied", "cut"],
 )
-def test_a_lost_file_fails_always(version: TableVersion, left: bytes | None, fault: str) -> None:
-    looked = Looked(version)
-    looked.table.commit(A, B)
-    path = f"a/{base_file_name('f1', looked.table.commit(A).requested_time)}"
-    looked.storage.delete(path)
+def test_a_lost_file_always_fails(version: TableVersion, left: bytes | None, fault: str) -> None:
+    checked = CheckedTable(version)
+    checked.table.commit(A, B)
+    path = f"a/{base_file_name('f1', checked.table.commit(A).requested_time)}"
+    checked.storage.delete(path)
     if left is not None:
-        looked.storage.write(path, left)
+        checked.storage.write(path, left)
     with pytest.raises(UnhealthyTableError, match="missing_files is 1, above 0") as caught:
-        looked.result()
+        checked.result()
     assert "Run no clustering" in (caught.value.hint or "")
     report = caught.value.evidence
     assert report is not None
@@ -202,25 +202,25 @@ def test_a_lost_file_fails_always(version: TableVersion, left: bytes | None, fau
     assert f"  missing: {path}: {fault}" in health_lines(report, FileStats())
     failed = JobResult.failed(HealthRequest(base_path="/t"), caught.value)
     assert JobResult.from_json(failed.to_json()) == failed
-    assert looked.report(fail_above={"missing_files": "1"}).status == "healthy"
+    assert checked.report(fail_above={"missing_files": "1"}).status == "healthy"
 
 
 @VERSIONS
-def test_what_went_rightly_is_not_missing(version: TableVersion) -> None:
-    looked = Looked(version)
-    first = looked.table.commit(A, A2, B).requested_time
-    looked.table.commit(A)
-    looked.table.commit(B, replaces={"a": ("f2",)})
+def test_outdated_files_and_files_of_an_unfinished_restore_are_not_missing(version: TableVersion) -> None:
+    checked = CheckedTable(version)
+    first = checked.table.commit(A, A2, B).requested_time
+    checked.table.commit(A)
+    checked.table.commit(B, replaces={"a": ("f2",)})
     for group in (A, A2):
-        looked.storage.delete(f"{group.partition_path}/{base_file_name(group.file_id, first)}")
-    assert looked.report().measures["missing_files"] == 0
-    looked.table.begin(Action.RESTORE)
-    looked.storage.delete(f"b/{base_file_name('f3', first)}")
-    assert "missing_files" not in looked.report().measures
+        checked.storage.delete(f"{group.partition_path}/{base_file_name(group.file_id, first)}")
+    assert checked.report().measures["missing_files"] == 0
+    checked.table.begin(Action.RESTORE)
+    checked.storage.delete(f"b/{base_file_name('f3', first)}")
+    assert "missing_files" not in checked.report().measures
 
 
 @VERSIONS
-def test_a_write_left_behind_by_archival_can_have_been_replaced_by_an_archived_one(
+def test_a_write_that_archival_left_active_may_have_been_replaced_by_an_archived_write(
     version: TableVersion,
 ) -> None:
     history = History(version)
@@ -235,24 +235,24 @@ def test_a_write_left_behind_by_archival_can_have_been_replaced_by_an_archived_o
         history.storage.write(each, content)
     assert not history.storage.exists(path)
     assert len(history.archived()) > 1
-    looked = Looked(version)
-    looked.storage = history.storage
-    assert looked.report(later=timedelta(days=2)).measures["missing_files"] == 0
+    checked = CheckedTable(version)
+    checked.storage = history.storage
+    assert checked.report(later=timedelta(days=2)).measures["missing_files"] == 0
     newest = f"a/{base_file_name('f1', history.active()[-1])}"
     history.storage.delete(newest)
     with pytest.raises(UnhealthyTableError) as caught:
-        looked.report(later=timedelta(days=2))
+        checked.report(later=timedelta(days=2))
     assert caught.value.evidence is not None
     assert caught.value.evidence.missing_examples == (f"{newest}: gone",)
 
 
 @VERSIONS
-def test_foreign_files_in_partitions(version: TableVersion) -> None:
-    looked = Looked(version)
-    looked.table.commit(A, B)
+def test_foreign_files_in_partitions_are_counted(version: TableVersion) -> None:
+    checked = CheckedTable(version)
+    checked.table.commit(A, B)
     for path in ("b/my_copy.parquet", "a/x.csv", "a/_SUCCESS", "a/.x.parquet.crc", "no/partition/y.parquet"):
-        looked.storage.write(path, b"PAR1")
-    result = looked.result()
+        checked.storage.write(path, b"PAR1")
+    result = checked.result()
     report = result.report
     assert report is not None
     assert report.foreign_examples == ("a/x.csv", "b/my_copy.parquet")
@@ -261,8 +261,8 @@ def test_foreign_files_in_partitions(version: TableVersion) -> None:
     assert JobResult.from_json(result.to_json()) == result
 
 
-class Meanwhile(FaultyStorage):
-    """While files are listed for the second time, a writer and a clean do their work."""
+class ChangedDuringListing(FaultyStorage):
+    """A storage that runs a write and a clean during the second listing."""
 
     def __init__(self, inner: Storage, work: Callable[[], None]) -> None:
         super().__init__(inner)
@@ -277,61 +277,63 @@ class Meanwhile(FaultyStorage):
 
 
 @VERSIONS
-def test_what_goes_while_health_looks_is_not_missing(version: TableVersion) -> None:
-    looked = Looked(version)
-    old = looked.table.commit(A).requested_time
+def test_a_file_that_is_cleaned_during_the_check_is_not_missing(version: TableVersion) -> None:
+    checked = CheckedTable(version)
+    old = checked.table.commit(A).requested_time
 
     def write_and_clean() -> None:
-        looked.table.commit(A)
-        looked.storage.delete(f"a/{base_file_name('f1', old)}")
+        checked.table.commit(A)
+        checked.storage.delete(f"a/{base_file_name('f1', old)}")
 
-    request = HealthRequest(base_path=looked.storage.uri)
+    request = HealthRequest(base_path=checked.storage.uri)
     clock = FixedClock(datetime.now(timezone.utc))
-    result = table_health(request, storage=Meanwhile(looked.storage, write_and_clean), clock=clock)
-    assert not looked.storage.exists(f"a/{base_file_name('f1', old)}")
+    result = table_health(
+        request, storage=ChangedDuringListing(checked.storage, write_and_clean), clock=clock
+    )
+    assert not checked.storage.exists(f"a/{base_file_name('f1', old)}")
     assert result.report is not None
     assert result.report.measures["missing_files"] == 0
 
 
 @VERSIONS
-def test_a_forgotten_clustering_plan(version: TableVersion) -> None:
-    looked = Looked(version)
-    looked.table.commit(A, A2)
-    looked.plan_clustering(A, A2)
-    pending = looked.pending(later=timedelta(hours=-1.8))
+def test_a_forgotten_clustering_plan_is_reported(version: TableVersion) -> None:
+    checked = CheckedTable(version)
+    checked.table.commit(A, A2)
+    checked.plan_clustering(A, A2)
+    pending = checked.pending(later=timedelta(hours=-1.8))
     assert (pending.operation, pending.file_groups, pending.is_dead) == ("CLUSTER", 2, False)
     assert "planned and not begun" in pending.meaning
-    pending = looked.pending(later=timedelta(days=2))
+    pending = checked.pending(later=timedelta(days=2))
     assert "forgotten" in pending.meaning
     assert "2 file groups" in pending.blocks[0]
-    report = looked.report(later=timedelta(days=2))
+    report = checked.report(later=timedelta(days=2))
     assert "oldest_pending_hours" in {each.measure for each in report.findings}
 
 
 @VERSIONS
-def test_cleans_rollbacks_restores_and_savepoints_that_died(version: TableVersion) -> None:
-    looked = Looked(version)
-    commit = looked.table.commit(A)
-    looked.table.timeline_store.begin_savepoint(commit.requested_time)
-    looked.table.timeline_store.request(
+def test_dead_cleans_rollbacks_restores_and_savepoints_are_reported(version: TableVersion) -> None:
+    checked = CheckedTable(version)
+    commit = checked.table.commit(A)
+    checked.table.timeline_store.begin_savepoint(commit.requested_time)
+    checked.table.timeline_store.request(
         Action.CLEAN, encode_clean_plan(CleanPlan(policy="KEEP_LATEST_COMMITS"))
     )
-    looked.table.begin(Action.ROLLBACK)
-    looked.table.begin(Action.RESTORE)
-    found = {each.action: each for each in looked.report().pending}
+    checked.table.begin(Action.ROLLBACK)
+    checked.table.begin(Action.RESTORE)
+    found = {each.action: each for each in checked.report().pending}
     assert found.keys() == {"savepoint", "clean", "rollback", "restore"}
     assert all(each.is_dead for each in found.values())
     assert found["restore"].blocks == ("every write and table service",)
-    assert looked.report().measures["dead_instants"] == 4
+    assert checked.report().measures["dead_instants"] == 4
 
 
 @VERSIONS
-def test_an_instant_of_zero_bytes_fails_always(version: TableVersion) -> None:
-    looked = Looked(version)
-    commit = looked.table.commit(A)
-    looked.storage.write(looked.table.timeline_store.path_of(commit), b"")
+def test_an_instant_of_zero_bytes_always_fails(version: TableVersion) -> None:
+    checked = CheckedTable(version)
+    commit = checked.table.commit(A)
+    checked.storage.write(checked.table.timeline_store.path_of(commit), b"")
     with pytest.raises(UnhealthyTableError, match="cannot be trusted.*zero bytes") as caught:
-        looked.result()
+        checked.result()
     report = caught.value.evidence
     assert report is not None
     assert (report.status, report.measures) == ("failing", {"damaged": 1.0})
@@ -340,12 +342,12 @@ def test_an_instant_of_zero_bytes_fails_always(version: TableVersion) -> None:
     assert JobResult.from_json(failed.to_json()) == failed
 
 
-def test_limits_that_fail_and_limits_that_warn() -> None:
-    looked = Looked(TableVersion.V9)
-    looked.table.commit(A, A2)
+def test_a_measure_above_its_limit_fails_or_warns() -> None:
+    checked = CheckedTable(TableVersion.V9)
+    checked.table.commit(A, A2)
     with pytest.raises(UnhealthyTableError, match=r"small_file_ratio is 1, above 0.9"):
-        looked.result(fail_above={"small_file_ratio": "0.9"})
-    result = looked.result(warn_above={"small_file_ratio": "1", "active_commits": "0"})
+        checked.result(fail_above={"small_file_ratio": "0.9"})
+    result = checked.result(warn_above={"small_file_ratio": "1", "active_commits": "0"})
     assert result.warnings == (
         "active_commits is 1, above 0. Archive the timeline: readers list and load all of it.",
     )
@@ -353,7 +355,7 @@ def test_limits_that_fail_and_limits_that_warn() -> None:
 
 def test_a_table_of_another_name_is_refused() -> None:
     with pytest.raises(InvalidRequestError, match="is called 'trips', the request says 'flights'"):
-        Looked(TableVersion.V9).result(table_name="flights")
+        CheckedTable(TableVersion.V9).result(table_name="flights")
 
 
 @pytest.mark.parametrize(
@@ -365,12 +367,12 @@ def test_a_table_of_another_name_is_refused() -> None:
         ({"small_file_limit_bytes": -1}, "below 0"),
     ],
 )
-def test_what_cannot_be_asked(fields: dict[str, Any], message: str) -> None:
+def test_invalid_requests_are_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidRequestError, match=message):
         HealthRequest(base_path="/t", **fields)
 
 
-def test_flags_become_the_request() -> None:
+def test_flags_are_parsed_into_the_request() -> None:
     command = TABLE_HEALTH.parse(
         [
             "--base-path=/t",

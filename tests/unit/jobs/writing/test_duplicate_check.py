@@ -1,4 +1,4 @@
-"""Which changes of others concern the rows that a write adds, told without reading a row."""
+"""Changes by other writers that concern the rows that a write adds, found without reading a row."""
 
 from uuid import uuid4
 
@@ -30,11 +30,11 @@ UPSERT, OVERWRITE, OVERWRITE_TABLE = (
 
 
 class NoIndex:
-    """Nothing may be looked up."""
+    """An index that must not be used."""
 
 
 def rows_of(operation: WriteOperation, *, is_global: bool = False) -> DuplicateCheck:
-    """A write that adds a row to city=x and changes one in city=y."""
+    """The check of a write that adds a row to city=x and changes a row in city=y."""
     table = SmallTable(MemoryStorage(uuid4().hex))
     batches = tuple(
         StagedBatch("s", 0, 0, 1, path, file_id)
@@ -74,18 +74,18 @@ def added(*partitions: str, overwrites: bool = False) -> ConcurrentChange:
         ),
     ],
 )
-def test_what_concerns_the_rows(
+def test_a_change_concerns_the_check_if_it_may_add_the_same_keys(
     operation: WriteOperation, is_global: bool, change: ConcurrentChange, concerns: bool
 ) -> None:
     assert rows_of(operation, is_global=is_global).concerns(change) is concerns
 
 
-def test_what_was_undone_may_have_brought_rows_back() -> None:
+def test_an_undone_change_may_have_restored_rows() -> None:
     undone = ConcurrentChange(instant=COMMIT, kind=ChangeKind.UNDONE)
     with pytest.raises(FileGroupConflictError, match=f"rolled back commit {COMMIT.requested_time}"):
         rows_of(UPSERT).refuse([undone])
 
 
-def test_of_two_overwrites_of_a_partition_the_later_one_is_refused() -> None:
+def test_the_later_of_two_overwrites_of_a_partition_is_refused() -> None:
     with pytest.raises(FileGroupConflictError, match="overwrote partitions that this write overwrites"):
         rows_of(OVERWRITE).refuse([added("city=x", overwrites=True)])

@@ -1,4 +1,4 @@
-"""Signs of life of a running write."""
+"""Heartbeats of running writes."""
 
 import time
 from datetime import timedelta
@@ -37,7 +37,7 @@ def test_a_running_write_has_a_heartbeat_with_its_owner(storage: Storage) -> Non
 
 
 @pytest.mark.parametrize(("age_seconds", "is_alive"), [(110, True), (130, False)])
-def test_a_heartbeat_dies_after_two_missed_intervals(
+def test_a_heartbeat_expires_after_two_missed_intervals(
     storage: Storage, age_seconds: int, is_alive: bool
 ) -> None:
     storage.create(heartbeat_path(TIME), b"")
@@ -45,7 +45,7 @@ def test_a_heartbeat_dies_after_two_missed_intervals(
     assert is_heartbeat_alive(storage, TIME, clock) is is_alive
 
 
-def test_a_heartbeat_is_refreshed_also_after_a_failure(storage: Storage) -> None:
+def test_a_heartbeat_is_refreshed_again_after_a_failure(storage: Storage) -> None:
     faulty = FaultyStorage(storage, fail_at=2, error=lambda: StorageError("Not now."))
     with Heartbeat(faulty, TIME, owner="x", interval_ms=5):
         deadline = time.monotonic() + 5
@@ -54,7 +54,7 @@ def test_a_heartbeat_is_refreshed_also_after_a_failure(storage: Storage) -> None
     assert faulty.changes >= 4
 
 
-def test_stopping_is_repeatable_and_needs_no_start(storage: Storage) -> None:
+def test_a_heartbeat_can_be_stopped_twice_and_before_its_start(storage: Storage) -> None:
     heartbeat = Heartbeat(storage, TIME, owner="x")
     heartbeat.stop()
     heartbeat.stop()

@@ -1,4 +1,4 @@
-"""What every table lock promises: one holder at a time, among threads and processes, and an heir only in due time."""
+"""The contract of every table lock: one holder at a time among threads and processes, and takeover only after expiry."""
 
 import multiprocessing
 import threading
@@ -28,10 +28,10 @@ SPAWN = multiprocessing.get_context("spawn")
 
 
 class Server(BaseManager):
-    """Holds one real `MemoryStorage` for several processes, as a store does for its clients."""
+    """A server with one `MemoryStorage` for several processes, like a store with several clients."""
 
 
-# Named one by one: looking for them trips over dataclasses with slots in early releases of Python 3.11.
+# Listed by name: automatic discovery fails on dataclasses with slots in early releases of Python 3.11.
 _SERVED = (
     "create",
     "delete",
@@ -49,7 +49,7 @@ Server.register("storage", MemoryStorage, exposed=_SERVED)
 
 
 class Served:
-    """The storage of a `Server`, seen from any process."""
+    """Client of the storage of a `Server`, for any process."""
 
     uri = "memory://served"
     base_path = uri
@@ -75,7 +75,7 @@ class Served:
 
 @dataclass(frozen=True)
 class Case:
-    """A provider on a storage."""
+    """A lock provider on a storage."""
 
     provider: str
     storage: Storage
@@ -108,7 +108,7 @@ def case(request: pytest.FixtureRequest, tmp_path: Path) -> Case:
 
 
 def take_turns(case: Case, who: str, turns: int) -> None:
-    """Enter the lock and leave a trace that a second one inside could not leave."""
+    """Enter the lock and write a trace that reveals a second holder."""
     for turn in range(turns):
         with case.lock() as lock:
             case.storage.create("inside", who.encode())
@@ -121,7 +121,7 @@ def finished_turns(storage: Storage) -> int:
     return len(list(storage.list_files("turns")))
 
 
-def test_one_thread_is_inside_at_a_time(case: Case) -> None:
+def test_one_thread_holds_the_lock_at_a_time(case: Case) -> None:
     failures: list[BaseException] = []
 
     def work(number: int) -> None:
@@ -140,7 +140,7 @@ def test_one_thread_is_inside_at_a_time(case: Case) -> None:
 
 
 @pytest.mark.parametrize("provider", [FILE_SYSTEM_PROVIDER, STORAGE_BASED_PROVIDER])
-def test_one_process_is_inside_at_a_time(provider: str, served: Storage, tmp_path: Path) -> None:
+def test_one_process_holds_the_lock_at_a_time(provider: str, served: Storage, tmp_path: Path) -> None:
     is_file_system = provider == FILE_SYSTEM_PROVIDER
     case = Case(provider, LocalStorage(str(tmp_path)) if is_file_system else served)
     processes = [
@@ -159,14 +159,14 @@ def later(minutes: float) -> FixedClock:
 
 
 def die_holding(case: Case) -> None:
-    """Leave the lock as `kill -9` does."""
+    """Leave the lock behind as after `kill -9`."""
     lock_paths = [".hoodie/lock", ".hoodie/.locks/table_lock.json"]
     with case.lock():
         [(path, left)] = [(p, case.storage.read(p)) for p in lock_paths if case.storage.exists(p)]
     case.storage.write(path, left)
 
 
-def test_a_dead_holder_is_followed_only_after_its_lock_expired(case: Case) -> None:
+def test_the_lock_of_a_dead_holder_is_taken_only_after_it_expired(case: Case) -> None:
     die_holding(case)
     with pytest.raises(LockNotAcquiredError), case.lock(later(minutes=1.9), retries=1, client_retries=0):
         pytest.fail("the lock was taken over too early")
@@ -175,8 +175,8 @@ def test_a_dead_holder_is_followed_only_after_its_lock_expired(case: Case) -> No
 
 
 @pytest.mark.parametrize("case", STORAGE_BASED, indirect=True)
-def test_many_who_find_a_dead_holder_follow_it_one_at_a_time(case: Case) -> None:
-    """The file-system lock cannot promise this by its format; `verify` stops the one that was overtaken."""
+def test_waiting_writers_take_an_expired_lock_one_at_a_time(case: Case) -> None:
+    """The format of the file-system lock cannot guarantee this; `verify` stops a holder whose lock was taken over."""
     die_holding(case)
     inside: list[int] = []
     most: list[int] = []

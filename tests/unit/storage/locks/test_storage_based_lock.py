@@ -1,4 +1,4 @@
-"""Hudi's storage-based lock: its bytes, its lease, and what nobody may do to it."""
+"""Hudi's storage-based lock: its bytes, its lease, and lost or unknown puts."""
 
 import json
 import threading
@@ -27,7 +27,7 @@ from hudi_table_services.storage.stores.object_store import ObjectStoreStorage
 LOCK = ".hoodie/.locks/table_lock.json"
 IMPATIENT = LockOptions(retries=2, retry_wait_ms=1, client_retries=0)
 NOW_MS = 1_767_323_045_678
-"""The fixed clock's."""
+"""The time of the fixed clock."""
 
 
 @pytest.fixture(params=[MemoryStorage, ObjectStoreStorage])
@@ -52,18 +52,18 @@ def later(**by: float) -> FixedClock:
     return FixedClock(FixedClock().moment + timedelta(**by))
 
 
-def test_the_bytes_are_those_that_hudis_json_library_writes() -> None:
+def test_the_bytes_equal_those_of_hudis_json_library() -> None:
     lock = StorageLockFile(is_released=False, valid_until_ms=1700000000000, owner="0a1b")
     assert encode_lock_file(lock) == b'{"expired":false,"validUntil":1700000000000,"owner":"0a1b"}'
     assert decode_lock_file(encode_lock_file(lock)) == lock
 
 
-def test_fields_of_later_releases_are_passed_over() -> None:
+def test_fields_of_later_releases_are_ignored() -> None:
     data = b'{ "owner" : "x", "expired" : true, "region" : "eu", "validUntil" : -1 }'
     assert decode_lock_file(data) == StorageLockFile(is_released=True, valid_until_ms=-1, owner="x")
 
 
-def test_a_held_lock_has_an_owner_and_a_validity_and_a_released_one_stays_as_expired(storage: Place) -> None:
+def test_a_held_lock_has_an_owner_and_a_validity_and_a_released_lock_stays_as_expired(storage: Place) -> None:
     with StorageBasedLock(storage, LockOptions(), FixedClock()):
         held = content(storage)
         assert (held.is_released, held.valid_until_ms) == (False, NOW_MS + 300_000)
@@ -86,7 +86,7 @@ def test_a_held_lock_has_an_owner_and_a_validity_and_a_released_one_stays_as_exp
         (-(2**63), True),
     ],
 )
-def test_a_lock_is_taken_over_only_after_it_expired_and_clocks_cannot_differ_so_much(
+def test_a_lock_is_taken_over_only_after_its_expiry_plus_the_clock_drift(
     storage: Place, valid_until_ms: int, is_taken: bool
 ) -> None:
     theirs = foreign(valid_until_ms)
@@ -101,7 +101,7 @@ def test_a_lock_is_taken_over_only_after_it_expired_and_clocks_cannot_differ_so_
         assert storage.read(LOCK) == theirs
 
 
-def test_a_released_lock_is_free_however_long_it_would_have_been_valid(storage: Place) -> None:
+def test_a_released_lock_is_free_before_its_validity_ends(storage: Place) -> None:
     storage.create(LOCK, foreign(2**63 - 1, expired=True))
     with StorageBasedLock(storage, IMPATIENT, FixedClock()) as lock:
         lock.verify()
@@ -123,7 +123,7 @@ def test_a_released_lock_is_free_however_long_it_would_have_been_valid(storage: 
         b'{"lockCreateTime":"2026-11-21 05:24:55.786","lockThreadName":"main","lockStacksInfo":[]}',
     ],
 )
-def test_garbage_is_reported_and_never_taken_over(storage: Place, garbage: bytes) -> None:
+def test_an_object_that_is_no_lock_is_an_error_and_never_taken_over(storage: Place, garbage: bytes) -> None:
     storage.create(LOCK, garbage)
     with (
         pytest.raises(MalformedMetadataError, match=r"table_lock.json.*then delete it"),
@@ -133,7 +133,7 @@ def test_garbage_is_reported_and_never_taken_over(storage: Place, garbage: bytes
     assert storage.read(LOCK) == garbage
 
 
-def test_a_lock_that_is_renewed_in_time_stays(storage: Place) -> None:
+def test_a_lock_that_is_renewed_in_time_is_kept(storage: Place) -> None:
     clock = FixedClock()
     with StorageBasedLock(storage, LockOptions(validity_seconds=10, renew_seconds=1), clock):
         clock.moment += timedelta(seconds=8)
@@ -148,7 +148,7 @@ def test_a_lock_that_is_renewed_in_time_stays(storage: Place) -> None:
             pass
 
 
-def test_verifying_renews_so_that_the_commit_has_the_whole_validity(storage: Place) -> None:
+def test_verify_renews_the_lock_for_the_whole_validity(storage: Place) -> None:
     clock = FixedClock()
     with StorageBasedLock(storage, LockOptions(), clock) as lock:
         clock.moment += timedelta(seconds=299)
@@ -156,12 +156,12 @@ def test_verifying_renews_so_that_the_commit_has_the_whole_validity(storage: Pla
         assert content(storage).valid_until_ms == NOW_MS + 599_000
 
 
-def test_a_lock_that_was_renewed_too_late_is_lost_even_if_nobody_took_it(storage: Place) -> None:
+def test_an_expired_lock_is_lost_even_if_no_writer_took_it(storage: Place) -> None:
     clock = FixedClock()
     with StorageBasedLock(storage, LockOptions(), clock) as lock:
         before = storage.read(LOCK)
         clock.moment += timedelta(seconds=301)
-        for _ in range(2):  # and it stays lost
+        for _ in range(2):  # the lock stays lost
             with pytest.raises(LockNotAcquiredError, match="expired or was taken over"):
                 lock.verify()
         assert storage.read(LOCK) == before
@@ -173,7 +173,7 @@ def test_a_lock_that_another_writer_took_over_is_lost_and_not_released(storage: 
     with StorageBasedLock(storage, LockOptions(), clock) as sleeper:
         with StorageBasedLock(storage, IMPATIENT, later(seconds=301)) as heir:
             theirs = storage.read(LOCK)
-            # Its clock stood still: by its own time it holds the lock.
+            # The first holder's clock stands still: by its own time it still holds the lock.
             with pytest.raises(LockNotAcquiredError, match="taken over"):
                 sleeper.verify()
             heir.verify()
@@ -183,7 +183,7 @@ def test_a_lock_that_another_writer_took_over_is_lost_and_not_released(storage: 
 
 
 @pytest.mark.parametrize("what_comes", ["deleted", "garbage", "another owner"])
-def test_a_holder_whose_lock_was_tampered_with_does_not_go_on(storage: Place, what_comes: str) -> None:
+def test_a_holder_whose_lock_was_changed_does_not_continue(storage: Place, what_comes: str) -> None:
     with StorageBasedLock(storage, LockOptions(), FixedClock()) as lock:
         if what_comes == "deleted":
             storage.delete(LOCK)
@@ -196,11 +196,11 @@ def test_a_holder_whose_lock_was_tampered_with_does_not_go_on(storage: Place, wh
 
 
 @dataclass
-class Unsure(FaultyStorage):
-    """Conditional puts that get no answer.
+class UnansweredPuts(FaultyStorage):
+    """A storage whose conditional puts get no response.
 
     Attributes:
-        silent_puts: for the next puts, whether each happens all the same; later ones are answered.
+        silent_puts: for each of the next puts, whether it succeeds without a response; later puts get a response.
     """
 
     silent_puts: list[bool] = field(default_factory=list)
@@ -218,38 +218,38 @@ class Unsure(FaultyStorage):
         raise StorageError("no answer")
 
 
-def test_an_acquisition_whose_answer_was_lost_holds_the_lock(storage: Place) -> None:
-    with StorageBasedLock(Unsure(storage, silent_puts=[True]), IMPATIENT, FixedClock()) as lock:
+def test_an_acquisition_whose_response_was_lost_holds_the_lock(storage: Place) -> None:
+    with StorageBasedLock(UnansweredPuts(storage, silent_puts=[True]), IMPATIENT, FixedClock()) as lock:
         assert not content(storage).is_released
         lock.verify()
     assert content(storage).is_released
 
 
-def test_an_acquisition_that_failed_is_an_error_of_the_storage(storage: Place) -> None:
+def test_a_failed_acquisition_raises_the_error_of_the_storage(storage: Place) -> None:
     with (
         pytest.raises(StorageError, match="no answer"),
-        StorageBasedLock(Unsure(storage, silent_puts=[False]), IMPATIENT, FixedClock()),
+        StorageBasedLock(UnansweredPuts(storage, silent_puts=[False]), IMPATIENT, FixedClock()),
     ):
         pass
     assert not storage.exists(LOCK)
 
 
-def test_a_release_whose_answer_was_lost_is_one(storage: Place, caplog: pytest.LogCaptureFixture) -> None:
-    unsure = Unsure(storage)
+def test_a_release_whose_response_was_lost_counts_as_released(storage: Place, caplog: pytest.LogCaptureFixture) -> None:
+    unsure = UnansweredPuts(storage)
     with StorageBasedLock(unsure, IMPATIENT, FixedClock()):
         unsure.silent_puts = [True]
     assert content(storage).is_released
     assert caplog.messages == []
 
 
-def test_a_release_is_tried_again(storage: Place) -> None:
-    unsure = Unsure(storage)
+def test_a_failed_release_is_retried(storage: Place) -> None:
+    unsure = UnansweredPuts(storage)
     with StorageBasedLock(unsure, IMPATIENT, FixedClock()):
         unsure.silent_puts = [False, False]
     assert content(storage).is_released
 
 
-def test_a_renewal_that_was_thought_to_have_failed_and_came_late_does_not_lose_the_lock(
+def test_a_renewal_that_seemed_to_fail_and_arrives_late_does_not_lose_the_lock(
     storage: Place,
 ) -> None:
     clock = FixedClock()
@@ -271,7 +271,7 @@ def test_a_lock_is_released_on_error_and_can_be_taken_again(storage: Place) -> N
         lock.verify()
 
 
-def test_no_thread_stays_behind(storage: Place) -> None:
+def test_releasing_the_lock_ends_its_thread(storage: Place) -> None:
     before = threading.active_count()
     with StorageBasedLock(storage):
         assert threading.active_count() == before + 1

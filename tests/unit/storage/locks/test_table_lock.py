@@ -1,4 +1,4 @@
-"""The lock file that Hudi's writers respect and create too."""
+"""The file-system lock, which Hudi's writers create and respect too."""
 
 import json
 import time
@@ -57,7 +57,7 @@ def test_the_lock_is_released_on_error_and_can_be_taken_again(storage: Storage) 
         lock.verify()
 
 
-def test_a_lock_of_hudi_is_waited_for_and_then_reported(storage: Storage) -> None:
+def test_a_writer_waits_for_a_lock_of_hudi_and_then_fails(storage: Storage) -> None:
     storage.create(LOCK, HUDI_LOCK)
     with (
         pytest.raises(LockNotAcquiredError, match=r"main.*delete the file"),
@@ -85,7 +85,7 @@ def test_an_expired_lock_is_taken_over(storage: Storage, age_minutes: int, is_ta
             pass
 
 
-def test_our_own_lock_expires_once_nobody_refreshes_it(storage: Storage) -> None:
+def test_our_own_lock_expires_when_its_refresh_stops(storage: Storage) -> None:
     dead = FileSystemLock(storage)
     dead.__enter__()
     content = storage.read(LOCK)
@@ -109,7 +109,7 @@ def test_a_damaged_lock_expires_by_its_age(storage: Storage, content: bytes) -> 
     storage.create(LOCK, content)
     with (
         pytest.raises(
-            LockNotAcquiredError, match=r"no lock of any writer's, last changed \d+ s ago.*delete the"
+            LockNotAcquiredError, match=r"not a valid lock, last changed \d+ s ago.*delete the"
         ),
         FileSystemLock(storage, IMPATIENT, in_the_future(1)),
     ):
@@ -120,7 +120,7 @@ def test_a_damaged_lock_expires_by_its_age(storage: Storage, content: bytes) -> 
     assert not storage.exists(LOCK)
 
 
-def test_a_lock_whose_holder_is_at_work_is_lost_when_it_is_damaged(storage: Storage) -> None:
+def test_a_damaged_lock_is_lost_even_if_its_holder_is_alive(storage: Storage) -> None:
     with FileSystemLock(storage) as lock:
         storage.write(LOCK, b"")
         with pytest.raises(LockNotAcquiredError, match="Nothing was committed"):
@@ -128,10 +128,10 @@ def test_a_lock_whose_holder_is_at_work_is_lost_when_it_is_damaged(storage: Stor
 
 
 AHEAD = in_the_future(-60 * 24)
-"""A clock that was set back by a day: whatever lies on storage is of the time to come."""
+"""A clock that was set back by a day: all modification times on the storage lie in the future."""
 
 
-def test_a_lock_from_the_future_says_so(storage: Storage) -> None:
+def test_the_error_names_a_lock_time_in_the_future(storage: Storage) -> None:
     storage.create(LOCK, HUDI_LOCK)
     with (
         pytest.raises(LockNotAcquiredError, match=r"86\d{3} s ahead of the clock of this machine"),
@@ -140,7 +140,7 @@ def test_a_lock_from_the_future_says_so(storage: Storage) -> None:
         pass
 
 
-def test_a_dead_lock_from_the_future_expires_while_it_is_watched(
+def test_a_dead_lock_from_the_future_expires_while_a_writer_watches_it(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lock_module, "_OWN_LOCK_EXPIRES_MS", 50)
@@ -165,7 +165,7 @@ def test_a_lock_from_the_future_that_is_refreshed_is_never_taken(
         held.verify()
 
 
-def test_a_lock_that_was_taken_away_is_noticed_and_not_released(storage: Storage) -> None:
+def test_a_lock_that_another_writer_took_is_detected_and_not_released(storage: Storage) -> None:
     with FileSystemLock(storage) as lock:
         storage.write(LOCK, HUDI_LOCK)
         with pytest.raises(LockNotAcquiredError, match="taken over"):
@@ -212,7 +212,7 @@ def test_options_have_hudis_keys_and_defaults() -> None:
         ("storage.validity.timeout.secs", "299"),
     ],
 )
-def test_options_out_of_bounds_are_named(key: str, value: str) -> None:
+def test_the_error_names_an_option_that_is_out_of_bounds(key: str, value: str) -> None:
     with pytest.raises(InvalidRequestError, match=f"{key}={value}"):
         LockOptions.of({f"hoodie.write.lock.{key}": value})
 
@@ -235,7 +235,7 @@ def test_options_out_of_bounds_are_named(key: str, value: str) -> None:
         ("org.example.LockOfOurOwn", "is not supported"),
     ],
 )
-def test_other_locks_are_refused_by_name_with_what_to_use_instead(provider: str, where: str) -> None:
+def test_unsupported_locks_are_refused_with_an_alternative(provider: str, where: str) -> None:
     with pytest.raises(InvalidRequestError) as refusal:
         LockOptions.of({"hoodie.write.lock.provider": provider})
     assert f"hoodie.write.lock.provider={provider}" in str(refusal.value)
@@ -254,7 +254,7 @@ def object_store() -> Storage:
 
 
 @pytest.mark.parametrize("provider", ["", IN_PROCESS_PROVIDER])
-def test_a_request_that_names_none_gets_the_lock_that_fits_the_storage(
+def test_a_request_without_provider_gets_the_lock_that_suits_the_storage(
     storage: Storage, provider: str, tmp_path: Path
 ) -> None:
     options = LockOptions(provider=provider)
@@ -269,7 +269,7 @@ def test_a_request_gets_the_lock_it_names(storage: Storage) -> None:
         assert isinstance(table_lock(place, LockOptions(provider=STORAGE_BASED_PROVIDER)), StorageBasedLock)
 
 
-def test_local_file_systems_cannot_keep_the_storage_based_lock(tmp_path: Path) -> None:
+def test_local_file_systems_do_not_support_the_storage_based_lock(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequestError, match=r"conditional puts.*FileSystemBasedLockProvider"):
         table_lock(LocalStorage(str(tmp_path)), LockOptions(provider=STORAGE_BASED_PROVIDER))
 
@@ -278,7 +278,7 @@ def lock_in(storage: Storage, folder: str) -> TableLock:
     return table_lock(storage, LockOptions(folder=folder))
 
 
-def test_hudi_names_the_folder_of_the_lock_absolutely(storage: Storage, tmp_path: Path) -> None:
+def test_the_lock_folder_may_be_an_absolute_path_as_in_hudi(storage: Storage, tmp_path: Path) -> None:
     local = LocalStorage(str(tmp_path))
     places = [(storage, storage.uri), (local, str(tmp_path)), (local, local.uri)]
     for place, base in places:

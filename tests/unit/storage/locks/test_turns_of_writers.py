@@ -1,4 +1,4 @@
-"""The queue of writers: one at a time, in the order of arrival, whoever dies."""
+"""The queue of writers: one at a time, in order of arrival, even if requests die."""
 
 import threading
 import time
@@ -49,7 +49,7 @@ def test_a_retry_keeps_its_place_and_its_turn(queue: WriterQueue) -> None:
     assert queue.wait("b").ahead == ("a",)
 
 
-def test_a_place_is_given_up(queue: WriterQueue, storage: Storage) -> None:
+def test_a_request_can_leave_the_queue(queue: WriterQueue, storage: Storage) -> None:
     queue.begin("a")
     queue.wait("b")
     queue.wait("c")
@@ -60,7 +60,7 @@ def test_a_place_is_given_up(queue: WriterQueue, storage: Storage) -> None:
     assert list(storage.list_files(turns.FOLDER)) == []
 
 
-def test_the_dead_lose_their_places(storage: Storage) -> None:
+def test_dead_requests_lose_their_places(storage: Storage) -> None:
     queue = WriterQueue(storage, SystemClock())
     assert queue.begin("dead writer")
     queue.wait("dead waiter")
@@ -70,7 +70,7 @@ def test_the_dead_lose_their_places(storage: Storage) -> None:
     assert later.begin("new")
 
 
-def test_places_of_the_dead_are_swept_by_whoever_leaves(storage: Storage) -> None:
+def test_a_request_that_leaves_deletes_places_of_dead_requests(storage: Storage) -> None:
     queue = WriterQueue(storage, SystemClock())
     assert queue.begin("dead writer")
     queue.wait("dead waiter")
@@ -81,8 +81,8 @@ def test_places_of_the_dead_are_swept_by_whoever_leaves(storage: Storage) -> Non
     assert list(storage.list_files(turns.FOLDER)) == []
 
 
-def test_a_writer_whose_turn_was_taken_away_does_not_take_it_back(storage: Storage) -> None:
-    """A task that is ended leaves from another thread, while this one still gives signs of life."""
+def test_a_writer_that_lost_its_turn_does_not_take_it_back(storage: Storage) -> None:
+    """A task that is ended leaves the queue from another thread while this thread still refreshes the turn."""
     queue = WriterQueue(storage, SystemClock(), refresh_s=0.01)
     assert queue.begin("a")
     with queue.writing("a"):
@@ -94,7 +94,7 @@ def test_a_writer_whose_turn_was_taken_away_does_not_take_it_back(storage: Stora
         assert storage.read(f"{turns.FOLDER}/writing") == b"b"
 
 
-def test_signs_of_life_while_writing(storage: Storage) -> None:
+def test_a_turn_is_refreshed_while_writing(storage: Storage) -> None:
     queue = WriterQueue(storage, SystemClock(), refresh_s=0.01)
     assert queue.begin("a")
     holder = f"{turns.FOLDER}/writing"
@@ -107,7 +107,7 @@ def test_signs_of_life_while_writing(storage: Storage) -> None:
     assert not storage.exists(holder)
 
 
-def test_many_at_once_write_one_by_one(storage: Storage) -> None:
+def test_many_concurrent_requests_write_one_by_one(storage: Storage) -> None:
     inside: list[str] = []
     most: list[int] = []
 

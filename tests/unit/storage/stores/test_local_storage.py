@@ -1,4 +1,4 @@
-"""What is particular to a local file system: checksums of Hadoop, links, full disks, what a reader sees."""
+"""Local file systems: checksums of Hadoop, hard links, full disks, concurrent readers."""
 
 import errno
 import os
@@ -13,7 +13,7 @@ from hudi_table_services.errors import (
     StorageError,
     StoragePermissionError,
 )
-from hudi_table_services.storage.stores.local import LocalStorage, translated
+from hudi_table_services.storage.stores.local import LocalStorage, translate_errors
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_creation_leaves_no_temporary_file(storage: LocalStorage, tmp_path: Path
 
 
 @pytest.mark.parametrize("code", [errno.EPERM, errno.ENOTSUP, errno.EMLINK])
-def test_creation_is_exclusive_where_hard_links_are_refused(
+def test_creation_is_exclusive_on_file_systems_without_hard_links(
     storage: LocalStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     def refuse(*_: object) -> None:
@@ -63,7 +63,7 @@ def test_creation_is_exclusive_where_hard_links_are_refused(
     assert os.listdir(tmp_path) == ["a"]
 
 
-def test_a_creator_that_loses_the_race_for_the_name_is_told(
+def test_a_creator_that_loses_the_race_for_the_name_gets_an_error(
     storage: LocalStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     link = os.link
@@ -104,7 +104,7 @@ def test_readers_see_the_old_or_the_new_content(storage: LocalStorage) -> None:
     assert seen <= set(contents)
 
 
-def test_a_full_disk_is_named_with_what_to_do(storage: LocalStorage, tmp_path: Path) -> None:
+def test_the_error_of_a_full_disk_says_what_to_do(storage: LocalStorage, tmp_path: Path) -> None:
     os.symlink("/dev/full", tmp_path / "x.parquet")
     sink = storage.open_writer("x.parquet")
     sink.write(b"some rows")
@@ -127,8 +127,8 @@ def test_a_full_disk_is_named_with_what_to_do(storage: LocalStorage, tmp_path: P
         (errno.EIO, StorageError),
     ],
 )
-def test_errors_of_the_system_become_ours(code: int, expected: type[StorageError]) -> None:
-    with pytest.raises(expected, match="Cannot read 'a/b'") as caught, translated("read", "a/b"):
+def test_errors_of_the_operating_system_are_translated(code: int, expected: type[StorageError]) -> None:
+    with pytest.raises(expected, match="Cannot read 'a/b'") as caught, translate_errors("read", "a/b"):
         raise OSError(code, os.strerror(code))
     assert type(caught.value) is expected
 

@@ -1,4 +1,4 @@
-"""What every storage promises, proved for each of them."""
+"""The contract of `Storage`, tested for every implementation."""
 
 import pickle
 import threading
@@ -32,7 +32,7 @@ ODD_NAMES = [
 
 
 class StorageContract:
-    """Inherited by one class per storage."""
+    """Tests of `Storage`; one subclass per implementation."""
 
     @pytest.fixture
     def storage(self) -> Iterator[Storage]:
@@ -61,7 +61,7 @@ class StorageContract:
             storage.create("a", b"two")
         assert storage.read("a") == b"one"
 
-    def test_many_files_are_deleted_and_missing_ones_are_fine(self, storage: Storage) -> None:
+    def test_many_files_are_deleted_and_missing_files_are_ignored(self, storage: Storage) -> None:
         for name in ODD_NAMES:
             storage.create(f"kept/{name}", b"x")
             storage.create(f"gone/{name}", b"x")
@@ -103,20 +103,20 @@ class StorageContract:
         assert not storage.exists("a")
         assert not storage.exists("no/such")
 
-    def test_deleting_is_repeatable(self, storage: Storage) -> None:
+    def test_a_file_can_be_deleted_twice(self, storage: Storage) -> None:
         storage.create("a", b"")
         assert storage.delete("a")
         storage.delete("a")
         assert not storage.exists("a")
 
-    def test_deleting_a_folder_takes_everything_below_and_nothing_beside(self, storage: Storage) -> None:
+    def test_deleting_a_folder_deletes_everything_in_it_and_nothing_else(self, storage: Storage) -> None:
         for path in ("a/b/c", "a/b/d/e", "a/bc"):
             storage.create(path, b"")
         storage.delete_folder("a/b")
         storage.delete_folder("a/b")
         assert [f.path for f in storage.list_files()] == ["a/bc"]
 
-    def test_listing_a_folder_tells_files_and_folders(self, storage: Storage) -> None:
+    def test_listing_a_folder_returns_files_and_folders(self, storage: Storage) -> None:
         for path in ("a/z", "a/b/c", "a/b/d", "ab/x"):
             storage.create(path, b"123")
         listing = storage.list_folder("a")
@@ -128,12 +128,12 @@ class StorageContract:
         assert storage.list_folder("no/such") == storage.list_folder("none")
         assert list(storage.list_files("no/such")) == []
 
-    def test_a_made_folder_holds_nothing(self, storage: Storage) -> None:
+    def test_a_new_folder_is_empty(self, storage: Storage) -> None:
         storage.make_folder("a/b")
         storage.make_folder("a/b")
         assert list(storage.list_files()) == []
 
-    def test_empty_folders_go_and_full_ones_stay(self, storage: Storage) -> None:
+    def test_empty_folders_are_deleted_and_other_folders_stay(self, storage: Storage) -> None:
         storage.create("a/full", b"1")
         storage.make_folder("a/b/c")
         storage.delete_empty_folders("a/b/c")
@@ -185,17 +185,17 @@ class StorageContract:
 
 
 class ConditionalContract:
-    """Of storages that have conditional puts; they are `StorageContract`s too."""
+    """Tests of `ConditionalStorage`, for implementations with conditional puts."""
 
     @pytest.fixture
     def conditional(self, storage: Storage) -> ConditionalStorage:
         assert isinstance(storage, ConditionalStorage)
         return storage
 
-    def test_putting_where_nothing_is_creates(self, conditional: ConditionalStorage) -> None:
+    def test_a_put_that_expects_no_object_creates_it(self, conditional: ConditionalStorage) -> None:
         version = conditional.put_if("a/lock", b"one", None)
         assert conditional.read_versioned("a/lock") == (b"one", version)
-        with pytest.raises(ObjectExistsError, match="'a/lock'.*not the version"):
+        with pytest.raises(ObjectExistsError, match="'a/lock'.*not the expected version"):
             conditional.put_if("a/lock", b"two", None)
         assert conditional.read_versioned("a/lock") == (b"one", version)
 
@@ -203,25 +203,25 @@ class ConditionalContract:
         first = conditional.put_if("lock", b"one", None)
         second = conditional.put_if("lock", b"two", first)
         assert second != first
-        with pytest.raises(ObjectExistsError, match="not the version"):
+        with pytest.raises(ObjectExistsError, match="not the expected version"):
             conditional.put_if("lock", b"three", first)
         assert conditional.read_versioned("lock") == (b"two", second)
 
-    def test_a_version_that_was_deleted_or_written_over_is_gone(
+    def test_a_version_that_was_deleted_or_overwritten_cannot_be_replaced(
         self, storage: Storage, conditional: ConditionalStorage
     ) -> None:
         version = conditional.put_if("lock", b"one", None)
         storage.write("lock", b"two")
-        with pytest.raises(ObjectExistsError, match="not the version"):
+        with pytest.raises(ObjectExistsError, match="not the expected version"):
             conditional.put_if("lock", b"three", version)
         _, version = conditional.read_versioned("lock")
         storage.delete("lock")
-        with pytest.raises(ObjectExistsError, match="not the version"):
+        with pytest.raises(ObjectExistsError, match="not the expected version"):
             conditional.put_if("lock", b"three", version)
         with pytest.raises(ObjectNotFoundError, match="'lock'"):
             conditional.read_versioned("lock")
 
-    def test_only_one_of_many_replaces_a_version(self, conditional: ConditionalStorage) -> None:
+    def test_only_one_of_many_writers_replaces_a_version(self, conditional: ConditionalStorage) -> None:
         version = conditional.put_if("lock", b"none", None)
         winners: list[int] = []
         start = threading.Barrier(8)
@@ -277,7 +277,7 @@ class TestObjectStoreStorage(StorageContract, ConditionalContract):
         assert copy == storage
         assert copy.base_path == "s3a://bucket/some/trips"
 
-    def test_a_store_without_conditional_puts_says_so(self, tmp_path: Path) -> None:
+    def test_a_store_without_conditional_puts_raises_an_error(self, tmp_path: Path) -> None:
         storage = ObjectStoreStorage("file:///x", LocalStore(str(tmp_path)))
         version = storage.put_if("lock", b"one", None)
         with pytest.raises(StorageError, match="no conditional puts"):

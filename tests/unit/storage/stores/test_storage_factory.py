@@ -1,4 +1,4 @@
-"""Which storage a base path opens."""
+"""The storage that is opened for a base path."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ from hudi_table_services.storage.stores.object_store import ObjectStoreStorage
 
 
 @pytest.mark.parametrize("name", ["plain", "with space", "50%", "a%20b", "#x?y", "ü"])
-def test_a_plain_path_and_its_uri_are_the_same_place(tmp_path: Path, name: str) -> None:
+def test_a_plain_path_and_its_uri_open_the_same_folder(tmp_path: Path, name: str) -> None:
     plain = open_storage(str(tmp_path / name))
     assert open_storage(plain.uri) == plain == LocalStorage(str(tmp_path / name))
     plain.create("a", b"")
@@ -68,7 +68,7 @@ open_storage("x")
     ],
 )
 def test_an_endpoint_that_is_no_plain_url_is_refused_without_being_shown(url: str) -> None:
-    """The client would panic at some, which no job survives, and show a password in its errors."""
+    """Obstore's client panics at some of these URLs, which ends the process, and prints passwords in its errors."""
     with pytest.raises(InvalidRequestError, match="aws_endpoint is no plain URL") as caught:
         open_storage("s3://bucket/x", {"aws_endpoint": url})
     assert "hunter2" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""Look for data files that readers need and that are lost, emptied or cut. Every doubt is for the table."""
+"""Find data files that readers need and that are missing, empty or truncated. Doubtful files are not reported."""
 
 import logging
 from collections.abc import Mapping
@@ -19,12 +19,12 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingFilesSearch:
-    """Compares what completed writes of the active timeline name with what lies on storage.
+    """Compare the files that completed writes of the active timeline name with the files on storage.
 
     Attributes:
-        snapshot: loaded before storage was listed.
+        snapshot: loaded before the storage was listed.
         sizes: path → bytes, of all files.
-        retained_from: the commit from which on the last clean kept everything; empty: not known.
+        retained_from: the earliest commit that the last clean retained; empty: not known.
     """
 
     table: TableAccess
@@ -34,24 +34,24 @@ class MissingFilesSearch:
     retained_from: str = ""
 
     def find(self) -> dict[str, str] | None:
-        """Path → what is wrong, in words; None: a restore is unfinished, so files may be going right now.
+        """Path → description of the fault; None: a restore is unfinished, so files may be deleted right now.
 
         Raises:
             MalformedMetadataError: a completed write cannot be read.
         """
-        if _is_between_states(self.snapshot.timeline):
+        if _has_unfinished_restore(self.snapshot.timeline):
             return None
         suspects = self._faults(self.snapshot.timeline)
         if not suspects:
             return {}
-        # Whoever removed a file rightly while storage was listed is on the timeline by now.
+        # Any action that deleted a file while the storage was listed is on the timeline by now.
         now = self.table.load_timeline()
-        if _is_between_states(now):
+        if _has_unfinished_restore(now):
             return None
         still = self._faults(now)
         suspects = {file: fault for file, fault in suspects.items() if file in still}
         last_gap = self._last_gap(now, suspects)
-        return {file.path: fault for file, fault in suspects.items() if self._is_sure(file, last_gap)}
+        return {file.path: fault for file, fault in suspects.items() if self._is_certain(file, last_gap)}
 
     def _faults(self, timeline: Timeline) -> dict[NeededFile, str]:
         bases = (each.base_file and (each.file_group_id, each.base_file) for each in self.snapshot.all_slices)
@@ -64,14 +64,14 @@ class MissingFilesSearch:
         )
         return {file: fault for file in needed if (fault := fault_of(file, self.sizes.get(file.path)))}
 
-    def _is_sure(self, file: NeededFile, last_gap: str) -> bool:
-        """What the last clean had to keep, or what no archived write can have replaced."""
+    def _is_certain(self, file: NeededFile, last_gap: str) -> bool:
+        """Whether the file must exist: the last clean had to retain it, or no archived write can have replaced it."""
         return file.time > last_gap or ("" < self.retained_from <= file.time)
 
     def _last_gap(self, timeline: Timeline, suspects: Mapping[NeededFile, str]) -> str:
-        """Time of the newest write that is only in the archive: it may have replaced files of older active ones.
+        """Time of the newest write that is only in the archive: it may have replaced files of older active writes.
 
-        Such older ones stay behind alone after a savepoint. Nothing is read unless files are missing.
+        A savepoint can leave such an older write on the active timeline. The archive is read only if files are missing.
         """
         if not suspects:
             return ""
@@ -79,11 +79,11 @@ class MissingFilesSearch:
         try:
             archived = ArchivedTimeline(self.table.storage, self.table.config).writes()
         except (CorruptTableError, UnsupportedTableError) as error:
-            _LOG.warning("Only files that the last clean kept are looked for: %s", error)
+            _LOG.warning("Only files that the last clean retained are checked: %s", error)
             return max(active)
         times = {each.instant.requested_time for each in archived}
         return max(times - active, default="")
 
 
-def _is_between_states(timeline: Timeline) -> bool:
+def _has_unfinished_restore(timeline: Timeline) -> bool:
     return any(i.action is Action.RESTORE for i in timeline.pending)

@@ -1,4 +1,4 @@
-"""Manifests of the timeline history on storage: which of its files count (LSMTimeline, Hudi 1.2)."""
+"""Manifests of the timeline history on storage: they list the files that form the history (LSMTimeline, Hudi 1.2)."""
 
 import logging
 from collections.abc import Iterable
@@ -24,8 +24,8 @@ from hudi_table_services.storage.stores.storage import Storage
 _LOG = logging.getLogger(__name__)
 
 
-class HistoryManifests:
-    """Manifests in ``.hoodie/timeline/history``. What changes them is called under the table lock."""
+class HistoryManifestStore:
+    """Manifests in ``.hoodie/timeline/history``. Callers of methods that change them hold the table lock."""
 
     def __init__(self, storage: Storage, config: TableConfig) -> None:
         self._storage = storage
@@ -33,11 +33,11 @@ class HistoryManifests:
         self._folder = join_path(config.table_version.layout.timeline_folder, name)
 
     def path_of(self, name: str) -> str:
-        """Path of a file of the history, relative to the base path."""
+        """Path of a history file, relative to the base path."""
         return join_path(self._folder, name)
 
     def files(self) -> tuple[HistoryFile, ...]:
-        """Files that count now, in order of name; none where there is no history.
+        """Files that the newest manifest lists, by name; empty if there is no history.
 
         Raises:
             CorruptTableError: the newest manifest cannot be read.
@@ -46,13 +46,13 @@ class HistoryManifests:
         return self._manifest(number) if number else ()
 
     def publish(self, files: Iterable[HistoryFile]) -> None:
-        """Make these the files that count.
+        """Write a manifest that lists these files and make it the newest.
 
-        ``_version_`` goes before the manifest comes: without it readers and Hudi's archiver take the newest manifest,
-        so that one that died in between is in nobody's way.
+        ``_version_`` is deleted before the manifest is created. Without ``_version_`` readers and Hudi's archiver take
+        the newest manifest, so an archival that dies between the two steps blocks no later one.
 
         Raises:
-            CommitConflictError: another archiver was at it.
+            CommitConflictError: another archiver published at the same time.
         """
         number = self._version() + 1
         self._storage.delete(self.path_of(VERSION_FILE))
@@ -62,15 +62,15 @@ class HistoryManifests:
         except ObjectExistsError as error:
             raise CommitConflictError(
                 f"{self.path_of(manifest_name(number))} exists, and {VERSION_FILE} named an older one.",
-                hint="Another archiver is at work without the table lock, or died. Run the request again.",
+                hint="Another archiver runs without the table lock, or died. Run the request again.",
             ) from error
         self._storage.write(self.path_of(VERSION_FILE), str(number).encode())
 
-    def tidy(self, manifests_retained: int) -> None:
-        """Delete manifests but the last ones, and files that none of those names.
+    def delete_unreferenced(self, manifests_retained: int) -> None:
+        """Delete all manifests but the newest ones, and history files that no retained manifest lists.
 
         Raises:
-            CorruptTableError: a manifest that stays cannot be read; nothing is deleted.
+            CorruptTableError: a retained manifest cannot be read; nothing is deleted.
         """
         listed = self._storage.list_folder(self._folder).files
         newest = self._version()
@@ -79,14 +79,14 @@ class HistoryManifests:
         )
         kept = numbers[-manifests_retained:]
         named = {each.name for number in kept for each in self._manifest(number)}
-        doomed = [
+        to_delete = [
             each.path
             for each in listed
             if manifest_number(each.name) in numbers[:-manifests_retained]
             or (HistoryFile.from_name(each.name) is not None and each.name not in named)
         ]
-        for path, failure in self._storage.delete_files(doomed).items():
-            _LOG.warning("%s stays behind: %s", path, failure)
+        for path, failure in self._storage.delete_files(to_delete).items():
+            _LOG.warning("%s was not deleted: %s", path, failure)
 
     def _version(self) -> int:
         """Number of the newest manifest; 0: there is no history."""

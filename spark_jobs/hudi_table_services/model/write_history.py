@@ -1,4 +1,4 @@
-"""What the recent writes of a table did, and how large its files were after each of them."""
+"""The recent writes of a table, and the sizes of its files after each write."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,10 +13,10 @@ class WriteSummary:
     """One completed write.
 
     Attributes:
-        rows_inserted, rows_updated, rows_deleted: as its write stats say.
+        rows_inserted, rows_updated, rows_deleted: sums of the write stats.
         files_written, bytes_written: base and log files.
-        files_replaced: file groups that readers no longer see because of it.
-        partitions: partition paths that it wrote to or replaced something in, in order.
+        files_replaced: file groups that readers no longer see after this write.
+        partitions: partition paths in which the write wrote or replaced files, in order.
         extra_metadata: free text pairs, without the schema.
     """
 
@@ -37,8 +37,8 @@ class FileSizes:
     """Base files that readers saw right after a write.
 
     Attributes:
-        sizes_bytes: one for each, in ascending order.
-        unknown_count: further files whose size nobody knows any more: they are cleaned, their writes archived.
+        sizes_bytes: size of each file, in ascending order.
+        unknown_count: number of further files of unknown size: the files were cleaned and their writes archived.
     """
 
     instant: Instant
@@ -47,16 +47,16 @@ class FileSizes:
 
 
 class HistoryEnd(Enum):
-    """Why a history does not go back further."""
+    """Reason why a history does not go back further."""
 
     NOTHING_OLDER = "nothing_older"
-    """Neither the timeline nor its archive tells of older writes."""
+    """Neither the timeline nor the archive has older writes."""
 
     ENOUGH = "enough"
-    """Older writes were not asked for."""
+    """Older writes were not requested."""
 
     ARCHIVE_TOO_LARGE = "archive_too_large"
-    """Older writes are in files of the archive that are more than may be read."""
+    """The archive files with older writes exceed the size limit."""
 
     ARCHIVE_UNREADABLE = "archive_unreadable"
     """The archive is damaged, or needs a package that is not installed."""
@@ -68,8 +68,8 @@ class TableHistory:
 
     Attributes:
         writes: oldest first.
-        sizes: one for each of the writes, in the same order.
-        end: why there are no older ones.
+        sizes: file sizes after each write, in the same order.
+        end: why there are no older writes.
     """
 
     writes: tuple[WriteSummary, ...] = ()

@@ -1,8 +1,8 @@
-"""Let a write into file groups that wait for their clustering, so that neither of the two is lost.
+"""Release file groups from pending clusterings, so that a write can change them and neither of the two is lost.
 
-A plan that nobody executes gives those file groups up: it is replaced by a plan of the others. A plan under execution
-is waited for; the rows are placed anew afterwards, in the files that the clustering wrote. Plans are never changed in
-place, since another job may hold the old one, and real Hudi carries out what it reads.
+A plan that is not under execution gives up these file groups: a plan of its other groups replaces it. If the plan is
+under execution, the write waits for the end and then places its rows again, in the files that the clustering wrote.
+Plans are never changed in place, since another job may have read the old plan, and Hudi executes the plan that it read.
 """
 
 import logging
@@ -35,44 +35,44 @@ _LOG = logging.getLogger(__name__)
 _POLL_SECONDS = 1.0
 
 
-def make_room(
+def release_file_groups(
     table: TableAccess,
     file_groups: Collection[FileGroupId],
     options: PendingClusteringOptions,
     lock: TableLock,
 ) -> tuple[str, ...]:
-    """Free file groups from pending clusterings, as the options say.
+    """Release file groups from pending clusterings, as the options say.
 
     Args:
-        file_groups: those that the write changes or replaces.
+        file_groups: file groups that the write changes or replaces.
 
     Returns:
-        Requested times of the plans that gave way. Others may have been completed meanwhile: where a plan held one
-        of the file groups before, the table has to be loaded and the rows placed anew.
+        Requested times of the plans that gave way. Other plans may have completed in the meantime: if a plan reserved
+        one of the file groups before, the caller has to load the table and place the rows again.
 
     Raises:
         PendingPlanError: a plan does not give way, or its execution did not end in time.
     """
-    gone: list[str] = []
+    gave_way: list[str] = []
     deadline = time.monotonic() + options.wait_seconds
     while True:
         with lock:
-            hit = _hit(table, file_groups)
-            running = [p for p in hit if is_executed(table, p.instant, options.expires_after_minutes)]
-            if hit and (options.strategy is UpdatesStrategy.REJECT or _is_rejected(options)):
-                raise _rejected(table, hit[0], options)
-            for plan in hit:
+            plans = _plans_of(table, file_groups)
+            running = [p for p in plans if is_executed(table, p.instant, options.expires_after_minutes)]
+            if plans and (options.strategy is UpdatesStrategy.REJECT or _plan_wins(options)):
+                raise _rejected(table, plans[0], options)
+            for plan in plans:
                 if options.strategy is UpdatesStrategy.ALLOW:
-                    _LOG.warning("Rolling clustering %s back, whose files this write changes.", _time(plan))
+                    _LOG.warning("Rolling back clustering %s, whose files this write changes.", _time(plan))
                     lock.verify()
                     drop_plan(table, plan)
                 elif plan not in running:
-                    _give_way(table, lock, plan, file_groups)
+                    _replace_plan(table, lock, plan, file_groups)
                 else:
                     continue
-                gone.append(_time(plan))
+                gave_way.append(_time(plan))
         if options.strategy is UpdatesStrategy.ALLOW or not running:
-            return tuple(gone)
+            return tuple(gave_way)
         if time.monotonic() >= deadline:
             raise PendingPlanError(
                 f"Clustering {_time(running[0])}, which rewrites file groups of this write, did not end within "
@@ -83,47 +83,50 @@ def make_room(
         _wait_for(table, running[0], options, deadline)
 
 
-def foresee_room(
+def preview_release(
     table: TableAccess,
     snapshot: TableSnapshot,
     file_groups: Collection[FileGroupId],
     options: PendingClusteringOptions,
 ) -> tuple[TableSnapshot, tuple[str, ...]]:
-    """What `make_room` would do, for a dry run; nothing is changed and nothing waited for.
+    """Predict the effects of `release_file_groups`, for a dry run. Changes nothing and does not wait.
 
     Returns:
-        The table without the reservations that would be gone, and in words what would become of each plan.
+        The table without the reservations that would be released, and a sentence about each affected plan.
 
     Raises:
         PendingPlanError: the write would be rejected.
     """
     if snapshot.reserved_file_groups.keys().isdisjoint(file_groups):
         return snapshot, ()
-    hit = _hit(table, file_groups)
-    if hit and (options.strategy is UpdatesStrategy.REJECT or _is_rejected(options)):
-        raise _rejected(table, hit[0], options)
-    is_whole = options.strategy is UpdatesStrategy.ALLOW
-    freed: set[FileGroupId] = set()
-    told = []
-    for plan in hit:
-        given_up, kept = _divided(plan, file_groups)
-        freed.update(plan.file_groups if is_whole else chain.from_iterable(map(file_groups_of, given_up)))
-        is_running = not is_whole and is_executed(table, plan.instant, options.expires_after_minutes)
-        if is_whole:
-            fate = "would be rolled back"
+    plans = _plans_of(table, file_groups)
+    if plans and (options.strategy is UpdatesStrategy.REJECT or _plan_wins(options)):
+        raise _rejected(table, plans[0], options)
+    rolls_back = options.strategy is UpdatesStrategy.ALLOW
+    released: set[FileGroupId] = set()
+    messages = []
+    for plan in plans:
+        given_up, kept = _split_groups(plan, file_groups)
+        released.update(
+            plan.file_groups if rolls_back else chain.from_iterable(map(file_groups_of, given_up))
+        )
+        is_running = not rolls_back and is_executed(table, plan.instant, options.expires_after_minutes)
+        if rolls_back:
+            effect = "would be rolled back"
         elif is_running:
-            fate = (
+            effect = (
                 f"is being executed: this write would wait for it, up to {options.wait_seconds} s, and place its rows "
                 "in the files that it writes"
             )
         else:
-            fate = f"would give {len(given_up)} of its {len(given_up) + len(kept)} groups up to this write"
-        told.append(f"The pending clustering {_time(plan)} {fate}.")
-    left = {group: plan for group, plan in snapshot.reserved_file_groups.items() if group not in freed}
-    return replace(snapshot, reserved_file_groups=left), tuple(told)
+            effect = f"would give {len(given_up)} of its {len(given_up) + len(kept)} groups up to this write"
+        messages.append(f"The pending clustering {_time(plan)} {effect}.")
+    left = {group: plan for group, plan in snapshot.reserved_file_groups.items() if group not in released}
+    return replace(snapshot, reserved_file_groups=left), tuple(messages)
 
 
-def _hit(table: TableAccess, file_groups: Collection[FileGroupId]) -> list[Clustering]:
+def _plans_of(table: TableAccess, file_groups: Collection[FileGroupId]) -> list[Clustering]:
+    """Pending clusterings that reserve one of the file groups."""
     timeline = table.load_timeline()
     if not timeline.pending:
         return []
@@ -136,8 +139,8 @@ def _time(plan: Clustering) -> str:
     return plan.instant.requested_time
 
 
-def _is_rejected(options: PendingClusteringOptions) -> bool:
-    """Hudi's conflict check lets the plan win unless it is told to roll plans back."""
+def _plan_wins(options: PendingClusteringOptions) -> bool:
+    """Whether the plan wins a conflict under strategy ALLOW: in Hudi it does, unless an option rolls plans back."""
     return options.strategy is UpdatesStrategy.ALLOW and not options.rolls_back
 
 
@@ -146,18 +149,18 @@ def _rejected(table: TableAccess, plan: Clustering, options: PendingClusteringOp
     return PendingPlanError(
         f"This write changes file groups under the pending clustering {_time(plan)}, {age} old, and "
         f"hoodie.clustering.updates.strategy={options.strategy.value} rejects it.",
-        hint="Execute or cancel that clustering first, or leave the option out.",
+        hint="Execute or cancel that clustering first, or remove the option.",
     )
 
 
-def _give_way(
+def _replace_plan(
     table: TableAccess, lock: TableLock, plan: Clustering, file_groups: Collection[FileGroupId]
 ) -> None:
-    """Replace the plan by one without the groups that hold one of the file groups.
+    """Replace the plan by a plan without the groups that contain one of the file groups.
 
-    The old plan goes first: were there two for a moment, and a crash then, real Hudi would carry both out.
+    The old plan is deleted first: if both existed and this job crashed, Hudi would execute both.
     """
-    _, kept = _divided(plan, file_groups)
+    _, kept = _split_groups(plan, file_groups)
     lock.verify()
     drop_plan(table, plan)
     if not kept:
@@ -168,7 +171,7 @@ def _give_way(
     action = plan.instant.action
     instant = request_instant(table, action, content, lock=lock)
     _LOG.warning(
-        "Clustering %s gave way to this write; %s takes its place with %d of its %d groups.",
+        "Clustering %s gave way to this write; clustering %s replaces it with %d of its %d groups.",
         _time(plan),
         instant.requested_time,
         len(kept),
@@ -176,19 +179,19 @@ def _give_way(
     )
 
 
-def _divided(
+def _split_groups(
     plan: Clustering, file_groups: Collection[FileGroupId]
 ) -> tuple[tuple[ClusteringGroup, ...], tuple[ClusteringGroup, ...]]:
-    """Groups of the plan that hold one of the file groups, and the others."""
+    """Groups of the plan that contain one of the file groups, and the other groups."""
     wanted = frozenset(file_groups)
-    hit = tuple(group for group in plan.plan.groups if not wanted.isdisjoint(file_groups_of(group)))
-    return hit, tuple(group for group in plan.plan.groups if group not in hit)
+    given_up = tuple(group for group in plan.plan.groups if not wanted.isdisjoint(file_groups_of(group)))
+    return given_up, tuple(group for group in plan.plan.groups if group not in given_up)
 
 
 def _wait_for(
     table: TableAccess, plan: Clustering, options: PendingClusteringOptions, deadline: float
 ) -> None:
-    """Until nobody executes the plan any more, or the time is over."""
+    """Wait until the plan is no longer under execution, or the deadline has passed."""
     while time.monotonic() < deadline:
         time.sleep(_POLL_SECONDS)
         pending = [i for i in table.load_timeline().pending if i.identity == plan.instant.identity]

@@ -1,0 +1,21 @@
+"""Read many files of a table at the same time: object stores are slow per request, but serve many at once."""
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+READ_THREADS = 8
+"""Requests to the storage that one caller sends at the same time."""
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+
+def map_in_parallel(read: Callable[[_Item], _Result], items: Iterable[_Item]) -> list[_Result]:
+    """Call a function with each item, in threads; results in the order of the items.
+
+    Raises:
+        The exception of the first item that failed. Calls that have not begun are cancelled.
+    """
+    with ThreadPoolExecutor(READ_THREADS) as pool:
+        return list(pool.map(read, items))
