@@ -16,7 +16,7 @@ from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.options.clustering import resolve_clustering_options
-from hudi_table_services.planning.clustering.checks import check_clustering_options
+from hudi_table_services.planning.clustering.option_checks import check_clustering_options
 from hudi_table_services.services.flags import (
     EXIT_CODES,
     CommandLine,

@@ -1,4 +1,4 @@
-"""Which file slices of a partition clustering may rewrite, what they weigh, and why the others stay out."""
+"""Find the file slices of a partition that clustering may rewrite, their sizes, and why the others are left out."""
 
 from collections import Counter
 from collections.abc import Iterable, Set
@@ -13,18 +13,18 @@ from hudi_table_services.model.clustering import (
 )
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.table_snapshot import TableSnapshot
-from hudi_table_services.planning.clustering.checks import MAX_NUM_GROUPS
+from hudi_table_services.planning.clustering.option_checks import MAX_NUM_GROUPS
 
 UNKNOWN_SIZE = "size of a file is unknown"
 
 
 class Candidate(NamedTuple):
-    """A slice that may be rewritten; a named tuple, as there may be a hundred thousand.
+    """A slice that may be rewritten. A named tuple, because there may be a hundred thousand of them.
 
     Attributes:
-        size_bytes: base file and weighed log files.
-        is_settled: a clustering with the same target and layout wrote it: not a reason to rewrite anything.
-        is_in_order: its rows are known to be in the wanted order; also where none is wanted.
+        size_bytes: base file and weighted log files.
+        is_settled: whether a clustering with the same target and layout wrote it, so it is no reason for a rewrite.
+        is_in_order: whether its rows are known to be in the requested order; True if no order is requested.
     """
 
     file_slice: FileSlice
@@ -38,8 +38,8 @@ class Candidates:
     """Slices of one partition.
 
     Attributes:
-        chosen: those that may be rewritten, largest first.
-        skipped: reason → slices that may not.
+        chosen: slices that may be rewritten, largest first.
+        skipped: reason → number of slices that may not be rewritten.
     """
 
     chosen: tuple[Candidate, ...]
@@ -48,10 +48,10 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionGroups:
-    """What could be rewritten in one partition.
+    """Possible groups of one partition.
 
     Attributes:
-        groups: most useful first; in parity in Hudi's order.
+        groups: most useful first; in parity mode in Hudi's order.
         skipped: slices left out, by reason.
     """
 
@@ -67,10 +67,10 @@ def find_candidates(
     given: ClusteringInput,
     written: Set[FileGroupId] | None,
 ) -> Candidates:
-    """Latest slices that are small, of known size and under no pending plan.
+    """Find the latest slices that are small, of known size and under no pending plan.
 
     Args:
-        written: file groups that alone may be chosen; None: any.
+        written: the only file groups that may be chosen; None for any file group.
     """
     chosen = []
     skipped: Counter[str] = Counter()
@@ -88,7 +88,7 @@ def find_candidates(
 
 
 def weigh(file_slice: FileSlice, log_weight: float) -> int | None:
-    """Bytes of base file that the slice is worth; None: the size of a file is not known."""
+    """Equivalent size of the slice as one base file, in bytes; None if the size of a file is unknown."""
     base = file_slice.base_file.size_bytes if file_slice.base_file else 0
     if not file_slice.log_files:
         return base if base >= 0 else None
@@ -104,7 +104,7 @@ def obstacle(
     options: ClusteringOptions,
     written: Set[FileGroupId] | None,
 ) -> str | None:
-    """Why the slice may not be planned, whatever its size; None: it may."""
+    """Reason why the slice may not be planned regardless of its size, or None if it may be planned."""
     reserved = snapshot.reserved_file_groups
     if reserved and file_slice.file_group_id in reserved:
         return f"under the pending plan {reserved[file_slice.file_group_id]}"
@@ -114,22 +114,22 @@ def obstacle(
 
 
 def above_limit(options: ClusteringOptions) -> str:
-    """Reason of a slice that is not small."""
+    """Reason for a slice that is not small."""
     return f"at or above the small-file limit of {options.small_file_limit_bytes} bytes"
 
 
 def no_room(options: ClusteringOptions) -> str:
-    """Reason of a slice whose group waits for the next plan."""
+    """Reason for a slice whose group waits for the next plan."""
     return f"no room in this plan: {MAX_NUM_GROUPS}={options.max_num_groups}"
 
 
 def arrival(file_slice: FileSlice) -> tuple[str, str]:
-    """Order in which a stitch reads slices: that in which their rows came."""
+    """Sort key of slices by the time their rows were written: the order in which a stitch reads them."""
     return (file_slice.base_instant_time, file_slice.file_group_id.file_id)
 
 
 def skips(partition_path: str, reasons: Counter[str]) -> tuple[SkippedPartition, ...]:
-    """The reasons of one partition, in order."""
+    """Skipped slices of one partition, by reason."""
     return tuple(
         SkippedPartition(partition_path=partition_path, reason=reason, slices=count)
         for reason, count in sorted(reasons.items())
@@ -139,7 +139,7 @@ def skips(partition_path: str, reasons: Counter[str]) -> tuple[SkippedPartition,
 def group_of(
     partition_path: str, members: Iterable[Candidate], output_files: int, reason: str
 ) -> PlannedGroup:
-    """The members as a group, in order of arrival."""
+    """Build a group of the members, in the order of `arrival`."""
     members = list(members)
     return PlannedGroup(
         partition_path=partition_path,
@@ -151,7 +151,7 @@ def group_of(
 
 
 def files(count: int) -> str:
-    """The number with its noun."""
+    """A number of files in words, e.g. ``1 file`` or ``2 files``."""
     return f"{count} file{'' if count == 1 else 's'}"
 
 

@@ -141,7 +141,7 @@ def test_a_dead_write_and_what_it_left(version: TableVersion) -> None:
     pending = looked.pending()
     assert (pending.is_dead, pending.action, pending.state) == (True, "commit", "inflight")
     assert "its writer died" in pending.meaning
-    assert "rolled back first" in pending.next_step
+    assert "rolls it back first" in pending.next_step
     assert any("cleaning and archival" in each for each in pending.blocks)
     # Its files are its own until it is rolled back; then they would be leftovers.
     assert looked.report().measures["leftover_files"] == 0
@@ -302,7 +302,7 @@ def test_a_forgotten_clustering_plan(version: TableVersion) -> None:
     assert (pending.operation, pending.file_groups, pending.is_dead) == ("CLUSTER", 2, False)
     assert "planned and not begun" in pending.meaning
     pending = looked.pending(later=timedelta(days=2))
-    assert "forgotten" in pending.meaning
+    assert "never executed" in pending.meaning
     assert "2 file groups" in pending.blocks[0]
     report = looked.report(later=timedelta(days=2))
     assert "oldest_pending_hours" in {each.measure for each in report.findings}

@@ -83,7 +83,7 @@ def test_what_became_outdated_a_short_time_ago_stays() -> None:
     """Commit 4 of a layout without completion times took long: it was requested early and visible late."""
     found = retain(commits(15), CleanOptions(floor_hours=2), floor_cutoff=at(14), visible_at={at(4): at(14)})
     assert earliest(found) == at(4)
-    assert found.reason.endswith("what is younger than 2 h stays")
+    assert found.reason.endswith("versions outdated for less than 2 h stay")
 
 
 def test_a_run_may_be_limited_and_goes_on_where_the_last_one_ended() -> None:

@@ -21,7 +21,7 @@ from hudi_table_services.model.file_sizing import (
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.planning.file_sizing.bin_packing import FileCost
+from hudi_table_services.planning.file_sizing.file_cost import FileCost
 from hudi_table_services.planning.file_sizing.file_sizing import plan_file_sizing
 
 INSTANT = "20250101000000000"

@@ -12,7 +12,11 @@ from hudi_table_services.errors import (
 )
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import InstantReference, RollbackPlan, RollbackRequest
-from hudi_table_services.planning.recovery.rollback import files_to_delete, plan_rollback, rollback_metadata
+from hudi_table_services.planning.recovery.rollback_plan import (
+    files_to_delete,
+    plan_rollback,
+    rollback_metadata,
+)
 
 TIME = "20261121051541055"
 DEAD = Instant(requested_time=TIME, action=Action.COMMIT, state=InstantState.INFLIGHT)

@@ -16,7 +16,7 @@ from hudi_table_services.model.write_stat import (
     WriteOperation,
     WriteStat,
 )
-from hudi_table_services.planning.table_history import table_history
+from hudi_table_services.planning.file_size_history import table_history
 from support.small_tables import table_properties
 
 Sizes = dict[FileGroupId, tuple[str, int]]

@@ -7,7 +7,7 @@ import pytest
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
-from hudi_table_services.planning.recovery.missing_files import NeededFile, fault_of, needed_files
+from hudi_table_services.planning.recovery.needed_files import NeededFile, fault_of, needed_files
 from support.small_tables import base_file_name
 
 T = [f"2026010203040500{n}" for n in range(10)]
