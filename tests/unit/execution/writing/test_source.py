@@ -25,9 +25,7 @@ def test_what_java_says_is_told_and_not_which_call_it_was() -> None:
     error = RuntimeError(
         "An error occurred while calling o29.load.\n: org.x.SparkException: [SOME] a.csv is odd\n at"
     )
-    with pytest.raises(
-        ExecutionFailedError, match=r"was not read: org.x.SparkException: \[SOME\] a.csv is odd\."
-    ):
+    with pytest.raises(ExecutionFailedError, match=r"failed: org.x.SparkException: \[SOME\] a.csv is odd\."):
         read_source(FailingSpark(error), SourceSpec(path="/landing"))  # type: ignore[arg-type]
 
 
