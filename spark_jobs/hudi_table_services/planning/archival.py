@@ -53,9 +53,9 @@ def plan_archival(timeline: Timeline, options: ArchivalOptions, facts: ArchivalF
     leaving = [i for i in writes[:wanted] if i.requested_time not in saved]
     free = [i for i in leaving if bound is None or i.requested_time < bound.time]
     held_back_by = bound if len(free) < len(leaving) else None
-    reason = f"{len(free)} of {len(writes)} commits go, {len(writes) - len(free)} stay"
+    reason = f"{len(free)} of {len(writes)} commits are archived, {len(writes) - len(free)} stay"
     if held_back_by is not None:
-        reason += f"; {len(leaving) - len(free)} more would go, but {held_back_by.reason}"
+        reason += f"; {len(leaving) - len(free)} more would be archived, but {held_back_by.reason}"
     return _plan(_with_followers(timeline, free), writes, len(leaving), held_back_by, reason)
 
 

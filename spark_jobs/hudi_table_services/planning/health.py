@@ -63,7 +63,7 @@ class _Diagnosis:
     is_dead: bool = False
 
 
-def read_pending(facts: PendingFacts) -> PendingInstant:
+def describe_pending(facts: PendingFacts) -> PendingInstant:
     """Describe a pending instant: its meaning, what it blocks, the next step, and what to avoid."""
     diagnosis = _diagnose(facts)
     return PendingInstant(

@@ -55,7 +55,7 @@ def test_a_profile_in_the_form_of_a_completed_instant_is_read_too() -> None:
     assert replaced_by_profile(decoded) == REPLACED
 
 
-@pytest.mark.parametrize("told", ["", "[]", '{"a": 1}', '{"a": [1]}'])
-def test_a_value_that_is_not_a_list_of_file_groups_is_refused(told: str) -> None:
+@pytest.mark.parametrize("encoded", ["", "[]", '{"a": 1}', '{"a": [1]}'])
+def test_a_value_that_is_not_a_list_of_file_groups_is_refused(encoded: str) -> None:
     with pytest.raises(MalformedMetadataError):
-        replaced_by_profile(profile(extra={REPLACES_KEY: told}))
+        replaced_by_profile(profile(extra={REPLACES_KEY: encoded}))

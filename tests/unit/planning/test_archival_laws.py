@@ -159,7 +159,7 @@ def test_thirty_one_commits_archive_the_oldest_eleven() -> None:
     ]
     plan = plan_archival(Timeline.of(commits), ArchivalOptions(), ArchivalFacts())
     assert plan.instants == tuple(commits[:11])
-    assert plan.reason == "11 of 31 commits go, 20 stay"
+    assert plan.reason == "11 of 31 commits are archived, 20 stay"
     plan = plan_archival(Timeline.of(commits[:30]), ArchivalOptions(), ArchivalFacts())
     assert (plan.instants, plan.reason) == ((), "30 commits, archival begins above 30")
 

@@ -94,5 +94,5 @@ def _bounded(timeline: Timeline, done: Sequence[Instant], chosen: Instant, reaso
     if blocker is None or chosen.requested_time <= blocker.requested_time:
         return Retention(earliest=chosen, reason=reason)
     before = [i for i in done if i.requested_time < blocker.requested_time]
-    held = f"pending {blocker.action.value} {blocker.requested_time} holds cleaning back"
-    return Retention(earliest=before[-1] if before else None, blocker=blocker, reason=f"{reason}, but {held}")
+    reason = f"{reason}, but pending {blocker.action.value} {blocker.requested_time} holds cleaning back"
+    return Retention(earliest=before[-1] if before else None, blocker=blocker, reason=reason)

@@ -47,14 +47,14 @@ def _is_later(other: Instant, instant: Instant) -> bool:
 
 
 def require_unsaved(timeline: Timeline, chosen: Iterable[Instant]) -> None:
-    """Raises InvalidRequestError where a savepoint holds a chosen completed write, or one that came after it."""
+    """Raise InvalidRequestError if there is a savepoint of a chosen completed write or of a later one."""
     savepoints = [i.requested_time for i in timeline if i.action is Action.SAVEPOINT]
     for instant in chosen:
-        held = [time for time in savepoints if time >= instant.requested_time]
-        if instant.is_completed and held:
+        protecting = [time for time in savepoints if time >= instant.requested_time]
+        if instant.is_completed and protecting:
             raise InvalidRequestError(
-                f"Savepoint {held[0]} keeps {instant.action.value} {instant.requested_time}.",
-                hint=f"Delete it first: delete_savepoint.py --instant {held[0]}.",
+                f"Savepoint {protecting[0]} keeps {instant.action.value} {instant.requested_time}.",
+                hint=f"Delete it first: delete_savepoint.py --instant {protecting[0]}.",
             )
 
 

@@ -131,7 +131,7 @@ class _Merger:
             if innermost(field.type) == TIMESTAMP_NTZ:
                 raise InvalidRequestError(
                     f"Column {path!r} is a timestamp without zone, which tables of version {int(self.version)} "
-                    "cannot hold.",
+                    "cannot store.",
                     hint="Cast it to timestamp in the source query, or use table version 8 or 9.",
                 )
 
@@ -151,7 +151,7 @@ class _Merger:
             case _:
                 merged = _wider_primitive(table, incoming)
         if merged is None:
-            raise _incompatible(table, incoming, path, "no type holds both")
+            raise _incompatible(table, incoming, path, "no type can store both")
         if merged != table and nested:
             raise _incompatible(
                 table,

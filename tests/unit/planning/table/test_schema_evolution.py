@@ -141,7 +141,7 @@ def test_a_decimal_grows_only_in_tables_that_hudi_0_15_does_not_read() -> None:
     assert evolve_schema(new, old, table_version=TableVersion.V6) == new
     with pytest.raises(InvalidRequestError, match="version 6 cannot grow"):
         evolve_schema(old, new, table_version=TableVersion.V6)
-    with pytest.raises(InvalidRequestError, match="no type holds both"):
+    with pytest.raises(InvalidRequestError, match="no type can store both"):
         evolved(DecimalType(10, 2), DecimalType(10, 4))
 
 
