@@ -35,7 +35,7 @@ def read_source(spark: "SparkSession", source: SourceSpec) -> "DataFrame":
             ) from error
         raise InvalidRequestError(
             f"The source {where!r} (format {source.format}) cannot be read: {_first_line(error).rstrip('.')}.",
-            hint="Check path, format, reader options and the SQL: a single query on the table 'source'.",
+            hint="Check path, format, reader options and the SQL, which must be one query on the view source.",
         ) from error
 
 
