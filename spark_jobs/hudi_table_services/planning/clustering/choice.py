@@ -13,7 +13,7 @@ from hudi_table_services.model.clustering import (
     PlannedGroup,
     SkippedPartition,
 )
-from hudi_table_services.planning.clustering.groups import usefulness
+from hudi_table_services.planning.clustering.groups import usefulness_order
 from hudi_table_services.planning.clustering.slices import PartitionGroups, no_room
 
 
@@ -39,7 +39,7 @@ def choose_groups(
         path = partition.partition_path
         # A partition cannot have more groups in the plan than the plan may have: the rest needs no rank.
         for round_number, group in enumerate(partition.groups[: options.max_num_groups]):
-            ranked.append(((path not in waited, round_number, usefulness(group), path), group))
+            ranked.append(((path not in waited, round_number, usefulness_order(group), path), group))
         rest.extend(partition.groups[options.max_num_groups :])
     ranked.sort(key=lambda r: r[0])
     return first_groups([*(group for _, group in ranked), *rest], options)

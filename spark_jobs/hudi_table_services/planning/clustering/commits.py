@@ -22,7 +22,7 @@ from hudi_table_services.planning.clustering.slices import (
     PartitionGroups,
     no_room,
     obstacle,
-    skips,
+    skipped_partitions,
 )
 
 NO_BASE_FILE = "in a partition whose commits left only log files"
@@ -129,7 +129,7 @@ def _left_out(
             slices=ungrouped[path],
             is_overdue=plan_is_full,
         )
-        left_out = skips(path, reasons) + ((rest,) if ungrouped[path] else ())
+        left_out = skipped_partitions(path, reasons) + ((rest,) if ungrouped[path] else ())
         if left_out:
             yield PartitionGroups(partition_path=path, groups=(), skipped=left_out)
 

@@ -17,9 +17,9 @@ from hudi_table_services.planning.clustering.slices import (
     Candidate,
     Candidates,
     PartitionGroups,
-    files,
-    group_of,
-    skips,
+    files_in_words,
+    planned_group,
+    skipped_partitions,
 )
 
 IN_ORDER = "its rows are in order"
@@ -81,7 +81,7 @@ class _Rules:
 
     def reason(self, group: _Bin) -> str:
         """Improvement by the group, in words."""
-        count = files(len(group.members))
+        count = files_in_words(len(group.members))
         if group.output_files == len(group.members):
             return f"{count} not in order {self.layout}"
         order = f", ordered by {self.layout}" if self.layout.is_sorted else ""
@@ -109,16 +109,16 @@ def group_partition(
     for dropped in (b for b in bins if not b.improves):
         skipped.update(rules.left_out(c, len(dropped.members)) for c in dropped.members)
     groups = [
-        group_of(partition_path, b.members, b.output_files, rules.reason(b)) for b in bins if b.improves
+        planned_group(partition_path, b.members, b.output_files, rules.reason(b)) for b in bins if b.improves
     ]
     return PartitionGroups(
         partition_path=partition_path,
-        groups=tuple(sorted(groups, key=usefulness)),
-        skipped=skips(partition_path, skipped),
+        groups=tuple(sorted(groups, key=usefulness_order)),
+        skipped=skipped_partitions(partition_path, skipped),
     )
 
 
-def usefulness(group: PlannedGroup) -> tuple[int, float, int, tuple[str, ...]]:
+def usefulness_order(group: PlannedGroup) -> tuple[int, float, int, tuple[str, ...]]:
     """Sort key, most useful group first: by files removed per byte; then groups that only order rows, by size."""
     tie = tuple(s.file_group_id.file_id for s in group.slices[:1])
     if group.files_removed > 0:

@@ -29,12 +29,12 @@ from hudi_table_services.planning.clustering.slices import (
     Candidate,
     PartitionGroups,
     above_limit,
-    arrival,
-    files,
-    group_of,
+    arrival_order,
+    files_in_words,
     no_room,
     obstacle,
-    skips,
+    planned_group,
+    skipped_partitions,
 )
 
 PARQUET_MAX_FILE_SIZE = 125_829_120
@@ -83,7 +83,7 @@ def pack_as_hudi(
     return PartitionGroups(
         partition_path=partition_path,
         groups=tuple(_group(partition_path, members, options) for members in bins),
-        skipped=skips(partition_path, skipped) + ((overdue,) if waiting else ()),
+        skipped=skipped_partitions(partition_path, skipped) + ((overdue,) if waiting else ()),
     )
 
 
@@ -91,7 +91,7 @@ def in_hudi_order(file_slices: Sequence[FileSlice], options: ClusteringOptions) 
     """The slices with the size that Hudi uses for packing, in the order of ``file.slices.sort.by``."""
 
     def key(candidate: Candidate) -> tuple[_Key, tuple[str, str]]:
-        return tuple(_SORT_KEYS[by](candidate) for by in options.slices_sort_by), arrival(
+        return tuple(_SORT_KEYS[by](candidate) for by in options.slices_sort_by), arrival_order(
             candidate.file_slice
         )
 
@@ -135,4 +135,6 @@ def _group(partition_path: str, members: Sequence[Candidate], options: Clusterin
     if options.plan_strategy is PlanStrategyKind.SINGLE_FILE_SORT:
         outputs = 1
     order = f", ordered by {options.layout}" if options.layout.is_sorted else ""
-    return group_of(partition_path, members, outputs, f"{files(len(members))} into {outputs}{order}")
+    return planned_group(
+        partition_path, members, outputs, f"{files_in_words(len(members))} into {outputs}{order}"
+    )

@@ -75,7 +75,7 @@ def find_candidates(
     chosen = []
     skipped: Counter[str] = Counter()
     for file_slice in snapshot.slices_of(partition_path):
-        size = weigh(file_slice, options.log_weight)
+        size = equivalent_bytes(file_slice, options.log_weight)
         reason = obstacle(file_slice, snapshot, options, written)
         if reason is None and size is None:
             reason = UNKNOWN_SIZE
@@ -83,11 +83,11 @@ def find_candidates(
             chosen.append(_candidate(file_slice, size, options, given))
         else:
             skipped[reason or above_limit(options)] += 1
-    chosen.sort(key=lambda c: (-c.size_bytes, arrival(c.file_slice)))
+    chosen.sort(key=lambda c: (-c.size_bytes, arrival_order(c.file_slice)))
     return Candidates(chosen=tuple(chosen), skipped=skipped)
 
 
-def weigh(file_slice: FileSlice, log_weight: float) -> int | None:
+def equivalent_bytes(file_slice: FileSlice, log_weight: float) -> int | None:
     """Equivalent size of the slice as one base file, in bytes; None if the size of a file is unknown."""
     base = file_slice.base_file.size_bytes if file_slice.base_file else 0
     if not file_slice.log_files:
@@ -123,12 +123,12 @@ def no_room(options: ClusteringOptions) -> str:
     return f"no room in this plan: {MAX_NUM_GROUPS}={options.max_num_groups}"
 
 
-def arrival(file_slice: FileSlice) -> tuple[str, str]:
+def arrival_order(file_slice: FileSlice) -> tuple[str, str]:
     """Sort key of slices by the time their rows were written: the order in which a stitch reads them."""
     return (file_slice.base_instant_time, file_slice.file_group_id.file_id)
 
 
-def skips(partition_path: str, reasons: Counter[str]) -> tuple[SkippedPartition, ...]:
+def skipped_partitions(partition_path: str, reasons: Counter[str]) -> tuple[SkippedPartition, ...]:
     """Skipped slices of one partition, by reason."""
     return tuple(
         SkippedPartition(partition_path=partition_path, reason=reason, slices=count)
@@ -136,21 +136,21 @@ def skips(partition_path: str, reasons: Counter[str]) -> tuple[SkippedPartition,
     )
 
 
-def group_of(
+def planned_group(
     partition_path: str, members: Iterable[Candidate], output_files: int, reason: str
 ) -> PlannedGroup:
-    """Build a group of the members, in the order of `arrival`."""
+    """Build a group of the members, in the order of `arrival_order`."""
     members = list(members)
     return PlannedGroup(
         partition_path=partition_path,
-        slices=tuple(sorted((c.file_slice for c in members), key=arrival)),
+        slices=tuple(sorted((c.file_slice for c in members), key=arrival_order)),
         output_files=output_files,
         input_bytes=sum(c.size_bytes for c in members),
         reason=reason,
     )
 
 
-def files(count: int) -> str:
+def files_in_words(count: int) -> str:
     """A number of files in words, e.g. ``1 file`` or ``2 files``."""
     return f"{count} file{'' if count == 1 else 's'}"
 
