@@ -19,7 +19,7 @@ from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import InstantHeldError
 from hudi_table_services.options.clustering import resolve_clustering_options
-from hudi_table_services.planning.clustering.checks import check_clustering_options
+from hudi_table_services.planning.clustering.option_checks import check_clustering_options
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context

@@ -1,7 +1,7 @@
-"""This package as a zip, as ``spark-submit --py-files`` takes it (it takes no wheels).
+"""Build this package as a zip for ``spark-submit --py-files``, which does not accept wheels.
 
-The same sources give the same bytes: entries are sorted and carry a fixed date and mode, so that deployments can be
-compared by checksum.
+Equal sources give equal bytes: entries are sorted and carry a fixed date and mode, so deployments can be compared by
+checksum.
 """
 
 import os
@@ -15,16 +15,16 @@ _READABLE_FILE = 0o100644 << 16
 
 
 def package_files() -> list[tuple[str, bytes]]:
-    """Name in the archive and content of every file, in a fixed order."""
+    """Archive name and content of every file, in a fixed order."""
     paths = sorted(path for path in _PACKAGE.rglob("*") if path.is_file() and _belongs_in(path))
     return [(path.relative_to(_PACKAGE.parent).as_posix(), path.read_bytes()) for path in paths]
 
 
 def write_archive(target: Path, files: list[tuple[str, bytes]] | None = None) -> Path:
-    """Write the zip, replacing an older one in one step, so that nobody ever ships half of it.
+    """Write the zip. It replaces an older one in one step, so an incomplete zip is never shipped.
 
     Args:
-        files: what `package_files` gave; None: ask it.
+        files: result of `package_files`; None to call it here.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, unfinished = tempfile.mkstemp(dir=target.parent, suffix=".unfinished")

@@ -252,7 +252,7 @@ def test_rule_11_nulls_in_lists_are_refused_before_anything_is_written(
     engine: Engine, tmp_path: Path, version: int
 ) -> None:
     base_path = tmp_path / "t"
-    with pytest.raises(InvalidDataError, match=r"'numbers' holds lists with 1 null"):
+    with pytest.raises(InvalidDataError, match=r"'numbers' has lists with 1 null"):
         engine.write(base_path, as_table([NULL_IN_LIST, NEIGHBOUR], ONE_LIST), version=version)
     assert not (base_path / ".hoodie").exists()
 

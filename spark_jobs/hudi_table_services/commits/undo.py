@@ -27,7 +27,11 @@ from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import RollbackMetadata, RollbackPlan
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import WriteOperation
-from hudi_table_services.planning.recovery.rollback import files_to_delete, plan_rollback, rollback_metadata
+from hudi_table_services.planning.recovery.rollback_plan import (
+    files_to_delete,
+    plan_rollback,
+    rollback_metadata,
+)
 from hudi_table_services.planning.recovery.undo_rules import refuse_unfinished_restore
 from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.file_listing import list_partitions

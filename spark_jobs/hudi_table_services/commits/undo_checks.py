@@ -12,7 +12,7 @@ from hudi_table_services.model.data_file import BaseFile, instant_in_file_name
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import NEW_FILE_GROUP, CommitMetadata
-from hudi_table_services.planning.recovery.rollback import files_to_delete
+from hudi_table_services.planning.recovery.rollback_plan import files_to_delete
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.locks.heartbeat import heartbeat_age_ms, is_heartbeat_alive
 from hudi_table_services.storage.pending_plans import planned_file_names

@@ -1,1 +1,1 @@
-"""Carry out plans on Spark and Arrow; returns write stats, never touches the timeline."""
+"""Execution of plans on Spark and Arrow. It returns write stats and never touches the timeline."""

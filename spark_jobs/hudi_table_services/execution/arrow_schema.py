@@ -1,7 +1,7 @@
-"""Table schemas as Arrow schemas, and rows brought into them (format section 5.3; acceptance by Hudi 0.15 and 1.2).
+"""Convert table schemas to Arrow schemas, and rows to these schemas (format section 5.3; read by Hudi 0.15 and 1.2).
 
-The physical types are not a matter of taste: Hudi's own merge of a file nulls lists whose element is not called
-``element``, multiplies decimals stored as integers and moves milliseconds to 1970, all without an error.
+The physical types must match exactly: when Hudi merges a file, it nulls lists whose element is not named ``element``,
+multiplies decimals stored as integers and moves milliseconds to 1970, all without an error.
 """
 
 import re
@@ -54,12 +54,12 @@ _ARROW_TYPES: dict[str, pa.DataType] = {
 
 
 def schema_from_spark_json(json_value: Mapping[str, Any]) -> StructType:
-    """Columns of a Spark ``StructType.jsonValue()``; meta columns of Hudi among them are left out, as Hudi does.
+    """Columns of a Spark ``StructType.jsonValue()``, without Hudi's meta columns, which Hudi ignores too.
 
-    byte and short become int, the smallest integer of the format; a column comment becomes its doc.
+    byte and short become int, the smallest integer of the format; a column comment becomes the column's doc.
 
     Raises:
-        InvalidRequestError: a type that a Hudi table cannot hold; names the column.
+        InvalidRequestError: a column has a type that a Hudi table cannot store; the message names the column.
     """
     return without_meta_columns(_spark_struct(json_value, ""))
 
@@ -95,13 +95,13 @@ def _spark_type(node: Any, path: str) -> DataType:
 
 def _unsupported(path: str, type_name: str) -> InvalidRequestError:
     return InvalidRequestError(
-        f"Column {path!r} has the type {type_name}, which a Hudi table cannot hold.",
+        f"Column {path!r} has the type {type_name}, which a Hudi table cannot store.",
         hint="Cast it in the source query.",
     )
 
 
 def arrow_schema(schema: StructType, *, with_meta_fields: bool) -> pa.Schema:
-    """Arrow schema whose Parquet form (compliant nested types, decimals as fixed bytes) real Hudi merges rightly."""
+    """Arrow schema whose Parquet form (compliant nested types, decimals as fixed bytes) Hudi merges correctly."""
     columns = with_meta_columns(schema) if with_meta_fields else without_meta_columns(schema)
     return pa.schema([_arrow_field(field) for field in columns.fields])
 
@@ -127,15 +127,15 @@ def _arrow_field(field: Field) -> pa.Field:
 
 
 def conform(table: pa.Table, target: pa.Schema) -> pa.Table:
-    """The rows in exactly the target's columns, order and types.
+    """Convert the rows to exactly the columns, order and types of the target.
 
-    Columns are found by name, case included (as Avro does). A column the table lacks is filled with null; columns
-    the target lacks are dropped. Where types agree nothing is copied; where only names or nullability of nested
+    Columns are matched by case-sensitive name, as in Avro. A column that the table lacks is filled with null; columns
+    that the target lacks are dropped. Columns of equal type are not copied. If only names or nullability of nested
     parts differ, only the nesting is rebuilt.
 
     Raises:
-        InvalidDataError: a null in a column that does not allow it, or a value that does not fit the target type.
-        InvalidRequestError: the types have no safe conversion.
+        InvalidDataError: a column has a null that the target does not allow, or a value that does not fit its type.
+        InvalidRequestError: there is no safe conversion between the types.
     """
     columns = [_conformed_column(table, field) for field in target]
     return pa.Table.from_arrays(columns, schema=target)
@@ -199,23 +199,23 @@ def _conformed_map(array: pa.MapArray, target: pa.MapType, path: str) -> pa.Arra
 def _conformed_member(
     array: pa.Array, field: pa.Field, path: str, parent: pa.Array | None = None
 ) -> pa.Array:
-    made = _conformed(array, field.type, path)
-    if not field.nullable and made.null_count:
-        # A member of a null struct is null whatever its own type says.
-        own = made if parent is None else made.filter(parent.is_valid())
-        if own.null_count:
-            raise _null_refused(path, own.null_count)
-    return made
+    converted = _conformed(array, field.type, path)
+    if not field.nullable and converted.null_count:
+        # A null struct has null members even if the member type is not nullable: count only rows with a struct.
+        counted = converted if parent is None else converted.filter(parent.is_valid())
+        if counted.null_count:
+            raise _null_refused(path, counted.null_count)
+    return converted
 
 
 def _with_children(array: pa.Array, target: pa.DataType, child: pa.Array) -> pa.Array:
-    """The same list or map offsets and nulls over another child; shares every buffer of the array."""
+    """A list or map array with the offsets and nulls of `array` and another child; shares the buffers of both."""
     buffers = array.buffers()[:2]
     return pa.Array.from_buffers(target, len(array), buffers, array.null_count, array.offset, [child])
 
 
 def _cast(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
-    # Integers become floating point numbers the way Java promotes them: rounded, never refused.
+    # Integers are converted to floating point numbers as in Java: rounded, never refused.
     exact = not (pa.types.is_integer(array.type) and pa.types.is_floating(target))
     try:
         return pc.cast(array, target, safe=exact)
@@ -225,22 +225,23 @@ def _cast(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
         ) from error
     except pa.ArrowNotImplementedError as error:
         raise InvalidRequestError(
-            f"Column {path!r}: type {array.type} cannot become {target}.", hint="Cast it in the source query."
+            f"Column {path!r}: type {array.type} cannot be converted to {target}.",
+            hint="Cast it in the source query.",
         ) from error
 
 
 def _null_refused(path: str, count: int) -> InvalidDataError:
     return InvalidDataError(
-        f"Column {path!r} is not nullable and holds null in {count} rows.",
+        f"Column {path!r} is not nullable, but is null in {count} rows.",
         hint="Remove those rows or fill the column in the source query.",
     )
 
 
 def check_list_elements(table: pa.Table) -> None:
-    """Refuse null inside lists: real Hudi fails when it next merges such a file, with its default list layout.
+    """Refuse nulls inside lists: with its default list layout, Hudi fails at the next merge of such a file.
 
     Raises:
-        InvalidDataError: names the column and the number of null elements.
+        InvalidDataError: a list has a null; the message names the column and the number of null elements.
     """
     for field, column in zip(table.schema, table.columns, strict=True):
         for chunk in column.chunks:
@@ -254,11 +255,11 @@ def _check_elements(array: pa.Array, path: str) -> None:
     elif pa.types.is_map(array.type):
         _check_elements(array.items, path)
     elif pa.types.is_list(array.type):
-        # The child array also holds values of rows outside a slice: only flatten() knows which ones count.
+        # The child array also has values of rows outside the slice; flatten() leaves them out.
         elements = array.flatten() if array.values.null_count else array.values
         if elements.null_count:
             raise InvalidDataError(
-                f"Column {path!r} holds lists with {elements.null_count} null elements.",
+                f"Column {path!r} has lists with {elements.null_count} null elements.",
                 hint="Remove them in the source query, for example filter(list, x -> x is not null).",
             )
         _check_elements(elements, path)

@@ -1,4 +1,4 @@
-"""Read base files: footers, and rows in pieces of bounded size."""
+"""Read base files: footers, and rows in batches of bounded size."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,17 +11,17 @@ from hudi_table_services.execution.base_file_writer import COMMIT_TIME, RECORD_K
 from hudi_table_services.storage.stores.storage import Storage
 
 KEPT_META_COLUMNS = (COMMIT_TIME, SEQUENCE_NUMBER, RECORD_KEY)
-"""Those that differ from row to row; file name and partition path are the same for a whole file."""
+"""Meta columns that differ between rows; file name and partition path are the same for a whole file."""
 
 _SMALL_FILE_BYTES = 8 << 20
 _BATCH_ROWS = 65_536
 _BATCH_BYTES = 32 << 20
-_LEAST_BATCH_ROWS = 256
+_MIN_BATCH_ROWS = 256
 
 
 @contextmanager
 def open_base_file(storage: Storage, path: str, size_bytes: int = -1) -> Iterator[pq.ParquetFile]:
-    """The file, read as a whole first where it is known to be small: that is one request instead of five."""
+    """Open a base file. A file known to be small is read completely: one request instead of five."""
     if 0 <= size_bytes <= _SMALL_FILE_BYTES:
         yield pq.ParquetFile(pa.BufferReader(storage.read(path)), pre_buffer=False)
         return
@@ -30,12 +30,12 @@ def open_base_file(storage: Storage, path: str, size_bytes: int = -1) -> Iterato
 
 
 def rows_of(file: pq.ParquetFile, data_schema: pa.Schema) -> Iterator[pa.Table]:
-    """Rows in file order, conformed to the schema, with `KEPT_META_COLUMNS` in front."""
+    """Yield the rows in file order, converted to the schema, with `KEPT_META_COLUMNS` first."""
     return columns_of(file, with_kept_meta(data_schema), _batch_rows(file))
 
 
 def columns_of(file: pq.ParquetFile, target: pa.Schema, batch_rows: int = _BATCH_ROWS) -> Iterator[pa.Table]:
-    """Rows in file order, in these columns only, in pieces of at most so many rows."""
+    """Yield the rows in file order, converted to the columns of `target`, at most `batch_rows` at a time."""
     present = _column_names(file)
     columns = [name for name in target.names if name in present]
     if file.metadata.num_rows <= batch_rows:
@@ -46,25 +46,28 @@ def columns_of(file: pq.ParquetFile, target: pa.Schema, batch_rows: int = _BATCH
 
 
 def _batch_rows(file: pq.ParquetFile) -> int:
-    """So many that wide rows take no more memory than narrow ones, as far as their encoded size tells."""
+    """Number of rows per batch that bounds a batch's memory, estimated from the encoded size of the rows."""
     metadata = file.metadata
     encoded_bytes = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-    row_bytes = max(1, encoded_bytes // max(1, metadata.num_rows))
-    return max(_LEAST_BATCH_ROWS, min(_BATCH_ROWS, _BATCH_BYTES // row_bytes))
+    row_bytes: int = max(1, encoded_bytes // max(1, metadata.num_rows))
+    return max(_MIN_BATCH_ROWS, min(_BATCH_ROWS, _BATCH_BYTES // row_bytes))
 
 
 def _column_names(file: pq.ParquetFile) -> set[str]:
-    """Top-level columns. Not by the Arrow schema: that copies the footer's pairs, half a megabyte of bloom filter."""
+    """Top-level columns, from the Parquet schema.
+
+    Converting it to an Arrow schema would copy the footer's pairs, half a megabyte of bloom filter.
+    """
     schema = file.schema
-    return {schema.column(place).path.partition(".")[0] for place in range(len(schema))}
+    return {schema.column(index).path.partition(".")[0] for index in range(len(schema))}
 
 
 def with_kept_meta(data_schema: pa.Schema) -> pa.Schema:
-    """The user's columns behind the meta columns that a rewrite keeps."""
+    """Schema of the meta columns that a rewrite keeps, followed by the user's columns."""
     return pa.schema([*(pa.field(name, pa.string()) for name in KEPT_META_COLUMNS), *data_schema])
 
 
 def keys_of(file: pq.ParquetFile) -> Iterator[pa.ChunkedArray]:
-    """Record keys, in pieces."""
+    """Yield the record keys of a file in batches."""
     for batch in file.iter_batches(_BATCH_ROWS, columns=[RECORD_KEY], use_threads=False):
         yield pa.chunked_array([batch.column(0)])

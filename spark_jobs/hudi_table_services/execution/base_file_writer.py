@@ -1,6 +1,6 @@
 """Write one base file: marker first, row groups of bounded size, footer with bloom filter and key range.
 
-Follows HoodieParquetWriter and HoodieCreateHandle of Hudi 1.2 in everything other writers rely on.
+Follows HoodieParquetWriter and HoodieCreateHandle of Hudi 1.2 in everything that other writers depend on.
 """
 
 from collections.abc import Mapping
@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hudi_table_services.errors import HudiTableServiceError
+from hudi_table_services.execution.numpy_types import Bytes, Offsets
 from hudi_table_services.execution.parquet_format import ParquetFormat, dictionary_columns
 from hudi_table_services.hudi_format.bloom_filter import SimpleBloomFilter
 from hudi_table_services.hudi_format.footer import base_file_footer
@@ -40,11 +41,11 @@ class BaseFileSpec:
     """One base file to be written.
 
     Attributes:
-        expected_rows: upper bound of its rows; sizes the bloom filter.
+        expected_rows: upper bound of the number of rows; sizes the bloom filter.
         data_schema: Arrow schema of the user's columns.
         avro_schema_json: Avro schema with meta fields for the footer.
-        marker_kind: CREATE for a new file group, MERGE for the next slice of an old one.
-        footer: further pairs for the footer.
+        marker_kind: CREATE for a new file group, MERGE for the next slice of an existing one.
+        footer: additional pairs for the footer.
     """
 
     base_file: BaseFile
@@ -66,7 +67,7 @@ class BaseFileSpec:
 
 
 class BaseFileWriter:
-    """Streams rows into one base file. Leaving the `with` block normally closes it; an error removes the file."""
+    """Streams rows into one base file. The end of the `with` block completes the file; an error deletes it."""
 
     def __init__(
         self, storage: Storage, spec: BaseFileSpec, parquet: ParquetFormat, bloom: BloomSettings
@@ -84,7 +85,7 @@ class BaseFileWriter:
         self._writer: pq.ParquetWriter | None = None
         self.row_count = 0
         self.data_size_bytes = 0
-        """Bytes before the footer; known after `close`."""
+        """Bytes before the footer; set by `close`."""
         storage.write(spec.marker_path, b"")
 
     def __enter__(self) -> "BaseFileWriter":
@@ -115,7 +116,7 @@ class BaseFileWriter:
             self._write_row_group()
 
     def close(self) -> None:
-        """Write the last row group and the footer; the file is complete on storage afterwards."""
+        """Write the last row group and the footer. Afterwards the file is complete on storage."""
         self._write_row_group()
         writer = self._writer or self._open(self._empty_rows())
         low, high = self._key_range or (None, None)
@@ -127,8 +128,8 @@ class BaseFileWriter:
         self._sink.close()
 
     def _abandon(self) -> None:
-        """Remove the unfinished file at once: a rollback that came before it has already been by, and is not again."""
-        with suppress(HudiTableServiceError, OSError):  # must not hide why the file was not finished
+        """Delete the partial file now. If the commit was already rolled back, nothing else will delete it."""
+        with suppress(HudiTableServiceError, OSError):  # must not hide the original error
             if self._sink is not None:
                 self._sink.close()
         with suppress(HudiTableServiceError):
@@ -186,12 +187,12 @@ class BaseFileWriter:
 
 
 def constant_text(value: str, row_count: int) -> pa.DictionaryArray:
-    """A column that holds one text in every row, at the cost of its indices."""
+    """A column with the same text in every row, dictionary-encoded: it costs only its indices."""
     indices = pa.array(np.zeros(row_count, dtype=np.int32))
     return pa.DictionaryArray.from_arrays(indices, pa.array([value], pa.string()))
 
 
-def utf8_buffers(keys: pa.StringArray) -> tuple[np.ndarray, np.ndarray]:
+def utf8_buffers(keys: pa.StringArray) -> tuple[Offsets, Bytes]:
     """Offsets (rows + 1) and UTF-8 bytes of a string array without nulls, sharing its memory."""
     _, offset_buffer, data_buffer = keys.buffers()
     offsets = np.frombuffer(offset_buffer, dtype=np.int32)[keys.offset : keys.offset + len(keys) + 1]
@@ -202,7 +203,7 @@ def utf8_buffers(keys: pa.StringArray) -> tuple[np.ndarray, np.ndarray]:
 def new_record_columns(
     rows: pa.RecordBatch | pa.Table, commit_time: str, sequence_prefix: str, first_sequence: int
 ) -> tuple[pa.Array, pa.Array]:
-    """Commit time and sequence number (``<instant>_<task>_<row>``) of rows written by this commit."""
+    """Commit time and sequence number (``<instant>_<task>_<row>``) columns for rows that this commit writes."""
     size = rows.num_rows
     numbers = pc.cast(pa.array(np.arange(first_sequence, first_sequence + size)), pa.string())
     sequence = pc.binary_join_element_wise(pa.scalar(f"{commit_time}_{sequence_prefix}"), numbers, "_")

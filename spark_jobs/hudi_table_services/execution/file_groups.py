@@ -1,4 +1,4 @@
-"""Write file groups: one Spark task each merges its changes, appends its inserts and returns a write stat."""
+"""Write file groups. One Spark task per file group merges its changes, appends its inserts and returns a write stat."""
 
 import time
 import uuid
@@ -45,13 +45,13 @@ from hudi_table_services.storage.stores.storage import Storage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteJob:
-    """What all tasks of one commit share.
+    """Settings shared by all tasks of one commit.
 
     Attributes:
         instant_time: requested time of the commit.
         data_schema: Arrow schema of the user's columns in the writer schema.
         avro_schema_json: writer schema with meta fields, for footers.
-        ordering_fields: compared in merges when event time decides; empty: incoming rows win.
+        ordering_fields: columns compared in merges if event time decides; empty if incoming rows always win.
     """
 
     storage: Storage
@@ -69,10 +69,10 @@ class WriteTask:
 
     Attributes:
         number: position in the commit; part of sequence numbers.
-        current: slice to merge with; None: a new file group.
-        inserts: staged rows appended, in order.
+        current: slice to merge with; None for a new file group.
+        inserts: staged rows to append, in order.
         changes: routed batches of this file group.
-        expected_bytes: size that the plan expects the file to have.
+        expected_bytes: size of the file according to the plan.
     """
 
     number: int
@@ -93,7 +93,7 @@ class WrittenFileGroup:
     """Outcome of a task.
 
     Attributes:
-        older_incoming_count: incoming rows that lost to stored rows with a larger ordering value.
+        older_incoming_count: incoming rows that were dropped because the stored row has a larger ordering value.
         data_size_bytes: bytes of the file without its footer.
     """
 
@@ -103,12 +103,12 @@ class WrittenFileGroup:
 
 
 def new_file_id() -> str:
-    """``<uuid>-0``: no underscore and no dot, as file-name parsers demand."""
+    """New file id, ``<uuid>-0``: without underscore and dot, which parsers of file names do not accept."""
     return f"{uuid.uuid4()}-0"
 
 
 def write_file_group(job: WriteJob, task: WriteTask) -> WrittenFileGroup:
-    """Run on an executor. A retry writes another file under another token; leftovers are removed by the job."""
+    """Write one file group, on an executor. A retry writes a file with another token; the job deletes leftovers."""
     started = time.monotonic()
     changes = _load_changes(job, task)
     base_file = BaseFile(
@@ -137,7 +137,7 @@ def write_file_group(job: WriteJob, task: WriteTask) -> WrittenFileGroup:
 def _open_current(
     storage: Storage, current: FileSlice | None
 ) -> AbstractContextManager[pq.ParquetFile | None]:
-    """The base file that is merged with; None where the file group has none."""
+    """Open the base file to merge with; None if the file group has none."""
     path = current.base_file_path if current else None
     if current is None or current.base_file is None or path is None:
         return nullcontext()
@@ -165,7 +165,7 @@ def _append_inserts(job: WriteJob, task: WriteTask, first_sequence: int, writer:
 
 
 def _load_changes(job: WriteJob, task: WriteTask) -> pa.Table | None:
-    """Incoming rows of the file group in the order of the base rows they hit, ready to take their place."""
+    """Incoming rows of the file group with this commit's meta columns, in the order of the base rows they change."""
     if not task.changes:
         return None
     reader = StagedReader(job.storage)
@@ -180,11 +180,11 @@ def _load_changes(job: WriteJob, task: WriteTask) -> pa.Table | None:
 
 
 def _as_records(job: WriteJob, task: WriteTask, rows: pa.Table, first_sequence: int) -> pa.Table:
-    """The user's columns with commit time, sequence number and key of this commit in front."""
+    """The rows as this commit stores them: commit time, sequence number and key, then the user's columns."""
     commit_time, sequence = new_record_columns(rows, job.instant_time, str(task.number), first_sequence)
     present = set(rows.schema.names)
     data = [
-        # Rows that only delete come without the columns nobody needs.
+        # Rows of a delete are staged without columns that a delete does not need.
         rows[field.name] if field.name in present else pa.nulls(rows.num_rows, field.type)
         for field in job.data_schema
     ]
@@ -194,18 +194,18 @@ def _as_records(job: WriteJob, task: WriteTask, rows: pa.Table, first_sequence: 
 
 
 def ensure_partition_metadata(storage: Storage, instant_time: str, partition_path: str) -> None:
-    """Without this file real Hudi reads the partition as empty."""
+    """Create the partition's metadata file if it is missing. Without it Hudi reads the partition as empty."""
     path = f"{partition_path}/{PARTITION_METAFILE}" if partition_path else PARTITION_METAFILE
     if storage.exists(path):
         return
     depth = len(partition_path.split("/")) if partition_path else 0
     content = encode_partition_metadata(instant_time, depth, SystemClock().now())
-    with suppress(ObjectExistsError):  # a neighbouring task of the same partition was first
+    with suppress(ObjectExistsError):  # another task of the same partition created it first
         storage.create(path, content)
 
 
 def write_token(number: int) -> WriteToken:
-    """Unique for every attempt of every task of an instant."""
+    """Write token that is unique for every attempt of every task of an instant."""
     from pyspark import TaskContext
 
     context = TaskContext.get()

@@ -1,4 +1,4 @@
-"""Parquet files of the timeline history: bytes into entries and back (HoodieLSMTimelineInstant, Hudi 1.2)."""
+"""Encode and decode Parquet files of the timeline history (HoodieLSMTimelineInstant, Hudi 1.2)."""
 
 import io
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ _FOOTER = {"parquet.avro.schema": _AVRO_SCHEMA, "writer.model.name": "avro"}
 
 
 def encode_history(entries: Sequence[HistoryEntry]) -> bytes:
-    """A file with these entries in order of their requested time, as Hudi sorts them."""
+    """Encode entries as one file, sorted by requested time, as Hudi sorts them."""
     rows = [
         {
             "instantTime": entry.requested_time,
@@ -45,7 +45,7 @@ def encode_history(entries: Sequence[HistoryEntry]) -> bytes:
         for entry in sorted(entries, key=lambda entry: entry.requested_time)
     ]
     sink = io.BytesIO()
-    # Metadata of instants repeats its Avro schema, so that any codec takes most of it away; gzip is Hudi's.
+    # The metadata of each instant repeats its Avro schema, so any codec compresses it well; Hudi uses gzip.
     options: dict[str, Any] = {"compression": "gzip", "use_dictionary": False, "store_schema": False}
     with pq.ParquetWriter(sink, _SCHEMA, **options) as writer:
         writer.write_table(pa.Table.from_pylist(rows, schema=_SCHEMA))
@@ -54,10 +54,10 @@ def encode_history(entries: Sequence[HistoryEntry]) -> bytes:
 
 
 def decode_history(data: bytes) -> tuple[HistoryEntry, ...]:
-    """Entries of a file, whoever wrote it.
+    """Decode the entries of a file written by Hudi or by this project.
 
     Raises:
-        MalformedMetadataError: no such file.
+        MalformedMetadataError: the data is not a file of the timeline history, or is damaged.
     """
     names = [field.name for field in _SCHEMA if field.name != "version"]
     try:
@@ -73,4 +73,4 @@ def decode_history(data: bytes) -> tuple[HistoryEntry, ...]:
             for row in rows
         )
     except (KeyError, OSError, pa.ArrowException) as error:
-        raise MalformedMetadataError(f"File of the timeline history cannot be read: {error}") from error
+        raise MalformedMetadataError(f"A file of the timeline history cannot be read: {error}") from error

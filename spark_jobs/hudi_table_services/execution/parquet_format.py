@@ -1,7 +1,7 @@
-"""How Parquet is written: what real Hudi's merge reads back unchanged, and what costs least.
+"""Parquet encoding of base files: compact, and in the form that Hudi's merge reads back unchanged.
 
-Lists get the element name ``element``, decimals stay FIXED_LEN_BYTE_ARRAY, timestamps stay INT64 microseconds;
-each of these, done otherwise, corrupts silently when Hudi rewrites the file (docs/on-disk.md).
+List elements are named ``element``, decimals stay FIXED_LEN_BYTE_ARRAY, timestamps stay INT64 microseconds. With any
+other encoding of these, a rewrite by Hudi corrupts the rows without an error (docs/on-disk.md).
 """
 
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ class ParquetFormat:
 
     Attributes:
         codec: ``zstd``, ``snappy``, ``gzip``, ``lz4`` or ``none``.
-        codec_level: level of the codec; None: the library's default.
-        row_group_bytes: Arrow bytes gathered for one row group; bounds a writer's memory.
-        writes_page_index: ranges of every page, for readers that look for few rows in files that are in order.
+        codec_level: level of the codec; None for the library's default.
+        row_group_bytes: Arrow bytes collected for one row group; bounds a writer's memory.
+        writes_page_index: whether to store the range of every page, for readers that need few rows of sorted files.
     """
 
     codec: str = "zstd"
@@ -55,22 +55,22 @@ class ParquetFormat:
 
 
 def dictionary_columns(sample: pa.Table) -> list[str]:
-    """Leaf columns worth a dictionary, judged by the share of distinct values in the first rows."""
+    """Leaf columns to encode with a dictionary, chosen by the share of distinct values in the first rows."""
     chosen: list[str] = []
     head = sample.slice(0, _DICTIONARY_SAMPLE_ROWS)
     for field in sample.schema:
         if field.name in _ALWAYS_DICTIONARY:
             chosen.append(field.name)
         elif field.name not in _ALWAYS_PLAIN:
-            chosen.extend(_worthy_leaves(field.name, head[field.name]))
+            chosen.extend(_dictionary_leaves(field.name, head[field.name]))
     return chosen
 
 
-def _worthy_leaves(path: str, column: pa.ChunkedArray) -> list[str]:
+def _dictionary_leaves(path: str, column: pa.ChunkedArray) -> list[str]:
     if pa.types.is_dictionary(column.type):
         return [path]
     if pa.types.is_nested(column.type):
-        # Leaves of nested columns are few in practice; Parquet falls back by itself when a dictionary grows.
+        # Nested columns have few leaves in practice, and Parquet falls back to plain encoding if a dictionary grows.
         return _leaf_paths(path, column.type)
     if pa.types.is_boolean(column.type) or len(column) == 0:
         return []
@@ -90,10 +90,10 @@ def _leaf_paths(path: str, data_type: pa.DataType) -> list[str]:
 
 
 def encoded_bytes_per_row(table: pa.Table, parquet: ParquetFormat) -> float:
-    """Bytes per row of the rows as they will lie in a base file, footer left out.
+    """Bytes per row of the rows as encoded in a base file, without the footer.
 
     Args:
-        table: the user's columns and the record key; a sequence number is added, the other meta columns take nothing.
+        table: the user's columns and the record key. A sequence number is added; the other meta columns take no space.
     """
     sink = pa.BufferOutputStream()
     numbers = pc.cast(pa.array(np.arange(table.num_rows)), pa.string())

@@ -1,4 +1,4 @@
-"""Tasks ask whether their write still goes on: Spark lets them run after a job has failed or been decided."""
+"""Check in a task that its write is still running: Spark may run tasks after the job has failed or finished."""
 
 from hudi_table_services.errors import InstantVanishedError
 from hudi_table_services.execution.base_file_writer import BaseFileSpec
@@ -7,23 +7,24 @@ from hudi_table_services.storage.stores.storage import Storage
 
 
 def require_running(storage: Storage, spec: BaseFileSpec, owner: str | None = None) -> None:
-    """Leave nothing behind in a write that is over.
+    """Delete this task's file and marker, and fail, if the write has ended.
 
-    Asked after the marker and again after the file. Whoever ends a write removes its heartbeat, or takes it over, and
-    afterwards, if not before as well, the files of all markers, so a file is either removed there or here.
+    Call it after the marker was written and again after the file was written. A job that ends a write first removes the
+    heartbeat or takes it over, and then deletes the files of all markers. So either that job deletes the file, or this
+    check does.
 
     Args:
-        owner: the attempt that must still hold the heartbeat; None: any.
+        owner: the attempt that must still own the heartbeat; None for any owner.
 
     Raises:
         InstantVanishedError: the write was completed, rolled back or taken over without this task.
     """
     instant_time = spec.base_file.instant_time
     if owner is None:
-        goes_on = has_heartbeat(storage, instant_time)
+        is_running = has_heartbeat(storage, instant_time)
     else:
-        goes_on = read_heartbeat_owner(storage, instant_time) == owner
-    if goes_on:
+        is_running = read_heartbeat_owner(storage, instant_time) == owner
+    if is_running:
         return
     storage.delete(spec.path)
     storage.delete(spec.marker_path)

@@ -1,13 +1,14 @@
-"""Run a list of tasks on Spark, each group of them in a Spark partition of its own.
+"""Run a list of tasks on Spark, each group of tasks in one Spark partition.
 
-`spark.range(n)` over n partitions holds exactly one id each, so a group reaches its executor without a shuffle,
-under classic Spark and Spark Connect alike. Task descriptions travel in the pickled function, results come
-back as one binary cell. Spark retries a task whose error is worth a retry. An error that cannot go away
-(`retryable` false, or a missing file) is handed back as a value, so that the driver knows the original class and path.
+`spark.range(n)` over n partitions has exactly one id per partition, so a group reaches its executor without a shuffle,
+in classic Spark and in Spark Connect. The task descriptions are part of the pickled function; results return as one
+binary cell. Spark retries a task that raises a retryable error. An error that no retry can fix (`retryable` is False,
+or a file is missing) is returned as a value, so the driver gets its original class and path, not Spark's wrapper.
 """
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
@@ -27,7 +28,7 @@ _SPARK_RESULT_SCHEMA = "result binary"
 
 
 def nothing_written(_result: object) -> tuple[int, int]:
-    """The measure of tasks that write no data files."""
+    """Measure for tasks that write no data files."""
     return 0, 0
 
 
@@ -43,20 +44,20 @@ def run_tasks(
     """Apply `work` to every task on the executors and return the results in task order.
 
     Args:
-        tasks: picklable descriptions. None at all starts no Spark job.
-        work: picklable, runs on an executor with one Arrow thread.
-        description: shown as job description in the Spark UI, and as phase of the job's progress.
-        weights: cost of each task in bytes (see `task_groups`), to put small ones together; None: each is a Spark
+        tasks: picklable descriptions. An empty list starts no Spark job.
+        work: picklable function; runs on an executor with one Arrow thread.
+        description: job description in the Spark UI, and phase of the job's progress.
+        weights: cost of each task in bytes (see `task_groups`), to combine small tasks; None to run each as a Spark
             task.
-        measure: picklable; what a result means for the job's progress.
+        measure: picklable function: result → rows and bytes written, for the job's progress.
 
     Raises:
-        HudiTableServiceError: what `work` raised, when a retry cannot help.
-        ExecutionFailedError: Spark gave up after its own retries.
+        HudiTableServiceError: `work` raised an error that a retry cannot fix.
+        ExecutionFailedError: the Spark job failed after Spark's own retries.
     """
     if not tasks:
         return []
-    groups = tuple((i,) for i in range(len(tasks)))
+    groups: tuple[tuple[int, ...], ...] = tuple((i,) for i in range(len(tasks)))
     if weights is not None:
         groups = group_tasks(weights, default_parallelism(spark))
     grouped = [[(index, tasks[index]) for index in group] for group in groups]
@@ -69,16 +70,17 @@ def run_tasks(
             counts.add(sizes[index], measure(result))
         return index, result
 
+    def run_group(number: int) -> list[tuple[int, ResultT]]:
+        return [run_one(index, task) for index, task in grouped[number]]
+
     def run_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield _guarded(
-                    lambda number=number: [run_one(index, task) for index, task in grouped[number]]
-                )
+                yield _guarded(partial(run_group, number))
 
     frame = spark.range(0, len(grouped), 1, len(grouped)).mapInArrow(run_partition, _SPARK_RESULT_SCHEMA)
     by_index: dict[int, ResultT] = {}
-    with Phase(description, sizes, counts).told():
+    with Phase(description, sizes, counts).logged():
         for results in collect_results(spark, frame, description):
             by_index.update(results)
     return [by_index[index] for index in range(len(tasks))]
@@ -90,27 +92,29 @@ def map_batches(
     *,
     description: str,
 ) -> list[ResultT]:
-    """Feed each Spark partition of a frame to `work` as Arrow batches; one result per partition."""
+    """Pass each Spark partition of a frame to `work` as Arrow batches; one result per partition."""
 
     def run_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield _guarded(lambda: work(iter(batches)))
 
-    with Phase(description, (), None).told():
+    with Phase(description, (), None).logged():
         return collect_results(
             frame.sparkSession, frame.mapInArrow(run_partition, _SPARK_RESULT_SCHEMA), description
         )
 
 
 def collect_results(spark: "SparkSession", frame: "DataFrame", description: str) -> list[Any]:
-    """Run the frame of `_guarded` results; raise the first error handed back."""
+    """Run the frame of `_guarded` results. Raises the first error among the results."""
     _describe(spark, description)
     try:
         rows = frame.collect()
     except Exception as error:  # Spark's exception classes differ between classic and Connect
-        raise ExecutionFailedError(f"Spark failed while doing: {description}. {_last_line(error)}") from error
+        raise ExecutionFailedError(
+            f"Spark failed in the step: {description}. {_cause_line(error)}"
+        ) from error
     finally:
         _describe(spark, None)
-    results = [pickle.loads(row[0]) for row in rows]  # noqa: S301 - written by our own workers just now
+    results = [pickle.loads(row[0]) for row in rows]  # noqa: S301 - written by this job's own workers
     for result in results:
         if isinstance(result, ObjectNotFoundError):
             raise ExecutionFailedError(
@@ -122,7 +126,7 @@ def collect_results(spark: "SparkSession", frame: "DataFrame", description: str)
 
 
 def _guarded(work: Callable[[], object]) -> pa.RecordBatch:
-    """Run on one Arrow thread; two workers on two cores fight otherwise."""
+    """Run the work and pickle its result. One Arrow thread, because workers would otherwise compete for the cores."""
     pa.set_cpu_count(1)
     try:
         result: object = work()
@@ -137,7 +141,7 @@ def _guarded(work: Callable[[], object]) -> pa.RecordBatch:
 
 
 def _describe(spark: "SparkSession", description: str | None) -> None:
-    """Name the Spark job where the session can: Spark Connect has no job descriptions before tags."""
+    """Set the description of the next Spark job. Spark Connect has no job descriptions, so nothing is set there."""
     context = getattr(spark, "sparkContext", None) if not _is_connect(spark) else None
     if context is not None:
         context.setJobDescription(description)
@@ -147,14 +151,14 @@ def _is_connect(spark: "SparkSession") -> bool:
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
-def _last_line(error: Exception) -> str:
+def _cause_line(error: Exception) -> str:
     """The line of a worker's traceback that names the cause, without Spark's Java frames."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    ours = [line for line in lines if "Error:" in line and not line.startswith("at ")]
-    return (ours or lines or [type(error).__name__])[-1]
+    causes = [line for line in lines if "Error:" in line and not line.startswith("at ")]
+    return (causes or lines or [type(error).__name__])[-1]
 
 
 def default_parallelism(spark: "SparkSession") -> int:
-    """Tasks the cluster runs at once, as far as the session tells; 2 under Spark Connect."""
+    """Number of tasks that the cluster runs at once; 2 under Spark Connect, where the session does not expose it."""
     context = getattr(spark, "sparkContext", None) if not _is_connect(spark) else None
     return int(context.defaultParallelism) if context is not None else 2

@@ -1,12 +1,12 @@
-"""The exchange: rows of a batch staged as Arrow files on the table's own storage.
+"""Staged files: the rows of a batch as Arrow files on the table's own storage.
 
-The input is evaluated exactly once and written as Arrow IPC files; every later step reads the rows and columns
-it needs by random access. Compared with a Spark shuffle this moves each row once from the JVM to Python, never
-back, and a retried task finds the very same rows again, which a shuffle of a non-deterministic input does not
-promise (see docs/adr on the staged exchange).
+The input is evaluated exactly once and written as Arrow IPC files; every later step reads the rows and columns it needs
+by random access. Compared with a Spark shuffle, each row moves from the JVM to Python once and never back, and a
+retried task reads exactly the same rows again, which a shuffle of a non-deterministic input does not guarantee (see
+docs/adr on the staged exchange).
 
-A staged file holds record batches; all rows of a batch belong to one table partition. Only the attempt whose
-result reached the driver is used, so leftovers of retried or speculative tasks are never read.
+A staged file consists of record batches; all rows of a batch belong to one table partition. Only files of the attempt
+whose result reached the driver are read, so leftovers of retried or speculative tasks are ignored.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,17 +26,17 @@ _COMPRESSION = "lz4"
 
 @dataclass(frozen=True, slots=True)
 class StagedBatch:
-    """Some rows of one staged file, all of one table partition.
+    """One record batch of a staged file; all its rows belong to one table partition.
 
     Attributes:
         path: staged file, relative to the base path.
-        batch_index: record batch inside the file.
+        batch_index: index of the record batch inside the file.
         first_row: ordinal of the batch's first row inside the file.
-        row_count: rows of the batch.
+        row_count: number of rows of the batch.
         partition_path: table partition of every row.
-        file_id: file group whose rows these are; None: rows that open or pad file groups (inserts).
+        file_id: file group that the rows change; None for inserts, which open or pad file groups.
         size_bytes: uncompressed Arrow bytes.
-        delete_count: changes among them that only take a row away.
+        delete_count: number of rows that delete a row of the table.
     """
 
     path: str
@@ -59,7 +59,7 @@ class StagedRows:
 
 
 class StagedFileWriter:
-    """Writes one staged file; the folder is removed with everything in it when the job ends."""
+    """Writes one staged file. The job deletes the staging folder with all files when it ends."""
 
     def __init__(self, storage: Storage, path: str, schema: pa.Schema) -> None:
         self._path = path
@@ -93,7 +93,7 @@ class StagedFileWriter:
 
 
 class StagedReader:
-    """Random access to staged batches, keeping the last opened file open (runs are ordered by file)."""
+    """Random access to staged batches. Keeps the last file open, because reads are ordered by file."""
 
     def __init__(self, storage: Storage, columns: Sequence[str] | None = None) -> None:
         self._storage = storage
@@ -103,7 +103,7 @@ class StagedReader:
         self._reader: ipc.RecordBatchFileReader | None = None
 
     def read(self, batch: StagedBatch) -> pa.RecordBatch:
-        """The whole batch, restricted to the wanted columns where given."""
+        """The complete batch, with only the requested columns if any were given."""
         return self._open(batch.path).get_batch(batch.batch_index)
 
     def read_rows(self, rows: StagedRows) -> pa.RecordBatch:
@@ -136,7 +136,7 @@ class StagedReader:
 
 
 def rank_range(batches: Sequence[StagedBatch], start: int, stop: int) -> tuple[StagedRows, ...]:
-    """Rows number `start` up to, not including, `stop` of all the batches read one after another."""
+    """Rows `start` (inclusive) to `stop` (exclusive) of the concatenation of all batches."""
     runs: list[StagedRows] = []
     position = 0
     for batch in batches:

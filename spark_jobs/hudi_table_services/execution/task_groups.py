@@ -1,20 +1,20 @@
-"""Put small tasks together into one Spark task: starting one costs as much as writing a megabyte."""
+"""Combine small tasks into one Spark task: starting a Spark task costs as much as writing a megabyte."""
 
 import heapq
 from collections.abc import Sequence
 
 BYTES_OF_A_SPARK_TASK = 16 << 20
-"""Compressed bytes written, one to two seconds of a core. Handing a task to a Python worker takes 0.1 s."""
+"""Compressed bytes written by one Spark task: one to two seconds of a core. Starting a task in Python takes 0.1 s."""
 
 BYTES_OF_A_FILE = 128 << 10
-"""What opening and closing a file costs, in the same measure."""
+"""Cost of opening and closing a file, as an equivalent of written bytes."""
 
 
 def group_tasks(weights: Sequence[int], parallelism: int) -> tuple[tuple[int, ...], ...]:
-    """Indices of tasks by Spark task, heaviest Spark task first; each task is in exactly one.
+    """Indices of tasks grouped by Spark task, heaviest Spark task first; each task is in exactly one group.
 
-    There are as many Spark tasks as the whole weight asks for, in full rounds of the cluster. The heaviest tasks
-    are placed first, each where least is waiting, so that Spark tasks end at about the same time.
+    The number of Spark tasks follows from the total weight, rounded up to full rounds of the cluster. The heaviest
+    tasks are placed first, each into the lightest Spark task, so that all Spark tasks end at about the same time.
 
     Args:
         weights: estimated cost of each task, in bytes written.
@@ -22,9 +22,9 @@ def group_tasks(weights: Sequence[int], parallelism: int) -> tuple[tuple[int, ..
     """
     rounds = -(-sum(weights) // (BYTES_OF_A_SPARK_TASK * parallelism))
     count = min(len(weights), max(1, rounds) * parallelism)
-    waiting: list[tuple[int, int, list[int]]] = [(0, number, []) for number in range(count)]
+    groups: list[tuple[int, int, list[int]]] = [(0, number, []) for number in range(count)]
     for index in sorted(range(len(weights)), key=lambda i: (-weights[i], i)):
-        weight, number, group = heapq.heappop(waiting)
+        weight, number, group = heapq.heappop(groups)
         group.append(index)
-        heapq.heappush(waiting, (weight + weights[index], number, group))
-    return tuple(tuple(group) for _, _, group in sorted(waiting, key=lambda w: (-w[0], w[1])))
+        heapq.heappush(groups, (weight + weights[index], number, group))
+    return tuple(tuple(group) for _, _, group in sorted(groups, key=lambda g: (-g[0], g[1])))

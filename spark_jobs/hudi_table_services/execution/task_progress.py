@@ -1,7 +1,7 @@
-"""Tell how far a Spark job is while the driver waits for it.
+"""Log the progress of a Spark job while the driver waits for it.
 
-Tasks count in Spark's accumulators, which reach the driver whenever a Spark task ends. A task that Spark repeats may
-count twice, so what is told is bounded by what there is, and results are never taken from here.
+Tasks add to Spark accumulators, which reach the driver whenever a Spark task ends. A task that Spark repeats may count
+twice, so the reported progress is capped at the total, and results of the job never come from the accumulators.
 """
 
 import logging
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 INTERVAL_S = 5.0
-"""Seconds between two lines; a phase that is shorter has none but its first one."""
+"""Seconds between two log lines; a shorter phase logs its first line only."""
 
-_PATIENCE_S = 1.0
+_JOIN_TIMEOUT_S = 1.0
 
 Measure = Callable[[Any], tuple[int, int]]
-"""Rows and bytes written, by a task's result."""
+"""Function: result of a task → rows and bytes that the task wrote."""
 
 
 @dataclass(frozen=True)
 class TaskCounts:
-    """Accumulators; their values are known to the driver only.
+    """Accumulators of a Spark job; only the driver can read their values.
 
     Attributes:
-        weight: the share of the work, in whatever unit the weights are.
+        weight: finished work, in the unit of the weights.
     """
 
     done: Any
@@ -43,14 +43,14 @@ class TaskCounts:
 
     @classmethod
     def of(cls, spark: "SparkSession") -> "TaskCounts | None":
-        """None: the session has none, such as one of Spark Connect."""
+        """Accumulators of a session; None for a Spark Connect session, which has none."""
         if type(spark).__module__.startswith("pyspark.sql.connect"):
             return None
         context = spark.sparkContext
         return cls(*(context.accumulator(0) for _ in range(4)))
 
     def add(self, weight: int, written: tuple[int, int]) -> None:
-        """A task ended; called on executors."""
+        """Count a finished task; called on executors."""
         self.done.add(1)
         self.weight.add(weight)
         self.rows.add(written[0])
@@ -59,10 +59,10 @@ class TaskCounts:
 
 @dataclass(frozen=True)
 class Phase:
-    """A Spark job that is told of.
+    """A Spark job whose progress is logged.
 
     Attributes:
-        weights: of all tasks.
+        weights: weights of all tasks.
     """
 
     name: str
@@ -70,33 +70,33 @@ class Phase:
     counts: TaskCounts | None
 
     @contextmanager
-    def told(self) -> Iterator[None]:
-        """Around the job: say that it begins, and now and then how far it is."""
+    def logged(self) -> Iterator[None]:
+        """Context of the job: logs the phase's name at its start, and its progress at intervals."""
         _LOG.info("%s", self.name)
         if self.counts is None:
             yield
             return
-        over, began = threading.Event(), time.monotonic()
+        ended, started = threading.Event(), time.monotonic()
 
-        def tell() -> None:
-            while not over.wait(INTERVAL_S):
-                self._tell(time.monotonic() - began)
+        def log_at_intervals() -> None:
+            while not ended.wait(INTERVAL_S):
+                self._log(time.monotonic() - started)
 
-        teller = threading.Thread(target=tell, name="progress", daemon=True)
-        teller.start()
+        logger = threading.Thread(target=log_at_intervals, name="progress", daemon=True)
+        logger.start()
         try:
             yield
         finally:
-            over.set()
-            teller.join(_PATIENCE_S)  # what is told may be on its way to a store that hangs
+            ended.set()
+            logger.join(_JOIN_TIMEOUT_S)  # the thread may be writing its line to a store that hangs
 
-    def _tell(self, elapsed_s: float) -> None:
+    def _log(self, elapsed_s: float) -> None:
         progress = self.at(elapsed_s)
         _LOG.info("%s", progress.text, extra={PROGRESS_FIELD: progress})
 
     def at(self, elapsed_s: float) -> JobProgress:
-        """How far it is."""
-        assert self.counts is not None  # noqa: S101 - `told` looks
+        """Progress of the job after some seconds."""
+        assert self.counts is not None  # noqa: S101 - `logged` checks it
         total, whole = len(self.weights), sum(self.weights) or 1
         done = min(self.counts.done.value, total)
         share = min(1.0, self.counts.weight.value / whole)

@@ -1,1 +1,1 @@
-"""Bytes to values and back, as Hudi lays them out. Opens nothing."""
+"""Codecs between Hudi's file contents and values. No module here opens a file."""

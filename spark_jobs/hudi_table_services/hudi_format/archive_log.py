@@ -1,7 +1,7 @@
 """Version 6's archive: a log file whose records are the state files of instants (HoodieArchivedTimeline, Hudi 0.15).
 
-An instant has a record per state. Records of one instant can be there twice: a writer died between writing the archive
-and deleting the instant, and archived it again.
+An instant has one record per state. An archive can hold the records of one instant twice: after a writer died between
+writing the archive and deleting the instant, the next writer archives the instant again.
 """
 
 import functools
@@ -40,18 +40,18 @@ from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
 
 _NAME = re.compile(r"\.commits_\.archive\.(\d+)(?:_[\w-]+)?", re.ASCII)
 _WRITE_TOKEN = "1-0-1"  # noqa: S105 - not a secret: Hudi's constant for archives
-_NOTHING_YET = CommitMetadata(
+_EMPTY_COMMIT = CommitMetadata(
     operation_type=WriteOperation.UNKNOWN, partition_to_write_stats={}, extra_metadata={"ROLLING_STAT": ""}
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivedState:
-    """One state file of an instant.
+    """One state file of an instant, to be archived.
 
     Attributes:
-        content: of the file; may be empty, except for a completed instant.
-        changed_at: instant time at which the file was written.
+        content: bytes of the state file; may be empty, except for a completed instant.
+        changed_at: instant time at which the state file was written.
     """
 
     instant: Instant
@@ -61,7 +61,7 @@ class ArchivedState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivedRecord:
-    """One record: which state of which instant, and what it holds, by Hudi's names."""
+    """One record of the archive: an instant in one state, and the record's values by Hudi's field names."""
 
     instant: Instant
     values: Mapping[str, Any]
@@ -73,13 +73,13 @@ def archive_file_name(number: int) -> str:
 
 
 def archive_file_number(name: str) -> int | None:
-    """Number of an archive file; None: the name is that of something else, such as a plan to merge files."""
+    """Number of an archive file, or None if the name is not one (a plan to merge archive files, for example)."""
     match = _NAME.fullmatch(name)
     return int(match[1]) if match else None
 
 
 def encode_archive(states: Iterable[ArchivedState], records_per_block: int) -> bytes:
-    """A log file.
+    """Encode state files as the content of one archive file.
 
     Raises:
         MalformedMetadataError: the content of a state file cannot be read; the message names the instant.
@@ -96,10 +96,10 @@ def encode_archive(states: Iterable[ArchivedState], records_per_block: int) -> b
 
 
 def decode_archive(data: bytes) -> Iterator[ArchivedRecord]:
-    """Records in their order. Actions and states that this release does not know are passed over.
+    """Yield the records of an archive file in order. Records with an unknown action or state are skipped.
 
     Raises:
-        MalformedMetadataError: a whole block holds something else than such records.
+        MalformedMetadataError: a complete block does not hold archive records.
     """
     for block in decode_blocks(data):
         if block.block_type != BlockType.AVRO_DATA:
@@ -112,7 +112,7 @@ def decode_archive(data: bytes) -> Iterator[ArchivedRecord]:
 
 
 def archived_writes(records: Iterable[ArchivedRecord]) -> dict[tuple[str, Action], ArchivedWrite]:
-    """Completed writes by identity. Raises MalformedMetadataError on one without metadata."""
+    """Completed writes by identity. Raises MalformedMetadataError if a completed write has no metadata."""
     found = {}
     for record in records:
         instant = record.instant
@@ -121,7 +121,8 @@ def archived_writes(records: Iterable[ArchivedRecord]) -> dict[tuple[str, Action
             values = record.values.get("hoodieReplaceCommitMetadata" if replaces else "hoodieCommitMetadata")
             if values is None:
                 raise MalformedMetadataError(
-                    f"The archive holds {instant.action.value} {instant.requested_time} without its metadata."
+                    f"The archive has no metadata for the completed {instant.action.value} "
+                    f"{instant.requested_time}."
                 )
             found[instant.identity] = ArchivedWrite(instant=instant, metadata=commit_of_record(values))
     return found
@@ -136,17 +137,17 @@ def _schema_text() -> str:
 def _parsed_schema(text: str) -> Any:
     try:
         return fastavro.parse_schema(json.loads(text))
-    except Exception as error:  # whatever damaged text leads to
-        raise MalformedMetadataError(f"Schema of an archive block cannot be read: {error!r}") from error
+    except Exception as error:  # fastavro raises many kinds of error for damaged text
+        raise MalformedMetadataError(f"The schema of an archive block cannot be read: {error!r}") from error
 
 
 def _record(schema: Any, encoded: bytes) -> ArchivedRecord | None:
     try:
         values = fastavro.schemaless_reader(io.BytesIO(encoded), schema, None)
-    except Exception as error:  # as in container files
-        raise MalformedMetadataError(f"Record of the archive cannot be read: {error!r}") from error
+    except Exception as error:  # fastavro raises many kinds of error for damaged bytes
+        raise MalformedMetadataError(f"A record of the archive cannot be read: {error!r}") from error
     if not isinstance(values, dict):
-        raise MalformedMetadataError("Record of the archive is no record.")
+        raise MalformedMetadataError("An entry of the archive is not an Avro record.")
     instant = _instant(values)
     return ArchivedRecord(instant=instant, values=values) if instant is not None else None
 
@@ -154,9 +155,9 @@ def _record(schema: Any, encoded: bytes) -> ArchivedRecord | None:
 def _instant(values: Mapping[str, Any]) -> Instant | None:
     time, action, state = (values.get(name) for name in ("commitTime", "actionType", "actionState"))
     try:
-        # Releases before 0.6 archived completed instants only, and said no state.
-        found = InstantState(state.lower()) if isinstance(state, str) else InstantState.COMPLETED
-        return Instant(requested_time=str(time or ""), action=Action(action), state=found)
+        # Releases before 0.6 archived completed instants only, and stored no state.
+        known_state = InstantState(state.lower()) if isinstance(state, str) else InstantState.COMPLETED
+        return Instant(requested_time=str(time or ""), action=Action(action), state=known_state)
     except ValueError:
         return None
 
@@ -171,46 +172,50 @@ def _encoded(state: ArchivedState) -> bytes:
             "stateTransitionTime": state.changed_at,
             # Null in every real file, although the schema's default is 1.
             "version": None,
-            **_held_or_nothing(state),
+            **_content_field_if_readable(state),
         }
     except MalformedMetadataError as error:
         raise MalformedMetadataError(
             f"{instant.action.value} {instant.requested_time} ({instant.state.value}): {error.message}",
-            hint="It stays on the active timeline, and so does all that follows it.",
+            hint="This instant and all later ones stay on the active timeline.",
         ) from error
     body = io.BytesIO()
     fastavro.schemaless_writer(body, _parsed_schema(_schema_text()), record)
     return body.getvalue()
 
 
-def _held_or_nothing(state: ArchivedState) -> dict[str, Any]:
-    """What a completed instant was before it was completed is worth no failure."""
+def _content_field_if_readable(state: ArchivedState) -> dict[str, Any]:
+    """Field with the content of a state file.
+
+    Requested and inflight files of a completed instant are informational: they are archived without content if they
+    cannot be decoded.
+    """
     if state.instant.is_completed:
-        return _held(state)
+        return _content_field(state)
     try:
-        return _held(state)
+        return _content_field(state)
     except MalformedMetadataError:
         return {}
 
 
-def _held(state: ArchivedState) -> dict[str, Any]:
-    """The one field that holds the content; none for empty files of services."""
+def _content_field(state: ArchivedState) -> dict[str, Any]:
+    """The one field of the record that holds the content; no field for an empty file of a table service."""
     action, is_completed = state.instant.action.comparable, state.instant.is_completed
     if action in (Action.COMMIT, Action.DELTA_COMMIT):
-        metadata = decode_commit_metadata(state.content) if state.content or is_completed else _NOTHING_YET
+        metadata = decode_commit_metadata(state.content) if state.content or is_completed else _EMPTY_COMMIT
         return {"hoodieCommitMetadata": commit_record(metadata)}
     if action is Action.REPLACE_COMMIT and state.instant.state is not InstantState.REQUESTED:
-        return _held_of_replace(state)
+        return _content_field_of_replace(state)
     if not state.content and not is_completed:
         return {}
-    held = _SERVICES.get((action, is_completed))
-    return {held[0]: _container(held[1], state.content)} if held else {}
+    field = _SERVICES.get((action, is_completed))
+    return {field[0]: _container(field[1], state.content)} if field else {}
 
 
-def _held_of_replace(state: ArchivedState) -> dict[str, Any]:
+def _content_field_of_replace(state: ArchivedState) -> dict[str, Any]:
     if state.instant.is_completed:
         return {"hoodieReplaceCommitMetadata": commit_record(decode_commit_metadata(state.content))}
-    # The inflight file of a clustering by Hudi is empty, or repeats the plan.
+    # Hudi's inflight file of a clustering is empty or repeats the plan.
     if not state.content or state.content.startswith(CONTAINER_MAGIC):
         return {}
     return {"HoodieInflightReplaceMetadata": commit_record(decode_commit_metadata(state.content))}
@@ -230,5 +235,5 @@ _SERVICES: Mapping[tuple[Action, bool], tuple[str, Mapping[str, Any]]] = {
 
 
 def written_states(records: Sequence[ArchivedRecord]) -> frozenset[tuple[str, Action]]:
-    """Identities of the instants whose completed state is there."""
+    """Identities of the instants whose completed state is among the records."""
     return frozenset(record.instant.identity for record in records if record.instant.is_completed)

@@ -30,18 +30,20 @@ _HEADER = fastavro.parse_schema(
         ],
     }
 )
-_MOST_INFLATED_BYTES = 64 << 20
-_REMEMBERED = 64
+_MAX_INFLATED_BYTES = 64 << 20
+_CACHED_SCHEMAS = 64
 
 AvroSchema = Mapping[str, Any]
 AvroRecord = Mapping[str, Any]
 
 
 def encode_container(schema: AvroSchema, record: AvroRecord, notes: Mapping[str, str] | None = None) -> bytes:
-    """One record as a container file. The same record gives the same bytes: the sync marker is derived.
+    """Encode one record as a container file.
+
+    Equal records give equal bytes, because the sync marker is derived from the record.
 
     Args:
-        notes: pairs for the header, beside the schema; every Avro reader passes over keys it does not know.
+        notes: pairs for the header, in addition to the schema; every Avro reader skips keys it does not know.
     """
     parsed = fastavro.parse_schema(dict(schema))
     body = io.BytesIO()
@@ -50,7 +52,7 @@ def encode_container(schema: AvroSchema, record: AvroRecord, notes: Mapping[str,
     marker = hashlib.sha256(encoded).digest()[:16]
     container = io.BytesIO()
     fastavro.writer(container, parsed, [], codec="null", sync_marker=marker, metadata=dict(notes or {}))
-    # The one block is put together here, since the library would encode the record once more.
+    # Assemble the single block here: the library would encode the record a second time.
     for number in (1, len(encoded)):
         fastavro.schemaless_writer(container, _LONG, number)
     container.write(encoded + marker)
@@ -61,18 +63,19 @@ def decode_container(schema: AvroSchema, data: bytes) -> dict[str, Any]:
     """First record of a container file, resolved to the given schema: missing fields take their defaults.
 
     Raises:
-        MalformedMetadataError: not a container file, damaged, without a record, or of another kind of record; with
-            a codec that Hudi does not write, more than 64 MiB in a compressed block, or a schema without bounds.
+        MalformedMetadataError: the data is not a container file, is damaged, or has no record; the record is of
+            another kind; the codec is one that Hudi does not write; a compressed block has more than 64 MiB; or the
+            cost of reading with the file's schema is not bounded.
     """
     if not data.startswith(MAGIC):
         raise MalformedMetadataError(
-            f"{schema['name']}: {len(data)} bytes that are not an Avro container file."
+            f"{schema['name']}: the {len(data)} bytes are not an Avro container file."
         )
     try:
         return _first_record(schema, data)
-    except Exception as error:  # fastavro reports damage with whatever error the damaged bytes lead to
+    except Exception as error:  # fastavro raises many kinds of error for damaged bytes
         raise MalformedMetadataError(
-            f"{schema['name']}: Avro container file of {len(data)} bytes cannot be read: {error!r}"
+            f"{schema['name']}: the Avro container file of {len(data)} bytes cannot be read: {error!r}"
         ) from error
 
 
@@ -80,13 +83,13 @@ def container_record_name(data: bytes) -> str:
     """Name, without namespace, of the kind of record in a container file.
 
     Raises:
-        MalformedMetadataError: not a container file of records, or damaged.
+        MalformedMetadataError: the data is not a container file of records, or is damaged.
     """
     try:
         return _full_name(_Container(data).schema).rpartition(".")[2]
-    except Exception as error:  # as above
+    except Exception as error:  # fastavro raises many kinds of error for damaged bytes
         raise MalformedMetadataError(
-            f"Avro container file of {len(data)} bytes cannot be read: {error!r}"
+            f"The Avro container file of {len(data)} bytes cannot be read: {error!r}"
         ) from error
 
 
@@ -94,19 +97,19 @@ def container_notes(data: bytes) -> dict[str, str]:
     """Pairs in the header of a container file, without Avro's own.
 
     Raises:
-        MalformedMetadataError: not a container file, or damaged.
+        MalformedMetadataError: the data is not a container file, or is damaged.
     """
     try:
         notes = _Container(data).notes
-    except Exception as error:  # as above
+    except Exception as error:  # fastavro raises many kinds of error for damaged bytes
         raise MalformedMetadataError(
-            f"Avro container file of {len(data)} bytes cannot be read: {error!r}"
+            f"The Avro container file of {len(data)} bytes cannot be read: {error!r}"
         ) from error
     return {key: value for key, value in notes.items() if not key.startswith("avro.")}
 
 
 class _Container:
-    """Header and first block of a container file. Every method may raise anything at all."""
+    """Header and first block of a container file. On damaged data every method may raise any exception."""
 
     def __init__(self, data: bytes) -> None:
         self._source = io.BytesIO(data)
@@ -117,24 +120,24 @@ class _Container:
         self.schema = _written_schema(header["meta"]["avro.schema"])
 
     def first_block(self) -> bytes:
-        """The records of the first block; empty: there is none."""
+        """Encoded records of the first block; empty if the file has no block."""
         if not self._source.read(1):
             return b""
         self._source.seek(-1, io.SEEK_CUR)
         count, size = _read(self._source, _LONG), _read(self._source, _LONG)
         block = self._source.read(size) if size >= 0 else b""
         if count < 1 or len(block) != size or self._source.read(len(self._marker)) != self._marker:
-            raise ValueError("its first block is damaged")
+            raise ValueError("the first block is damaged")
         return self._inflated(block)
 
     def _inflated(self, block: bytes) -> bytes:
         if self._codec == b"null":
             return block
         if self._codec != b"deflate":
-            raise ValueError(f"its codec {self._codec!r} is not one that Hudi writes")
-        inflated = zlib.decompressobj(-zlib.MAX_WBITS).decompress(block, _MOST_INFLATED_BYTES + 1)
-        if len(inflated) > _MOST_INFLATED_BYTES:
-            raise ValueError(f"a block has more than {_MOST_INFLATED_BYTES} bytes once decompressed")
+            raise ValueError(f"Hudi does not write the codec {self._codec!r}")
+        inflated = zlib.decompressobj(-zlib.MAX_WBITS).decompress(block, _MAX_INFLATED_BYTES + 1)
+        if len(inflated) > _MAX_INFLATED_BYTES:
+            raise ValueError(f"a block has more than {_MAX_INFLATED_BYTES} bytes once decompressed")
         return inflated
 
 
@@ -143,18 +146,18 @@ def _first_record(schema: AvroSchema, data: bytes) -> dict[str, Any]:
     reader_schema = _reader_schema(schema, container.schema)
     block = container.first_block()
     if not block:
-        raise ValueError("it has no record")
+        raise ValueError("the file has no record")
     record = fastavro.schemaless_reader(io.BytesIO(block), container.schema, reader_schema)
     if not isinstance(record, dict):
-        raise ValueError("it has no record")
+        raise ValueError("the file has no record")
     return record
 
 
 def _reader_schema(schema: AvroSchema, written: AvroSchema) -> Any:
     written_name = _full_name(written)
     if written_name.startswith(f"{schema['namespace']}.") and written_name != _full_name(schema):
-        raise ValueError(f"it holds {written_name}")
-    # Hudi reads foreign files whatever their top record is called; resolution would insist on one name.
+        raise ValueError(f"the file holds {written_name}")
+    # Avro resolution requires equal names. Hudi accepts any name for the top record of a foreign file.
     namespace, _, name = written_name.rpartition(".")
     return fastavro.parse_schema({**schema, "name": name, "namespace": namespace})
 
@@ -164,12 +167,12 @@ def _full_name(schema: AvroSchema) -> str:
     return f"{namespace}.{name}" if namespace and "." not in name else name
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_CACHED_SCHEMAS)
 def _written_schema(text: bytes) -> Any:
-    """Files of one writer share their schema."""
+    """Parse the schema in a file's header. Cached, because files of one writer share their schema."""
     schema = bounded_schema(json.loads(text))
     if not isinstance(schema, dict) or schema["type"] != "record":
-        raise ValueError("it holds no records")
+        raise ValueError("the file's schema is not a record")
     return fastavro.parse_schema(schema)
 
 

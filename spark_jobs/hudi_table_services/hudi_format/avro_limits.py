@@ -1,8 +1,8 @@
-"""What the schema inside an Avro file may ask of its reader.
+"""Limits for the schema inside an Avro file, which bound the cost of reading the file.
 
-A file brings the schema it is to be read with, so a few bytes could ask for endless work: an array of a million
-items that take no bytes each, a record that holds itself, records that hold each other twice, and those again. Such
-schemas are refused before anything is read with them; no file of Hudi's has one.
+An Avro file carries the schema that it is read with, so a few damaged or hostile bytes could cause unbounded work: an
+array of a million items of zero bytes, a record that contains itself, or records nested so that each level doubles the
+number of values. Such schemas are refused before anything is read with them. No file that Hudi writes has one.
 """
 
 from collections.abc import Mapping
@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from typing import Any
 
 _PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
-_MOST_LEVELS = 64
-_MOST_VALUES = 2000
+_MAX_LEVELS = 64
+_MAX_VALUES = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class _Cost:
-    """What reading one value takes.
+    """Cost of reading one value of a type.
 
     Attributes:
-        takes_bytes: False: a value may be there without any byte of the file.
-        values: values inside it, itself included; an array or map counts as one of its items.
+        takes_bytes: False if the file may hold a value of the type in zero bytes.
+        values: number of values inside one value, itself included; an array or map counts as having one item.
     """
 
     takes_bytes: bool
@@ -28,44 +28,46 @@ class _Cost:
 
 
 def bounded_schema(schema: object) -> Any:
-    """The schema without what only decorates it, such as logical types, which turn values into other ones.
+    """Check a schema and reduce it to its structure.
+
+    Annotations such as logical types, which would convert values, are removed.
 
     Raises:
-        ValueError: it is no Avro schema, or reading with it has no bounds.
+        ValueError: `schema` is not an Avro schema, or the cost of reading with it is not bounded.
     """
-    return _Walk().of(schema, "", 0)[0]
+    return _Checker().check(schema, "", 0)[0]
 
 
-class _Walk:
-    """Through one schema; remembers named types, which Avro spells out only once."""
+class _Checker:
+    """Checks one schema. Keeps the cost of each named type, because Avro defines a named type only once."""
 
     def __init__(self) -> None:
-        self._named: dict[str, _Cost | None] = {}  # None: its end is not reached yet
+        self._named: dict[str, _Cost | None] = {}  # None while the definition of the type is still being read
 
-    def of(self, node: object, namespace: str, level: int) -> tuple[Any, _Cost]:
-        if level > _MOST_LEVELS:
-            raise ValueError(f"its schema has more than {_MOST_LEVELS} levels")
+    def check(self, node: object, namespace: str, level: int) -> tuple[Any, _Cost]:
+        if level > _MAX_LEVELS:
+            raise ValueError(f"the file's schema has more than {_MAX_LEVELS} levels")
         if isinstance(node, str):
             return self._by_name(node, namespace)
         if isinstance(node, list):
-            branches = [self.of(branch, namespace, level + 1) for branch in node]
+            branches = [self.check(branch, namespace, level + 1) for branch in node]
             cost = _Cost(True, 1 + max((cost.values for _, cost in branches), default=0))
             return [branch for branch, _ in branches], cost
         if not isinstance(node, Mapping):
-            raise ValueError(f"its schema has {type(node).__name__} for a type")
-        return self._of_object(node, namespace, level)
+            raise ValueError(f"the file's schema has a {type(node).__name__} where a type is expected")
+        return self._check_object(node, namespace, level)
 
-    def _of_object(self, node: Mapping[str, Any], namespace: str, level: int) -> tuple[Any, _Cost]:
+    def _check_object(self, node: Mapping[str, Any], namespace: str, level: int) -> tuple[Any, _Cost]:
         match node.get("type"):
             case "record" | "error":
                 return self._record(node, namespace, level)
             case "array":
-                items, cost = self.of(node.get("items"), namespace, level + 1)
+                items, cost = self.check(node.get("items"), namespace, level + 1)
                 if not cost.takes_bytes:
-                    raise ValueError("its schema has an array of items without any bytes")
+                    raise ValueError("the file's schema has an array of items of zero bytes")
                 return {"type": "array", "items": items}, _Cost(True, 1 + cost.values)
             case "map":
-                values, cost = self.of(node.get("values"), namespace, level + 1)
+                values, cost = self.check(node.get("values"), namespace, level + 1)
                 return {"type": "map", "values": values}, _Cost(True, 1 + cost.values)
             case "enum":
                 name, _ = self._full_name(node, namespace)
@@ -75,11 +77,11 @@ class _Walk:
                 name, _ = self._full_name(node, namespace)
                 size = node.get("size")
                 if not isinstance(size, int) or isinstance(size, bool) or size < 0:
-                    raise ValueError(f"its schema has a fixed type of size {size!r}")
+                    raise ValueError(f"the file's schema has a fixed type of size {size!r}")
                 self._named[name] = _Cost(size > 0)
                 return {"type": "fixed", "name": name, "size": size}, _Cost(size > 0)
             case inner:
-                return self.of(inner, namespace, level + 1)
+                return self.check(inner, namespace, level + 1)
 
     def _record(self, node: Mapping[str, Any], namespace: str, level: int) -> tuple[Any, _Cost]:
         name, inner = self._full_name(node, namespace)
@@ -87,12 +89,12 @@ class _Walk:
         fields, takes_bytes, values = [], False, 1
         for field in node.get("fields") or ():
             if not isinstance(field, Mapping) or not isinstance(field.get("name"), str):
-                raise ValueError(f"its schema has a field without a name in {name}")
-            schema, cost = self.of(field.get("type"), inner, level + 1)
+                raise ValueError(f"the file's schema has a field without a name in {name}")
+            schema, cost = self.check(field.get("type"), inner, level + 1)
             fields.append({"name": field["name"], "type": schema})
             takes_bytes, values = takes_bytes or cost.takes_bytes, values + cost.values
-        if values > _MOST_VALUES:
-            raise ValueError(f"its schema has more than {_MOST_VALUES} values in {name}")
+        if values > _MAX_VALUES:
+            raise ValueError(f"the file's schema has more than {_MAX_VALUES} values in {name}")
         total = _Cost(takes_bytes, values)
         self._named[name] = total
         return {"type": "record", "name": name, "fields": fields}, total
@@ -102,17 +104,17 @@ class _Walk:
             return name, _Cost(name != "null")
         full_name = name if "." in name or not namespace else f"{namespace}.{name}"
         if full_name not in self._named:
-            raise ValueError(f"its schema names an unknown type {full_name!r}")
+            raise ValueError(f"the file's schema names an unknown type {full_name!r}")
         cost = self._named[full_name]
         if cost is None:
-            raise ValueError(f"its schema has {full_name} inside itself")
+            raise ValueError(f"the file's schema has {full_name} inside itself")
         return full_name, cost
 
     @staticmethod
     def _full_name(node: Mapping[str, Any], enclosing: str) -> tuple[str, str]:
-        """Full name of a named type, and the namespace in force inside it."""
+        """Full name of a named type, and the namespace that applies inside it."""
         name, namespace = node.get("name"), node.get("namespace", enclosing) or ""
         if not isinstance(name, str) or not isinstance(namespace, str) or not name:
-            raise ValueError("its schema has a type without a name")
+            raise ValueError("the file's schema has a type without a name")
         full_name = name if "." in name or not namespace else f"{namespace}.{name}"
         return full_name, full_name.rpartition(".")[0]

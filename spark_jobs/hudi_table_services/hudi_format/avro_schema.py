@@ -1,8 +1,8 @@
 """Table schemas as Avro JSON (format section 5.4; HoodieSparkSchemaConverters and AvroConversionUtils, Hudi 1.2).
 
 Names of nested records follow Hudi to the letter, because Hudi 0.15 refuses every upsert into a file whose schema
-names them otherwise: record name = name of the field, namespace = chain of the records around it; lists and maps
-add no level.
+uses other names: record name = name of the field, namespace = chain of the enclosing records; lists and maps add no
+level.
 """
 
 import json
@@ -38,7 +38,7 @@ _ILLEGAL = re.compile(r"[^A-Za-z0-9_]")
 
 
 def record_name(table_name: str) -> str:
-    """Full name of the top record: ``hoodie.<table>.<table>_record``, illegal characters turned into ``__``."""
+    """Full name of the top record: ``hoodie.<table>.<table>_record``, illegal characters replaced by ``__``."""
     clean = _ILLEGAL.sub("__", _ILLEGAL_FIRST.sub("__", table_name))
     return f"hoodie.{clean}.{clean}_record"
 
@@ -46,7 +46,8 @@ def record_name(table_name: str) -> str:
 def to_avro_json(schema: StructType, table_name: str, *, with_meta_fields: bool) -> str:
     """Avro JSON of a table schema, character for character as Hudi writes it.
 
-    With meta fields it belongs into the footer of a base file, without into commit metadata and table properties.
+    The form with meta fields belongs in the footer of a base file, the form without in commit metadata and table
+    properties.
 
     Raises:
         InvalidRequestError: a column name is not a legal Avro name.
@@ -61,26 +62,26 @@ def to_avro_json(schema: StructType, table_name: str, *, with_meta_fields: bool)
 def _record(schema: StructType, name: str, namespace: str, enclosing: str) -> dict[str, Json]:
     chain = f"{namespace}.{name}"
     fields: list[Json] = [_field(field, chain, namespace) for field in schema.fields]
-    # Avro leaves a namespace out where it equals that of the record around it.
+    # Avro omits a namespace that equals the namespace of the enclosing record.
     scope: dict[str, Json] = {"namespace": namespace} if namespace != enclosing else {}
     return {"type": "record", "name": name, **scope, "fields": fields}
 
 
 def _field(field: Field, chain: str, enclosing: str) -> dict[str, Json]:
-    made: dict[str, Json] = {
+    node: dict[str, Json] = {
         "name": field.name,
         "type": _union(field.type, field.nullable, field.name, chain, enclosing),
     }
     if field.doc or field.name in META_COLUMNS:
-        made["doc"] = field.doc
+        node["doc"] = field.doc
     if field.nullable:
-        made["default"] = None
-    return made
+        node["default"] = None
+    return node
 
 
 def _union(data_type: DataType, nullable: bool, name: str, chain: str, enclosing: str) -> Json:
-    made = _type(data_type, name, chain, enclosing)
-    return ["null", made] if nullable else made
+    node = _type(data_type, name, chain, enclosing)
+    return ["null", node] if nullable else node
 
 
 def _type(data_type: DataType, name: str, chain: str, enclosing: str) -> Json:
@@ -111,14 +112,14 @@ def _type(data_type: DataType, name: str, chain: str, enclosing: str) -> Json:
 
 
 def from_avro_json(text: str) -> StructType:
-    """Columns of an Avro record, meta columns left out.
+    """Columns of an Avro record, without the meta columns.
 
     Accepts ``["null", T]`` and, as Spark SQL writes it into table properties, ``[T, "null"]``.
 
     Raises:
         MalformedMetadataError: the text is not an Avro record schema.
-        UnsupportedTableError: a column has a type this release cannot write without changing it
-            (milliseconds, enum, decimal stored as bytes, union of several types, …); names column and type.
+        UnsupportedTableError: a column has a type that this release cannot write unchanged (milliseconds, enum,
+            decimal stored as bytes, union of several types, …); the message names column and type.
     """
     try:
         parsed = json.loads(text)
@@ -134,7 +135,7 @@ def from_avro_json(text: str) -> StructType:
 
 
 class _Reader:
-    """Reads one schema document; remembers named types, which Avro spells out only once."""
+    """Reads one schema document. Keeps the named types, because Avro defines a named type only once."""
 
     def __init__(self) -> None:
         self._named: dict[str, DataType] = {}
@@ -205,7 +206,7 @@ class _Reader:
 
 
 def _full_name(node: dict[str, Json], enclosing: str) -> tuple[str, str]:
-    """Full name of a named type, and the namespace in force inside it."""
+    """Full name of a named type, and the namespace that applies inside it."""
     name = cast(str, node["name"])
     namespace = cast(str, node.get("namespace", enclosing))
     full_name = name if "." in name or not namespace else f"{namespace}.{name}"

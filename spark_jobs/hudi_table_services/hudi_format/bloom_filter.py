@@ -1,4 +1,4 @@
-"""Bloom filters of base-file footers, bit for bit as Hudi makes them.
+"""Bloom filters of base-file footers, bit for bit as Hudi writes them.
 
 Format: footer value of Hudi 0.15 and 1.2; classes SimpleBloomFilter and HoodieDynamicBoundedBloomFilter. All
 integers are big-endian::
@@ -7,7 +7,7 @@ integers are big-endian::
     SIMPLE      header; bits, the least significant of each byte first
     DYNAMIC_V0  header; int32 keys per row; int32 keys in the last row; int32 rows; per row one SIMPLE
 
-Keys are given as Arrow stores text: offsets into one array of UTF-8 bytes.
+Keys are passed as Arrow stores text: offsets into one array of UTF-8 bytes.
 """
 
 import base64
@@ -29,7 +29,7 @@ _HEADER = struct.Struct(">iiBi")
 _DYNAMIC_HEADER = struct.Struct(">iii")
 _VERSION = -1
 _MURMUR = 1
-_MOST_HASHES = 1000
+_MAX_HASHES = 1000
 
 Offsets = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
@@ -37,19 +37,19 @@ Flags = npt.NDArray[np.bool_]
 
 
 class BloomFilter(Protocol):
-    """What every kind can be asked."""
+    """The query that filters of both kinds answer."""
 
     def contains(self, offsets: Offsets, data: Bytes) -> Flags:
-        """Per key: False: certainly never added; True: probably added."""
+        """One flag per key: False if the key was certainly never added, True if it was probably added."""
         ...
 
 
 class SimpleBloomFilter:
-    """One row of bits.
+    """A filter of one row of bits.
 
     Attributes:
-        bit_count: length in bits.
-        hash_count: bits set per key.
+        bit_count: length of the row in bits.
+        hash_count: number of bits set per key.
     """
 
     def __init__(self, bit_count: int, hash_count: int, bits: Flags | None = None) -> None:
@@ -59,15 +59,15 @@ class SimpleBloomFilter:
 
     @classmethod
     def sized_for(cls, entries: int, fpp: float, max_entries: int) -> "SimpleBloomFilter":
-        """Of the size Hudi gives a filter for so many keys (BloomFilterUtils).
+        """Empty filter of the size that Hudi chooses for a number of keys (BloomFilterUtils).
 
-        More keys than `max_entries` share the bits of `max_entries`, with the number of hashes that is best for
-        their true number: more false positives, no growth.
+        Above `max_entries` keys the filter does not grow, so false positives increase; the number of hashes is still
+        the best for the true number of keys.
 
         Args:
-            entries: expected number of keys; counts below 1 are taken as 1.
-            fpp: wanted rate of false positives, between 0 and 1.
-            max_entries: keys beyond which the filter stays as it is.
+            entries: expected number of keys; a number below 1 counts as 1.
+            fpp: target rate of false positives, between 0 and 1.
+            max_entries: number of keys beyond which the filter does not grow.
         """
         capacity = max(1, min(entries, max_entries))
         bits = math.ceil(capacity * (-math.log(fpp) / (math.log(2) * math.log(2))))
@@ -87,12 +87,12 @@ class SimpleBloomFilter:
                 self._bits[block.next_positions(self.bit_count)] = True
 
     def contains(self, offsets: Offsets, data: Bytes) -> Flags:
-        """Per key: False: certainly never added; True: probably added."""
+        """One flag per key: False if the key was certainly never added, True if it was probably added."""
         found = np.zeros(len(offsets) - 1, dtype=np.bool_)
         for block in key_blocks(offsets, data):
             for _ in range(self.hash_count):
                 is_set = self._bits[block.next_positions(self.bit_count)]
-                # Most absent keys miss within a few hashes: go on with the others only.
+                # Most absent keys miss a bit within the first hashes. Continue with the other keys only.
                 if not is_set.all():
                     block = block.where(is_set)
             found[block.rows] = True
@@ -104,18 +104,22 @@ class SimpleBloomFilter:
         return header + np.packbits(self._bits, bitorder="little").tobytes()
 
     def to_base64(self) -> str:
-        """Footer value; goes with type code `SIMPLE`."""
+        """Footer value of a filter with type code `SIMPLE`."""
         return base64.b64encode(self.to_bytes()).decode("ascii")
 
 
 class DynamicBloomFilter:
-    """Rows of bits, added as keys came in. Read only: we write simple filters, which are of the right size."""
+    """A filter that gained rows of bits as keys were added.
+
+    This project reads dynamic filters and does not write them: the number of keys is known when a file is written, so
+    a simple filter has the right size.
+    """
 
     def __init__(self, rows: tuple[SimpleBloomFilter, ...]) -> None:
         self.rows = rows
 
     def contains(self, offsets: Offsets, data: Bytes) -> Flags:
-        """Per key: False: certainly never added; True: probably added."""
+        """One flag per key: False if the key was certainly never added, True if it was probably added."""
         found = np.zeros(len(offsets) - 1, dtype=np.bool_)
         for row in self.rows:
             found |= row.contains(offsets, data)
@@ -127,10 +131,11 @@ def decode_bloom_filter(text: str, type_code: str) -> BloomFilter:
 
     Args:
         text: base64.
-        type_code: `SIMPLE` (also where a footer names none) or `DYNAMIC_V0`.
+        type_code: `SIMPLE` (also for a footer without type code) or `DYNAMIC_V0`.
 
     Raises:
-        MalformedMetadataError: not base64, an unknown type code or hash, or a length that contradicts the header.
+        MalformedMetadataError: the text is not base64, the type code or hash is unknown, or the length contradicts
+            the header.
     """
     try:
         data = base64.b64decode(text, validate=True)
@@ -141,7 +146,7 @@ def decode_bloom_filter(text: str, type_code: str) -> BloomFilter:
     reader = _Reader(data)
     decoded = reader.simple() if type_code == SIMPLE else reader.dynamic()
     if reader.position != len(data):
-        raise MalformedMetadataError(f"Bloom filter: {len(data) - reader.position} bytes too many.")
+        raise MalformedMetadataError(f"Bloom filter: {len(data) - reader.position} bytes after its end.")
     return decoded
 
 
@@ -165,16 +170,16 @@ class _Reader:
 
     def _header(self) -> tuple[int, int]:
         version, hashes, hash_type, bit_count = _HEADER.unpack(self._take(_HEADER.size))
-        if version != _VERSION or hash_type != _MURMUR or bit_count < 1 or not 1 <= hashes <= _MOST_HASHES:
+        if version != _VERSION or hash_type != _MURMUR or bit_count < 1 or not 1 <= hashes <= _MAX_HASHES:
             raise MalformedMetadataError(
-                f"Bloom filter: version {version}, hash type {hash_type}, {hashes} hashes, {bit_count} bits "
-                "are not those of a filter Hudi writes."
+                f"Bloom filter: Hudi writes no filter of version {version}, hash type {hash_type}, {hashes} hashes "
+                f"and {bit_count} bits."
             )
         return hashes, bit_count
 
     def _take(self, size: int) -> bytes:
         piece = self._data[self.position : self.position + size]
         if len(piece) < size:
-            raise MalformedMetadataError(f"Bloom filter: ends after {len(self._data)} bytes, in its middle.")
+            raise MalformedMetadataError(f"Bloom filter: cut short after {len(self._data)} bytes.")
         self.position += size
         return piece

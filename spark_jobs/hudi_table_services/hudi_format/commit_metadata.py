@@ -1,6 +1,6 @@
 """Commit metadata: JSON in table version 6, Avro from version 8 on (HoodieCommitMetadata, Hudi 0.15 and 1.2).
 
-A replace commit is a commit that names, besides what it wrote, the file groups it replaced.
+A replace commit is a commit that also names the file groups it replaced.
 """
 
 from collections.abc import Mapping
@@ -22,14 +22,14 @@ from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
 
 _WHAT = "commit metadata"
 _REPLACED = "partitionToReplaceFileIds"
-_REMEMBERED = 4
+_CACHED_COMMITS = 4
 
 
 def encode_commit_metadata(metadata: CommitMetadata, version: TableVersion) -> bytes:
     """Content of a completed commit, delta commit or replace commit, or of an inflight workload profile.
 
     Args:
-        metadata: what was written; a replace commit where `partition_to_replace_file_ids` is not None.
+        metadata: what was written; a replace commit if `partition_to_replace_file_ids` is not None.
         version: version of the table, which decides between JSON and Avro.
     """
     if not version.stores_commit_metadata_as_avro:
@@ -38,16 +38,17 @@ def encode_commit_metadata(metadata: CommitMetadata, version: TableVersion) -> b
     return encode_container(REPLACE_COMMIT_METADATA if replaces else COMMIT_METADATA, commit_record(metadata))
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_CACHED_COMMITS)
 def decode_commit_metadata(data: bytes) -> CommitMetadata:
-    """Read JSON or Avro, whichever it is. Fields of other releases are skipped at the top level.
+    """Decode JSON or Avro, detected from the data. Unknown top-level fields are skipped.
 
-    The last few are remembered, since jobs ask for the newest commit again and again.
+    The last few results are cached, because jobs read the newest commit many times.
 
-    An operation this release does not know is read as `WriteOperation.UNKNOWN`.
+    An operation that this release does not know is read as `WriteOperation.UNKNOWN`.
 
     Raises:
-        MalformedMetadataError: neither, or a field has an impossible value. No bytes at all are neither.
+        MalformedMetadataError: the data is neither JSON nor Avro (empty data is neither), or a field has an impossible
+            value.
     """
     if not data.startswith(MAGIC):
         return commit_of_record(decode_json_object(data, _WHAT))
@@ -70,7 +71,7 @@ def _json_record(metadata: CommitMetadata) -> dict[str, object]:
 
 
 def commit_record(metadata: CommitMetadata) -> dict[str, object]:
-    """The record of Avro files; of a replace commit where it names what it replaced."""
+    """The record for an Avro file; that of a replace commit if the metadata names replaced file groups."""
     record: dict[str, object] = {
         "partitionToWriteStats": {
             path: [write_stats.avro_record(stat) for stat in stats]
@@ -91,7 +92,7 @@ def _replaced(metadata: CommitMetadata) -> dict[str, object]:
 
 
 def commit_of_record(values: Mapping[str, Any]) -> CommitMetadata:
-    """The value of a decoded record. Raises MalformedMetadataError on a value of an impossible type."""
+    """Build the metadata from a decoded record. Raises MalformedMetadataError if a value has an impossible type."""
     record = Untyped(values, _WHAT)
     return CommitMetadata(
         operation_type=_operation(record.optional_text("operationType")),

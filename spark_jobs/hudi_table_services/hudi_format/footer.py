@@ -22,12 +22,12 @@ MAX_RECORD_KEY = "hoodie_max_record_key"
 def base_file_footer(
     avro_schema_json: str, bloom: SimpleBloomFilter, min_key: str | None, max_key: str | None
 ) -> dict[str, str]:
-    """What writers with a BLOOM index need to find keys in the file; upserts of Hudi fail without the filter.
+    """Footer pairs of a new base file. Hudi's upserts with a BLOOM index fail on a file without the filter.
 
     Args:
         avro_schema_json: schema of the rows, meta columns included.
         bloom: filter over the record keys of all rows.
-        min_key: smallest record key; None, like `max_key`, only for a file without rows.
+        min_key: smallest record key; `min_key` and `max_key` are None only for a file without rows.
         max_key: largest record key.
     """
     footer = {
@@ -44,12 +44,12 @@ def base_file_footer(
 
 @dataclass(frozen=True, slots=True)
 class KeyFooter:
-    """What the footer of a base file says of its record keys.
+    """What the footer of a base file says about its record keys.
 
     Attributes:
-        key_range: smallest and largest key; None: it does not say.
-        bloom_text: the filter as it is stored; None: there is none.
-        bloom_type: its type code.
+        key_range: smallest and largest key; None if the footer does not name both.
+        bloom_text: the filter as it is stored; None if the footer has none.
+        bloom_type: type code of the filter.
     """
 
     key_range: tuple[str, str] | None
@@ -57,15 +57,15 @@ class KeyFooter:
     bloom_type: str
 
     def bloom_filter(self) -> BloomFilter | None:
-        """Raises MalformedMetadataError."""
+        """Decode the filter, if there is one. Raises MalformedMetadataError if it is damaged."""
         return None if self.bloom_text is None else decode_bloom_filter(self.bloom_text, self.bloom_type)
 
 
 def decode_key_footer(pairs: Mapping[bytes, bytes]) -> KeyFooter:
-    """Read the pairs that Parquet hands out; any of them may be absent.
+    """Decode the key-value pairs of a Parquet footer; any of them may be absent.
 
     Raises:
-        MalformedMetadataError: one of them is no UTF-8 text.
+        MalformedMetadataError: a value is not UTF-8 text.
     """
 
     def text(key: str) -> str | None:

@@ -1,6 +1,6 @@
 """Names and manifests of the history of table versions 8 and 9 (LSMTimeline, Hudi 1.2).
 
-The history is a set of Parquet files; ``manifest_<n>`` lists those that count, ``_version_`` holds the newest n.
+The history is a set of Parquet files; ``manifest_<n>`` lists the files in force, ``_version_`` holds the newest n.
 """
 
 import json
@@ -20,12 +20,12 @@ _FILE = re.compile(r"(\d+)_(\d+)_(\d+)\.parquet", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class HistoryFile:
-    """A file of the history; in order of name, as Hudi merges them.
+    """A file of the history. Files sort by name, the order in which Hudi merges them.
 
     Attributes:
-        first, last: smallest and largest requested time in it.
-        level: 0 as archived; one more for each time it was merged with others.
-        size_bytes: exact length.
+        first, last: smallest and largest requested time in the file.
+        level: 0 for a file as archived; one more for each merge with other files.
+        size_bytes: exact length of the file.
     """
 
     first: str
@@ -39,7 +39,7 @@ class HistoryFile:
 
     @classmethod
     def from_name(cls, name: str, size_bytes: int = 0) -> "HistoryFile | None":
-        """None: the name is that of something else."""
+        """Parse a file name; None if the name is not that of a history file."""
         match = _FILE.fullmatch(name)
         if match is None:
             return None
@@ -52,13 +52,13 @@ def manifest_name(number: int) -> str:
 
 
 def manifest_number(name: str) -> int | None:
-    """Number of a manifest; None: the name is that of something else."""
+    """Number of a manifest, or None if the name is not that of a manifest."""
     match = _MANIFEST.fullmatch(name)
     return int(match[1]) if match else None
 
 
 def encode_manifest(files: Iterable[HistoryFile]) -> bytes:
-    """The manifest as Hudi prints it."""
+    """The manifest in the layout that Hudi writes."""
     listed = ", ".join(
         f'{{\n    "fileName" : {json.dumps(each.name)},\n    "fileLen" : {each.size_bytes}\n  }}'
         for each in files
@@ -67,10 +67,10 @@ def encode_manifest(files: Iterable[HistoryFile]) -> bytes:
 
 
 def decode_manifest(data: bytes) -> tuple[HistoryFile, ...]:
-    """Files of the history.
+    """Files that a manifest lists.
 
     Raises:
-        MalformedMetadataError: no manifest, or it names a file that none of the history is called.
+        MalformedMetadataError: the data is not a manifest, or a listed name is not that of a history file.
     """
     values = decode_json_object(data, _WHAT)
     listed = values.get("files")
@@ -82,5 +82,7 @@ def decode_manifest(data: bytes) -> tuple[HistoryFile, ...]:
 def _file(record: Untyped) -> HistoryFile:
     found = HistoryFile.from_name(record.text("fileName"), record.integer("fileLen"))
     if found is None:
-        raise MalformedMetadataError(f"The {_WHAT} names {record.text('fileName')!r}.")
+        raise MalformedMetadataError(
+            f"The {_WHAT} lists {record.text('fileName')!r}, which is not the name of a history file."
+        )
     return found

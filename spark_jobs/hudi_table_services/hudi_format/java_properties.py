@@ -18,20 +18,20 @@ _STORED = {"\t": "\\t", "\n": "\\n", "\r": "\\r", "\f": "\\f", **{sign: f"\\{sig
 
 
 def load_properties(data: bytes, what: str) -> dict[str, str]:
-    r"""Pairs of a properties text; of a repeated key the last one.
+    r"""Pairs of a properties text. If a key is repeated, its last value counts.
 
     Args:
         data: ISO 8859-1 text.
-        what: kind of the file, for the error.
+        what: kind of the file, for error messages.
 
     Raises:
-        MalformedMetadataError: a ``\u`` without four hexadecimal digits, or half of a surrogate pair.
+        MalformedMetadataError: the text has a ``\u`` without four hexadecimal digits, or half of a surrogate pair.
     """
     pairs = {}
     for line in _logical_lines(data.decode("latin-1")):
         pair = _PAIR.fullmatch(line)
         if pair is None:
-            raise MalformedMetadataError(f"{what}: {line[:80]!r} is not a pair.")
+            raise MalformedMetadataError(f"{what}: {line[:80]!r} is not a key-value pair.")
         pairs[_unescape(pair["key"], what)] = _unescape(pair["value"], what)
     return pairs
 
@@ -51,20 +51,20 @@ def java_date(moment: datetime) -> str:
 
 
 def _logical_lines(text: str) -> list[str]:
-    """Lines without comments and blank lines; a line that ends in an odd number of backslashes goes on."""
+    """Lines without comments and blank lines; an odd number of backslashes at the end continues a line."""
     lines: list[str] = []
-    begun: list[str] = []  # joined only at the end of a line: a file may be one line of very many pieces
+    pieces: list[str] = []  # joined once, at the end of the logical line, which may have very many pieces
     for natural in _LINE_END.split(text):
         line = natural.lstrip(_BLANKS)
-        if not begun and (not line or line[0] in "#!"):
+        if not pieces and (not line or line[0] in "#!"):
             continue
-        goes_on = (len(line) - len(line.rstrip("\\"))) % 2 == 1
-        if goes_on:
-            begun += [line[:-1]] if line != "\\" else []
+        continues = (len(line) - len(line.rstrip("\\"))) % 2 == 1
+        if continues:
+            pieces += [line[:-1]] if line != "\\" else []
         else:
-            lines.append("".join([*begun, line]))
-            begun = []
-    return [*lines, "".join(begun)] if begun else lines
+            lines.append("".join([*pieces, line]))
+            pieces = []
+    return [*lines, "".join(pieces)] if pieces else lines
 
 
 def _unescape(text: str, what: str) -> str:
@@ -74,14 +74,14 @@ def _unescape(text: str, what: str) -> str:
     def character(match: re.Match[str]) -> str:
         escaped = match[1]
         if escaped == "u":
-            raise MalformedMetadataError(f"{what}: \\u without four hexadecimal digits in {text[:80]!r}.")
+            raise MalformedMetadataError(f"{what}: a \\u without four hexadecimal digits in {text[:80]!r}.")
         if len(escaped) == 5:
             return chr(int(escaped[1:], 16))
         return _LOADED.get(escaped, escaped)
 
     loaded = _ESCAPE.sub(character, text)
     try:
-        # Java's characters are UTF-16 units: two escapes may make one character.
+        # Java's characters are UTF-16 units: two escapes may encode one character.
         return loaded.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError:
         raise MalformedMetadataError(f"{what}: half a surrogate pair in {text[:80]!r}.") from None

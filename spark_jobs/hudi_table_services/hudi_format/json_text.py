@@ -1,4 +1,4 @@
-"""JSON as Jackson's default pretty printer lays it out: what Hudi leaves in files of table version 6."""
+"""JSON in the layout of Jackson's default pretty printer, as in Hudi's files of table version 6."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,21 +12,21 @@ def encode_json(value: object) -> bytes:
 
 
 def decode_json_object(data: bytes, what: str) -> dict[str, object]:
-    """A JSON object of any layout.
+    """Decode a JSON object of any layout.
 
     Args:
         data: UTF-8 text.
-        what: kind of the file, for the error.
+        what: kind of the file, for error messages.
 
     Raises:
-        MalformedMetadataError: not UTF-8, not JSON, or not an object.
+        MalformedMetadataError: the data is not UTF-8, not JSON, or not an object.
     """
     try:
         value = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise MalformedMetadataError(f"{what}: {len(data)} bytes that are not JSON: {error}") from error
+        raise MalformedMetadataError(f"{what}: the {len(data)} bytes are not JSON: {error}") from error
     if not isinstance(value, dict):
-        raise MalformedMetadataError(f"{what}: a JSON {type(value).__name__} where an object must be.")
+        raise MalformedMetadataError(f"{what}: a JSON {type(value).__name__} where an object is expected.")
     return value
 
 

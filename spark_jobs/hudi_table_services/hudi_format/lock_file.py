@@ -12,11 +12,11 @@ _LONG = range(-(1 << 63), 1 << 63)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageLockFile:
-    """Content of the lock.
+    """Content of the lock file.
 
     Attributes:
-        is_released: its owner gave it back; the file stays.
-        valid_until_ms: epoch milliseconds after which it counts as abandoned unless it is renewed before.
+        is_released: whether the owner has released the lock; the file stays.
+        valid_until_ms: epoch milliseconds after which the lock counts as abandoned, unless its owner renews it.
         owner: a UUID in lower case.
     """
 
@@ -32,14 +32,14 @@ def encode_lock_file(lock: StorageLockFile) -> bytes:
 
 
 def decode_lock_file(data: bytes) -> StorageLockFile:
-    """Fields that later releases may add are passed over, as Hudi does.
+    """Decode a lock file. Unknown fields, which later releases may add, are skipped, as Hudi does.
 
     Raises:
-        MalformedMetadataError: no such JSON, or a field is missing or of another type.
+        MalformedMetadataError: the data is not a JSON object, or a field is missing or of another type.
     """
     fields = decode_json_object(data, _WHAT)
     is_released, valid_until, owner = (fields.get(name) for name in ("expired", "validUntil", "owner"))
-    # A boolean is an int to Python, not to Hudi.
+    # In Python a boolean is also an int; in Hudi's JSON it is not.
     is_number = isinstance(valid_until, int) and not isinstance(valid_until, bool) and valid_until in _LONG
     if not isinstance(is_released, bool) or not is_number or not isinstance(owner, str):
         raise MalformedMetadataError(f"{_WHAT}: expired, validUntil or owner is missing or of another type.")

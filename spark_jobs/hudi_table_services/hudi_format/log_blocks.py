@@ -4,8 +4,8 @@
 
     "#HUDI#" | size | format version | type | headers | content length | content | footers | size of all that precedes
 
-A file is a plain sequence of blocks. A writer that dies leaves a part of one at the end; on storage with append others
-may follow it. Such a part is skipped up to the next magic, as Hudi skips it.
+A file is a plain sequence of blocks. A writer that dies leaves an incomplete block at the end; on storage with append,
+further blocks may follow it. The decoder skips an incomplete block up to the next magic, as Hudi does.
 """
 
 import struct
@@ -22,7 +22,7 @@ _RECORDS_VERSION = 3
 
 
 class BlockType(IntEnum):
-    """What a block holds; the ordinals of real files."""
+    """Kind of content of a block; the numbers are the ordinals in real files."""
 
     COMMAND = 0
     DELETE = 1
@@ -43,7 +43,7 @@ class HeaderKey(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogBlock:
-    """One block; its headers by ordinal."""
+    """One block; headers are keyed by their ordinal."""
 
     block_type: int
     headers: Mapping[int, str] = field(default_factory=dict)
@@ -68,14 +68,14 @@ def encode_block(block: LogBlock) -> bytes:
 
 
 def decode_blocks(data: bytes) -> Iterator[LogBlock]:
-    """The whole blocks of a file in their order; parts that a dying writer left are passed over.
+    """Yield the complete blocks of a file in order; blocks that a dying writer left incomplete are skipped.
 
     Raises:
-        MalformedMetadataError: a block is whole by its sizes, and contradicts itself within.
+        MalformedMetadataError: a block is complete by its sizes, but its content contradicts itself.
     """
     position = data.find(MAGIC)
     while position >= 0:
-        end = _end_of_whole_block(data, position)
+        end = _end_of_complete_block(data, position)
         if end is None:
             position = data.find(MAGIC, position + 1)
             continue
@@ -83,13 +83,13 @@ def decode_blocks(data: bytes) -> Iterator[LogBlock]:
         position = data.find(MAGIC, end)
 
 
-def _end_of_whole_block(data: bytes, start: int) -> int | None:
-    """Where the block ends; None: it was not written to its end."""
-    sized = start + len(MAGIC) + _SIZE.size
-    if sized > len(data):
+def _end_of_complete_block(data: bytes, start: int) -> int | None:
+    """Position of the block's end, or None if the block is incomplete."""
+    body_start = start + len(MAGIC) + _SIZE.size
+    if body_start > len(data):
         return None
     (size,) = _SIZE.unpack_from(data, start + len(MAGIC))
-    end = sized + size
+    end = body_start + size
     if size < _REVERSE or end > len(data):
         return None
     (reverse,) = _SIZE.unpack_from(data, end - _REVERSE)
@@ -100,7 +100,9 @@ def _decoded(block: bytes) -> LogBlock:
     try:
         version, block_type = _PAIR.unpack_from(block, len(MAGIC) + _SIZE.size)
         if version != _FORMAT_VERSION:
-            raise MalformedMetadataError(f"Log block of format version {version}; known: {_FORMAT_VERSION}.")
+            raise MalformedMetadataError(
+                f"Log block of unknown format version {version}; known: {_FORMAT_VERSION}."
+            )
         position = len(MAGIC) + _SIZE.size + _PAIR.size
         (count,) = _COUNT.unpack_from(block, position)
         position += _COUNT.size
@@ -115,12 +117,12 @@ def _decoded(block: bytes) -> LogBlock:
     except (struct.error, UnicodeDecodeError) as error:
         raise MalformedMetadataError(f"Log block of {len(block)} bytes cannot be read: {error}.") from error
     if length < 0 or position + length > len(block):
-        raise MalformedMetadataError(f"Log block of {len(block)} bytes says it holds {length} bytes.")
+        raise MalformedMetadataError(f"Log block of {len(block)} bytes declares content of {length} bytes.")
     return LogBlock(block_type=block_type, headers=headers, content=block[position : position + length])
 
 
 def encode_records(records: list[bytes]) -> bytes:
-    """Content of an Avro data block: encoded records, each with its length before it."""
+    """Content of an Avro data block: encoded records, each preceded by its length."""
     framed = b"".join(_COUNT.pack(len(record)) + record for record in records)
     return _PAIR.pack(_RECORDS_VERSION, len(records)) + framed
 
@@ -129,13 +131,13 @@ def decode_records(content: bytes) -> list[bytes]:
     """The encoded records of an Avro data block.
 
     Raises:
-        MalformedMetadataError: content of another version, or cut short.
+        MalformedMetadataError: the content has another version, or is cut short.
     """
     try:
         version, count = _PAIR.unpack_from(content, 0)
         if version not in (2, _RECORDS_VERSION):
             raise MalformedMetadataError(
-                f"Avro data block with content of version {version}; known: 2 and 3."
+                f"Avro data block with content of unknown version {version}; known: 2 and 3."
             )
         records, position = [], _PAIR.size
         for _ in range(count):
@@ -146,5 +148,5 @@ def decode_records(content: bytes) -> list[bytes]:
             records.append(content[position : position + length])
             position += length
     except struct.error as error:
-        raise MalformedMetadataError(f"Avro data block that is cut short: {error}.") from error
+        raise MalformedMetadataError(f"Avro data block is cut short: {error}.") from error
     return records

@@ -1,7 +1,7 @@
 """Marker files: which data files a pending write may have created (MarkerType, WriteMarkers; Hudi 0.15 and 1.2).
 
-A marker is written before its data file and lies below ``.hoodie/.temp/<instant>``: an empty file of its own
-(direct), or a line in one of the files ``MARKERS0``, ``MARKERS1``, … that Hudi's timeline server keeps.
+A writer creates the marker before the data file, below ``.hoodie/.temp/<instant>``: as an empty file (direct marker),
+or as a line in one of the files ``MARKERS0``, ``MARKERS1``, … that Hudi's timeline server writes.
 """
 
 from enum import Enum
@@ -16,7 +16,7 @@ _INFIX = ".marker."
 
 
 class MarkerKind(str, Enum):
-    """CREATE: first slice of a file group; MERGE: a further slice; APPEND: log file of table version 6."""
+    """CREATE: first slice of a file group; MERGE: a later slice; APPEND: log file of table version 6."""
 
     CREATE = "CREATE"
     MERGE = "MERGE"
@@ -24,7 +24,7 @@ class MarkerKind(str, Enum):
 
 
 class Marker(NamedTuple):
-    """A data file that may exist: its path relative to the base path, and what was to happen to it."""
+    """A data file that may exist: its path relative to the base path, and the kind of write announced for it."""
 
     data_file_path: str
     kind: MarkerKind
@@ -36,15 +36,15 @@ def marker_folder(instant_time: str) -> str:
 
 
 def marker_path(instant_time: str, data_file_path: str, kind: MarkerKind) -> str:
-    """Direct marker of a data file; both paths are relative to the base path."""
+    """Path of a data file's direct marker; both paths are relative to the base path."""
     return f"{marker_folder(instant_time)}/{data_file_path}{_INFIX}{kind.value}"
 
 
 def parse_marker_path(path: str) -> Marker:
-    """Direct marker by its path relative to the base path.
+    """Parse the path of a direct marker, relative to the base path.
 
     Raises:
-        MalformedFileNameError: the path is not one of a marker.
+        MalformedFileNameError: the path is not that of a marker.
     """
     instant_time, slash, name = path.removeprefix(f"{TEMP_FOLDER}/").partition("/")
     if not path.startswith(f"{TEMP_FOLDER}/") or not instant_time or not slash:
@@ -53,16 +53,16 @@ def parse_marker_path(path: str) -> Marker:
 
 
 def parse_marker(name: str) -> Marker:
-    """Marker named relative to the folder of its instant, as in a ``MARKERS`` file.
+    """Parse a marker's name relative to the folder of its instant, as in a ``MARKERS`` file.
 
     Raises:
-        MalformedFileNameError: the name is not one of a marker.
+        MalformedFileNameError: the name is not that of a marker.
     """
     path, infix, kind = name.rpartition(_INFIX)
     if not infix or not path:
         raise MalformedFileNameError(f"{name!r} is not a marker.")
     if not may_hold_data(path):
-        raise MalformedFileNameError(f"{name!r} marks a file where no data of the table can be.")
+        raise MalformedFileNameError(f"{name!r} marks a file outside the table's data folders.")
     try:
         return Marker(path, MarkerKind(kind))
     except ValueError:
@@ -70,10 +70,10 @@ def parse_marker(name: str) -> Marker:
 
 
 def decode_markers_file(text: str) -> tuple[Marker, ...]:
-    """Markers of a ``MARKERSn`` file of the timeline server, one a line.
+    """Markers of a ``MARKERSn`` file of the timeline server, one per line.
 
     Raises:
         MalformedFileNameError: a line is not a marker.
     """
-    # Not splitlines: partition paths may hold other characters that Python takes for line ends.
+    # Not splitlines: partition paths may contain other characters that Python treats as line ends.
     return tuple(parse_marker(line.removesuffix("\r")) for line in text.split("\n") if line.strip())

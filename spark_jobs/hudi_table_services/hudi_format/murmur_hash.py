@@ -1,11 +1,11 @@
 """The hash chain of Hudi's bloom filters (Hash, MurmurHash; Hudi 0.15 and 1.2), over whole columns of keys.
 
-MurmurHash2 with each hash as the seed of the next, starting from 0, and one peculiarity: of the 1 to 3 bytes left
-after the last whole word, the last byte of the key is the low byte, the one before it is shifted by 8, the one
-before that by 16, all of them signed. The classic order gives a filter that looks right and misses three out of
-four keys.
+MurmurHash2 with each hash as the seed of the next, starting from 0, and one deviation from the classic algorithm: of
+the 1 to 3 bytes left after the last whole word, the last byte of the key is the low byte, the byte before it is shifted
+by 8, the byte before that by 16, all of them signed. The classic order gives a filter that seems valid and misses three
+out of four keys.
 
-Keys of equal length take the same steps, so keys are handled in blocks of one length: one array per 4-byte word.
+Keys of equal length take the same steps, so they are hashed in blocks of one length: one array per 4-byte word.
 """
 
 from collections.abc import Iterator
@@ -30,8 +30,8 @@ class KeyBlock:
     """Keys of one length.
 
     Attributes:
-        rows: places of the keys among all keys.
-        words: per whole word of the keys, already mixed; they do not depend on the seed.
+        rows: positions of the keys among all keys.
+        words: one array per whole word of the keys, already mixed; they do not depend on the seed.
         tail: the left-over bytes of each key, or None.
         state: the last hash of each key.
     """
@@ -43,7 +43,7 @@ class KeyBlock:
     state: Words
 
     def next_positions(self, bit_count: int) -> Words:
-        """Take one step; the bit of each key's new hash. Positions are below `bit_count`."""
+        """Compute the next hash of each key and return its bit position, which is below `bit_count`."""
         hashes = self.state ^ np.uint32(self.length)
         for word in self.words:
             hashes *= _MULTIPLIER
@@ -61,7 +61,7 @@ class KeyBlock:
         return magnitude - (magnitude // divisor) * divisor
 
     def where(self, kept: npt.NDArray[np.bool_]) -> "KeyBlock":
-        """The keys of the block for which `kept` is true, at the same step."""
+        """Block of the keys for which `kept` is true, with the same hash state."""
         return KeyBlock(
             rows=self.rows[kept],
             length=self.length,
@@ -72,7 +72,7 @@ class KeyBlock:
 
 
 def key_blocks(offsets: Offsets, data: Bytes) -> Iterator[KeyBlock]:
-    """All keys, in blocks, before their first hash.
+    """Yield all keys in blocks of equal length, before their first hash.
 
     Args:
         offsets: n + 1 positions in `data`.

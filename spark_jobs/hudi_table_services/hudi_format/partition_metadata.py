@@ -1,4 +1,4 @@
-"""``.hoodie_partition_metadata``: without it a folder is no partition to Hudi (HoodiePartitionMetadata, 1.2)."""
+"""``.hoodie_partition_metadata``, the file that makes a folder a partition for Hudi (HoodiePartitionMetadata, 1.2)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,10 +15,10 @@ _DEPTH = "partitionDepth"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionMetadata:
-    """Who made a partition.
+    """Content of the file: the instant that created a partition, and the partition's depth.
 
     Attributes:
-        commit_time: requested time of the instant that made it; ``""`` where the file does not say.
+        commit_time: requested time of the instant that created the partition; ``""`` if the file does not name it.
         depth: folders between base path and partition; 0 for the base path itself.
     """
 
@@ -30,22 +30,22 @@ def encode_partition_metadata(commit_time: str, depth: int, now: datetime) -> by
     """Content of the file.
 
     Args:
-        commit_time: requested time of the instant that makes the partition.
+        commit_time: requested time of the instant that creates the partition.
         depth: folders between base path and partition; 0 for a table without partitions.
-        now: time for the comment line, with zone.
+        now: time for the comment line, with time zone.
     """
     pairs = {_COMMIT_TIME: commit_time, _DEPTH: str(depth)}
     return store_properties(pairs, [_WHAT, java_date(now)])
 
 
 def decode_partition_metadata(data: bytes) -> PartitionMetadata:
-    """Read the text form; the variant in the format of base files is not read here.
+    """Decode the text form. Hudi's variant in the format of base files is not supported.
 
     Raises:
-        MalformedMetadataError: no depth, or one that is not a number.
+        MalformedMetadataError: the depth is missing or not a number.
     """
     pairs = load_properties(data, _WHAT)
     text = pairs.get(_DEPTH, "").strip()
     if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise MalformedMetadataError(f"{_WHAT}: {_DEPTH} is {text!r}.")
+        raise MalformedMetadataError(f"{_WHAT}: {_DEPTH} is {text!r}, not a number.")
     return PartitionMetadata(commit_time=pairs.get(_COMMIT_TIME, ""), depth=int(text))

@@ -1,4 +1,4 @@
-"""Which attribute of a table service plan is which Avro field."""
+"""Mapping between the attributes of table service plans and Avro fields."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -22,7 +22,7 @@ def _codec(build: type[T], /, **names: str | AvroName) -> RecordCodec[T]:
 
 
 def _codec_of_version_1(build: type[T], /, **names: str | AvroName) -> RecordCodec[T]:
-    """Of a record whose version is always 1, so that no attribute repeats it."""
+    """Codec of a record whose version is always 1 and therefore has no attribute."""
     constants: Mapping[str, Any] = {"version": 1}
     return RecordCodec(build, _codec(build, **names).names, constants)
 

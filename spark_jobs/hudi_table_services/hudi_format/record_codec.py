@@ -1,7 +1,7 @@
-"""Frozen values to Avro records and back, driven by one table of names per class.
+"""Conversion between frozen values and Avro records, driven by one table of names per class.
 
-Avro null and "the attribute's default" are the same to us: null becomes the default when read, None becomes
-null when written. Only a null where the class has no default is an error.
+Avro null and the attribute's default are treated as equal: a null is read as the default, and None is written as null.
+A null is an error only if the attribute has no default.
 """
 
 from collections.abc import Callable, Mapping
@@ -47,7 +47,7 @@ def map_of(values: ValueCodec = PLAIN) -> ValueCodec:
 
 @dataclass(frozen=True, slots=True)
 class AvroName:
-    """Avro field of an attribute, and how its value is converted."""
+    """Avro field of an attribute, and the conversion of its value."""
 
     name: str
     codec: ValueCodec = PLAIN
@@ -55,10 +55,10 @@ class AvroName:
 
 @dataclass(frozen=True, slots=True)
 class RecordCodec(Generic[T]):
-    """Converts one dataclass.
+    """Converts the values of one dataclass.
 
     Attributes:
-        build: the class.
+        build: the dataclass.
         names: attribute → Avro field, for every attribute.
         constants: Avro fields without an attribute that are always written with the same value.
     """
@@ -68,7 +68,7 @@ class RecordCodec(Generic[T]):
     constants: Mapping[str, Any]
 
     def to_avro(self, value: T) -> dict[str, Any]:
-        """The record of a value."""
+        """Convert a value to its record."""
         record = dict(self.constants)
         for attribute, avro in self.names.items():
             item = getattr(value, attribute)
@@ -76,10 +76,10 @@ class RecordCodec(Generic[T]):
         return record
 
     def from_avro(self, record: Mapping[str, Any]) -> T:
-        """The value of a record.
+        """Convert a record to its value.
 
         Raises:
-            MalformedMetadataError: a field that has no default is null or absent.
+            MalformedMetadataError: a field without default is null or absent.
         """
         arguments: dict[str, Any] = dict.fromkeys(_nullable(self.build))
         for attribute, avro in self.names.items():
@@ -94,7 +94,7 @@ class RecordCodec(Generic[T]):
 
     @property
     def value(self) -> ValueCodec:
-        """This codec for a value inside another record."""
+        """Codec for a value of this class inside another record."""
         return ValueCodec(self.to_avro, self.from_avro)
 
 
@@ -105,5 +105,5 @@ def _required(build: type[Any]) -> set[str]:
 
 
 def _nullable(build: type[Any]) -> set[str]:
-    """Attributes that may be None: there null is a value of its own, apart from the default."""
+    """Attributes that may be None. For them null is a value and does not stand for the default."""
     return {field.name for field in fields(build) if type(None) in get_args(field.type)}

@@ -1,7 +1,7 @@
 """``hoodie.properties``: Java properties text with a checksum (HoodieTableConfig, Hudi 0.15 and 1.2).
 
-The checksum covers database and table name only. Hudi refuses every access to a table whose checksum is wrong,
-and accepts one without.
+The checksum covers database and table name only. Hudi refuses every access to a table whose checksum is wrong, and
+accepts a table without checksum.
 """
 
 import zlib
@@ -18,27 +18,27 @@ _TABLE_NAME = "hoodie.table.name"
 
 
 def decode_properties(data: bytes) -> dict[str, str]:
-    """Pairs of the file, un-escaped. Whether they are whole is told by `checksum_is_valid`.
+    """Pairs of the file, un-escaped. Check their integrity with `checksum_is_valid`.
 
     Raises:
-        MalformedMetadataError: an escape that no Java program writes.
+        MalformedMetadataError: the file has an escape that no Java program writes.
     """
     return load_properties(data, "hoodie.properties")
 
 
 def encode_properties(properties: Mapping[str, str], *, saved_at: datetime) -> bytes:
-    """The file, with the checksum computed anew and put last.
+    """Encode the file with a new checksum as its last pair.
 
     Args:
-        properties: pairs, un-escaped; must hold `hoodie.table.name`.
-        saved_at: time for the comment lines, with zone.
+        properties: pairs, un-escaped; must contain `hoodie.table.name`.
+        saved_at: time for the comment lines, with time zone.
 
     Raises:
-        MalformedMetadataError: there is no table name.
+        MalformedMetadataError: the properties have no table name.
     """
     table = properties.get(_TABLE_NAME)
     if not table:
-        raise MalformedMetadataError("Table properties without hoodie.table.name have no checksum.")
+        raise MalformedMetadataError("Table properties have no hoodie.table.name, which the checksum covers.")
     pairs = {key: value for key, value in properties.items() if key != CHECKSUM}
     pairs[CHECKSUM] = table_checksum(properties.get(_DATABASE_NAME, ""), table)
     instant = saved_at.astimezone(timezone.utc).isoformat().replace("+00:00", "Z")

@@ -1,7 +1,7 @@
 """Plans and results of table services as Avro container files (TimelineMetadataUtils, Hudi 0.15 and 1.2).
 
-Every `decode_…` raises MalformedMetadataError on bytes that are not a container file of that kind. The file of
-a pending instant may be empty in many states; what that means is the caller's business.
+Every `decode_…` raises MalformedMetadataError on bytes that are not a container file of that kind. The file of a
+pending instant may be empty in many states; the caller decides how to treat an empty file.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ from hudi_table_services.model.table_service_plans import (
 def encode_requested_replace(
     plan: ClusteringPlan | None, extra_metadata: Mapping[str, str] | None = None
 ) -> bytes:
-    """Content of a requested replace commit: with a clustering plan, or, for an overwrite, all null."""
+    """Content of a requested replace commit: with a clustering plan, or with all fields null for an overwrite."""
     requested = RequestedReplace(
         operation_type=CLUSTER, clustering_plan=plan, extra_metadata=extra_metadata or {}
     )
@@ -113,7 +113,7 @@ def decode_savepoint_metadata(data: bytes) -> SavepointMetadata:
 
 
 def encode_restore_plan(plan: RestorePlan, notes: Mapping[str, str] | None = None) -> bytes:
-    """Content of ``restore.requested``. The record has no place for notes of ours: they go into the file's header."""
+    """Content of ``restore.requested``. The record has no field for notes, so they go into the file's header."""
     return encode_container(schemas.RESTORE_PLAN, RESTORE_PLAN.to_avro(plan), notes)
 
 

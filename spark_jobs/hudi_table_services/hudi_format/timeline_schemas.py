@@ -1,6 +1,6 @@
 """Avro schemas of timeline files: fields, order and defaults as in files of Hudi 0.15.0 and 1.2.0.
 
-Where releases differ the later form is used, which earlier ones read: fields they do not know are skipped.
+Where releases differ, the later form is used. Earlier releases can read it, because they skip unknown fields.
 The order inside a union matters: the default belongs to its first branch.
 """
 
@@ -44,7 +44,7 @@ def _map(values: _Type) -> _Type:
 
 
 def _named(schema: AvroSchema) -> str:
-    """Second and later uses of a record inside one schema name it."""
+    """Full name of a record, which replaces second and later uses of the record inside one schema."""
     return f"{schema['namespace']}.{schema['name']}"
 
 

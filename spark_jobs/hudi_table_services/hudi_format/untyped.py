@@ -1,4 +1,4 @@
-"""Decoded but untyped records: values are taken out by name and expected type, or refused."""
+"""Access to decoded records by field name and expected type. A value of another type is an error."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Untyped:
-    """A record as a decoder gives it. Absent fields and nulls are the same.
+    """A record as decoded. An absent field and a null are treated as equal.
 
-    Every method raises MalformedMetadataError when the field holds a value of another type.
+    Every method raises MalformedMetadataError if the field holds a value of another type.
 
     Attributes:
-        values: by Hudi's field names.
-        what: kind of record, for errors.
+        values: values by Hudi's field names.
+        what: kind of record, for error messages.
     """
 
     values: Mapping[str, Any]
@@ -35,7 +35,7 @@ class Untyped:
 
     def optional_integer(self, name: str) -> int | None:
         value = self.values.get(name)
-        # A boolean is an int to Python, not to Hudi.
+        # In Python a boolean is also an int; in Hudi's records it is not.
         return None if value is None else self._expect(name, value, int, unlike=bool)
 
     def integer(self, name: str) -> int:
@@ -50,7 +50,7 @@ class Untyped:
         return Untyped({} if value is None else self._expect(name, value, dict), f"{self.what}.{name}")
 
     def text_map(self, name: str) -> dict[str, str]:
-        """A null value in the map is left out."""
+        """A map of texts, without entries whose value is null."""
         values = self.record(name).values
         return {key: self._expect(name, text, str) for key, text in values.items() if text is not None}
 

@@ -1,8 +1,9 @@
-"""The workload profile of an inflight write: what it is going to write, and which file groups it is going to replace.
+"""The workload profile of an inflight write: the file groups that the write will add rows to or replace.
 
-Hudi's own profile names the file groups that get new rows. Those that an overwrite takes out stand in its completed
-instant only, so ours name them in the extra metadata, where every release of Hudi lets them be. Were they in the field
-of the completed instant, the Avro record of table versions 8 and 9 would be one that Hudi does not expect there.
+Hudi's own profile names the file groups that get new rows. Hudi names the file groups that an overwrite replaces only
+in the completed instant. This project also names them in the inflight instant, in the extra metadata, which every
+release of Hudi ignores. They cannot use the field of the completed instant: with that field, the Avro record of table
+versions 8 and 9 would be a kind of record that Hudi does not expect in an inflight file.
 """
 
 import json
@@ -23,28 +24,28 @@ def encode_workload_profile(profile: CommitMetadata, version: TableVersion) -> b
     """Content of an inflight commit or replace commit.
 
     Args:
-        profile: `partition_to_replace_file_ids` holds what the write is going to replace; None: it only writes.
+        profile: `partition_to_replace_file_ids` holds what the write will replace; None if it replaces nothing.
     """
     replaced = profile.partition_to_replace_file_ids
     if replaced is None:
         return encode_commit_metadata(profile, version)
-    told = json.dumps({path: list(ids) for path, ids in replaced.items()})
+    encoded = json.dumps({path: list(ids) for path, ids in replaced.items()})
     stored = replace(
         profile,
-        extra_metadata={**profile.extra_metadata, REPLACES_KEY: told},
+        extra_metadata={**profile.extra_metadata, REPLACES_KEY: encoded},
         partition_to_replace_file_ids=None,
     )
     return encode_commit_metadata(stored, version)
 
 
 def replaced_by_profile(profile: CommitMetadata) -> Mapping[str, tuple[str, ...]]:
-    """Partition path → ids of file groups that an inflight write is going to replace; empty: it names none.
+    """Partition path → ids of the file groups that an inflight write will replace; empty if it names none.
 
     Raises:
-        MalformedMetadataError: they cannot be read.
+        MalformedMetadataError: the ids cannot be read.
     """
-    told = profile.extra_metadata.get(REPLACES_KEY)
-    if told is None:
+    encoded = profile.extra_metadata.get(REPLACES_KEY)
+    if encoded is None:
         return profile.partition_to_replace_file_ids or {}
-    record = {REPLACES_KEY: decode_json_object(told.encode(), REPLACES_KEY)}
+    record = {REPLACES_KEY: decode_json_object(encoded.encode(), REPLACES_KEY)}
     return Untyped(record, "workload profile").text_lists(REPLACES_KEY)

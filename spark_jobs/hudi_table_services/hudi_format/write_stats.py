@@ -1,8 +1,7 @@
-"""Write stats between our value, their JSON form and their Avro form (HoodieWriteStat, Hudi 0.15 and 1.2).
+"""Conversion of `WriteStat` to and from its JSON and Avro forms (HoodieWriteStat, Hudi 0.15 and 1.2).
 
-Both forms hold more fields than `WriteStat` has attributes. Such a field is kept in `WriteStat.extra` only
-where it differs from what the stat of every base file holds, so that reading what was written gives the same
-value back.
+Both forms have more fields than `WriteStat` has attributes. `WriteStat.extra` keeps such a field only if its value
+differs from the usual value for base files, so decoding an encoded stat gives an equal stat.
 """
 
 from collections.abc import Mapping
@@ -40,7 +39,7 @@ _JSON_FIELDS = (
 )
 _AVRO_FIELDS = tuple(str(field["name"]) for field in WRITE_STAT["fields"])
 
-# Fields without an attribute that are numbers in stats of base files; others of them are null there.
+# Fields without an attribute that are 0 in stats of base files. Other fields without an attribute are null there.
 _ZEROS = frozenset(
     {
         "totalLogRecords",
@@ -75,7 +74,7 @@ _ATTRIBUTES = frozenset(
 
 
 def json_record(stat: WriteStat) -> dict[str, object]:
-    """The stat with the fields and in the order of table version 6; extras of other releases come last."""
+    """The stat with the fields of table version 6 in their order; extras of other releases come last."""
     fields = [*_JSON_FIELDS, *(name for name in stat.extra if name not in _JSON_FIELDS)]
     if stat.prev_base_file is None:
         fields.remove("prevBaseFile")
@@ -83,16 +82,16 @@ def json_record(stat: WriteStat) -> dict[str, object]:
 
 
 def avro_record(stat: WriteStat) -> dict[str, object]:
-    """The stat with the fields of the Avro schema; extras it does not know are left out."""
+    """The stat with the fields of the Avro schema; other extras are left out."""
     return _record(stat, _AVRO_FIELDS)
 
 
 def write_stat(record: Untyped, partition_path: str) -> WriteStat:
-    """The value of a decoded record.
+    """Build the stat from a decoded record.
 
     Args:
         record: fields by Hudi's names.
-        partition_path: key under which the stat was found, for stats that do not say it themselves.
+        partition_path: key under which the stat was found, for stats that do not name their partition.
 
     Raises:
         MalformedMetadataError: a field has a value of an impossible type.
@@ -144,7 +143,7 @@ def _known(stat: WriteStat) -> Mapping[str, Any]:
     }
     return {
         "fileId": stat.file_id,
-        # Stats of a workload profile have no file, and name their partition only by the key they are under.
+        # Stats of a workload profile have no file. Only the key above them names their partition.
         "path": stat.path or None,
         "prevCommit": stat.prev_commit,
         "numWrites": stat.num_writes,

@@ -1,1 +1,1 @@
-"""Pure functions: snapshot and options in, plan out. No clock, no random, no I/O."""
+"""Planners: pure functions from a snapshot and options to a plan, without clock, randomness or I/O."""

@@ -1,7 +1,7 @@
-"""Which completed instants leave the active timeline (TimelineArchiverV1, V2; Hudi 1.2).
+"""Choose the completed instants that leave the active timeline (TimelineArchiverV1, V2; Hudi 1.2).
 
-Readers take every file of an instant that is older than the first write of the active timeline for committed. So
-completed writes leave oldest first, and never one that something younger than it is still decided by.
+Readers treat every file whose instant is older than the first write of the active timeline as committed. So completed
+writes leave oldest first, and a write stays while a decision about a later instant still depends on it.
 """
 
 from collections.abc import Collection, Sequence
@@ -13,19 +13,20 @@ from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
 
 _FOLLOWING = (Action.CLEAN, Action.ROLLBACK)
-"""Actions besides writes that are archived, with the writes around them; all others stay, as in Hudi."""
+"""Actions that are archived together with the writes around them; all actions but these and writes stay, as in Hudi."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivalFacts:
-    """What the timeline's names do not tell.
+    """Facts for archival that the names of the timeline's files do not show.
 
     Attributes:
-        retained_by_clean: earliest commit that the last clean retained; empty: no clean says one.
-        has_metadata_table: the table lists an active metadata table.
-        metadata_compacted_at: requested time of its last compaction; empty: there was none.
+        retained_by_clean: earliest commit that the last clean retained; empty if no clean names one.
+        has_metadata_table: whether the table lists an active metadata table.
+        metadata_compacted_at: requested time of the metadata table's last compaction; empty if there was none.
         barriers: bounds that files on storage set.
-        archived: identities of instants that the archive holds already: a run died before it could delete them.
+        archived: identities of active instants that the archive already contains: a run died before it could delete
+            them from the active timeline.
     """
 
     retained_by_clean: str = ""
@@ -36,11 +37,11 @@ class ArchivalFacts:
 
 
 def plan_archival(timeline: Timeline, options: ArchivalOptions, facts: ArchivalFacts) -> ArchivalPlan:
-    """The oldest completed writes down to `min_commits`, where there are more than `max_commits`.
+    """Plan to archive the oldest completed writes down to `min_commits`, if there are more than `max_commits`.
 
-    What is bound by one of these stays, with all that follows: a pending instant (the write before it too, and any
-    that was completed after it began), the earliest commit that the last clean retained, a savepoint, the last
-    compaction of the metadata table, and what the files say.
+    Writes from the earliest of these bounds on stay: a pending instant (together with the write before it and every
+    write completed after it began), the earliest commit that the last clean retained, a savepoint, the last compaction
+    of the metadata table, and the barriers of `facts`.
     """
     writes = timeline.completed_writes
     wanted = _wanted(writes, options, facts.archived)
@@ -52,19 +53,22 @@ def plan_archival(timeline: Timeline, options: ArchivalOptions, facts: ArchivalF
     leaving = [i for i in writes[:wanted] if i.requested_time not in saved]
     free = [i for i in leaving if bound is None or i.requested_time < bound.time]
     held_back_by = bound if len(free) < len(leaving) else None
-    reason = f"{len(free)} of {len(writes)} commits go, {len(writes) - len(free)} stay"
+    reason = f"{len(free)} of {len(writes)} commits are archived, {len(writes) - len(free)} stay"
     if held_back_by is not None:
-        reason += f"; {len(leaving) - len(free)} more would go, but {held_back_by.reason}"
+        reason += f"; {len(leaving) - len(free)} more would be archived, but {held_back_by.reason}"
     return _plan(_with_followers(timeline, free), writes, len(leaving), held_back_by, reason)
 
 
 def _wanted(
     writes: Sequence[Instant], options: ArchivalOptions, archived: Collection[tuple[str, Action]]
 ) -> int:
-    """How many of the oldest writes should go; those of a run that died go on, however few commits are left."""
+    """How many of the oldest writes should leave.
+
+    Below `max_commits`, only writes that a run archived before it died leave: their archival is finished.
+    """
     excess = max(len(writes) - options.min_commits, 0)
-    half_done = sum(1 for _ in takewhile(lambda instant: instant.identity in archived, writes))
-    return excess if len(writes) > options.max_commits else min(half_done, excess)
+    already_archived = sum(1 for _ in takewhile(lambda instant: instant.identity in archived, writes))
+    return excess if len(writes) > options.max_commits else min(already_archived, excess)
 
 
 def _plan(
@@ -99,14 +103,18 @@ def _bounds(timeline: Timeline, options: ArchivalOptions, facts: ArchivalFacts) 
 
 
 def _bound_of_pending(timeline: Timeline) -> ArchivalBound:
-    """Whoever finishes it compares it with what was completed since it began, and with the write before it."""
+    """Bound of the oldest pending instant.
+
+    The writer that completes it checks for conflicts with the writes completed since it began, and needs the write
+    before it.
+    """
     oldest = timeline.pending[0]
     before = [i.requested_time for i in timeline.completed_writes if i.requested_time < oldest.requested_time]
-    meanwhile = [
+    completed_since = [
         i.requested_time for i in timeline.completed_writes if i.visible_from > oldest.requested_time
     ]
     return ArchivalBound(
-        time=min([oldest.requested_time, *before[-1:], *meanwhile]),
+        time=min([oldest.requested_time, *before[-1:], *completed_since]),
         reason=f"pending {oldest.action.value} {oldest.requested_time} holds archival back",
     )
 
@@ -116,7 +124,7 @@ def _savepointed(timeline: Timeline) -> frozenset[str]:
 
 
 def _with_followers(timeline: Timeline, writes: Collection[Instant]) -> list[Instant]:
-    """The writes with the cleans and rollbacks between them; the last clean stays, since the next goes by it."""
+    """The writes with the cleans and rollbacks between them. The last clean stays: the next clean reads it."""
     if not writes:
         return []
     newest = max(i.requested_time for i in writes)

@@ -1,7 +1,7 @@
-"""Whether enough was written since the last clustering for another (BaseHoodieTableServiceClient; Hudi 1.2).
+"""Count the commits since the last clustering: is another one due? (BaseHoodieTableServiceClient; Hudi 1.2).
 
-Like Hudi, the newest clustering in any state resets the count, whoever scheduled it. Unlike Hudi, compactions do
-not count: they write no new rows.
+As in Hudi, the newest clustering in any state resets the count, whichever writer scheduled it. Unlike in Hudi,
+compactions do not count: they write no new rows.
 """
 
 from collections.abc import Collection, Mapping
@@ -38,15 +38,15 @@ def count_commits(
     *,
     parity: bool = False,
 ) -> CommitCount:
-    """Completed writes requested after the newest clustering.
+    """Count the completed writes requested after the newest clustering.
 
     Args:
-        clusterings: requested times of the timeline's clusterings in any state; only metadata and plans tell them
-            from overwrites.
-        operations: requested time of each completed write → what it did. A commit or deltacommit that is missing
-            here, or whose operation is not known, counts.
-        wanted_operations: narrows `COUNTED_OPERATIONS`; others never count.
-        parity: every completed write counts, compactions included, as in Hudi.
+        clusterings: requested times of the timeline's clusterings in any state; only metadata and plans distinguish
+            them from overwrites.
+        operations: requested time of each completed write → its operation. A commit or deltacommit that is missing
+            here, or whose operation is unknown, counts.
+        wanted_operations: narrows `COUNTED_OPERATIONS`; other operations never count.
+        parity: whether every completed write counts, compactions included, as in Hudi.
     """
     since = max((i for i in timeline if _is_clustering(i, clusterings)), default=None)
     later = [i for i in timeline.completed_writes if since is None or i.requested_time > since.requested_time]
@@ -62,7 +62,7 @@ def count_commits(
 
 
 def gate_reason(count: CommitCount, gate: CommitGate) -> str | None:
-    """Why it is too early for a clustering, in words; None: it is not."""
+    """Reason why it is too early for a clustering, or None if a clustering is due."""
     if gate.wanted <= 0 or count.count >= gate.wanted:
         return None
     reason = f"{count.count} of {gate.wanted} commits "

@@ -1,10 +1,10 @@
-"""Optimistic concurrency: may a write commit after what others did meanwhile, and what must a clustering give up?
+"""Optimistic concurrency: conflicts of a write with concurrent changes, and file groups a clustering must leave out.
 
-Follows SimpleConcurrentFileWritesConflictResolutionStrategy and PreferWriterConflictResolutionStrategy (Hudi 1.2):
-two writes conflict where they change the same file group. New file groups never clash here; whether their rows have
-the same keys is asked in `jobs.duplicate_check`. Beyond Hudi: a commit that was rolled back under a running update is a
-conflict too, since the update would bring the undone rows back; and a clustering gives way to writers under either
-strategy, where Hudi's clustering looks for conflicts only under the second.
+Follows SimpleConcurrentFileWritesConflictResolutionStrategy and PreferWriterConflictResolutionStrategy (Hudi 1.2): two
+writes conflict if they change the same file group. New file groups never conflict here; `commits` checks separately
+whether their rows have the same keys. Beyond Hudi: a commit that was rolled back during an update of its rows is a
+conflict too, because the update would restore the undone rows; and a clustering yields to writers under either
+strategy, whereas Hudi's clustering checks for conflicts only under the second.
 """
 
 from collections.abc import Collection, Iterable
@@ -14,8 +14,8 @@ from hudi_table_services.model.concurrent_change import ChangeKind, ConcurrentCh
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Instant
 
-_NAMED_GROUPS = 3
-_STOPS_A_WRITE = {
+_MAX_NAMED_GROUPS = 3
+_CONFLICTING_KINDS = {
     ConflictStrategy.SIMPLE: (ChangeKind.COMPLETED, ChangeKind.PENDING_PLAN),
     ConflictStrategy.PREFER_WRITER: (ChangeKind.COMPLETED,),
 }
@@ -23,12 +23,12 @@ _STOPS_A_WRITE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """Why a write must not commit.
+    """A reason why a write must not commit.
 
     Attributes:
-        other: instant that was first.
-        file_groups: file groups both change, in order; empty if the other was undone.
-        message: what happened, in words.
+        other: the concurrent instant.
+        file_groups: file groups that both change, in order; empty if the other instant was undone.
+        message: the conflict in words.
     """
 
     other: Instant
@@ -41,25 +41,25 @@ def find_conflict(
     own_file_groups: Collection[FileGroupId],
     strategy: ConflictStrategy = ConflictStrategy.SIMPLE,
 ) -> Conflict | None:
-    """First conflict of a write of rows in order of the other instants; None: the write may commit.
+    """First conflict of a write of rows, in order of the other instants, or None if the write may commit.
 
     Args:
-        changes: what others did since this write took its snapshot.
-        own_file_groups: file groups this write rewrites or replaces, without the ones it creates.
+        changes: changes by other writers since this write took its snapshot.
+        own_file_groups: file groups that this write rewrites or replaces, without the ones it creates.
     """
     own = frozenset(own_file_groups)
     if not own:
         return None
     for change in sorted(changes, key=lambda c: c.instant.visible_from):
-        stops = change.kind in _STOPS_A_WRITE[strategy]
-        shared = tuple(sorted(change.file_groups & own)) if stops else ()
+        may_conflict = change.kind in _CONFLICTING_KINDS[strategy]
+        shared = tuple(sorted(change.file_groups & own)) if may_conflict else ()
         if shared or change.kind is ChangeKind.UNDONE:
             return Conflict(other=change.instant, file_groups=shared, message=_message(change, shared))
     return None
 
 
 def groups_to_give_up(changes: Iterable[ConcurrentChange]) -> frozenset[FileGroupId]:
-    """File groups that a clustering must leave as they are: others wrote or replaced them, or are about to."""
+    """File groups that a clustering must not change: other writers wrote or replaced them, or are about to."""
     return frozenset(group for change in changes for group in change.file_groups)
 
 
@@ -67,7 +67,7 @@ def _message(change: ConcurrentChange, shared: tuple[FileGroupId, ...]) -> str:
     name = f"{change.instant.action.value} {change.instant.requested_time}"
     if change.kind is ChangeKind.UNDONE:
         return f"Another writer rolled back {name} while this write was building on it."
-    named = ", ".join(map(str, shared[:_NAMED_GROUPS]))
-    more = f" and {len(shared) - _NAMED_GROUPS} more" if len(shared) > _NAMED_GROUPS else ""
+    named = ", ".join(map(str, shared[:_MAX_NAMED_GROUPS]))
+    more = f" and {len(shared) - _MAX_NAMED_GROUPS} more" if len(shared) > _MAX_NAMED_GROUPS else ""
     verb = "changed" if change.kind is ChangeKind.COMPLETED else "is going to replace"
     return f"Another writer's {name} {verb} file groups that this write changes too: {named}{more}."

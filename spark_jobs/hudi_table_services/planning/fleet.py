@@ -1,4 +1,4 @@
-"""Which of many tables a service helps the most."""
+"""Rank many tables by the benefit that a table service would have for each."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class FleetService(str, Enum):
-    """What is to be done to tables."""
+    """Table service for which tables are ranked."""
 
     CLUSTERING = "clustering"
     CLEANING = "cleaning"
@@ -14,15 +14,15 @@ class FleetService(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableNeed:
-    """What a look at a table found.
+    """Measures of one table that decide how much it needs a service.
 
     Attributes:
-        key: tells tables apart, and decides between equal ones.
-        small_files: small live files that share their partition with another one.
-        small_file_ratio: their share of the live files, 0 to 1.
+        key: identifies the table, and orders tables with equal benefit.
+        small_files: small live files that share their partition with another small file.
+        small_file_ratio: share of small files among the live files, 0 to 1.
         outdated_files, outdated_bytes: files that the latest state does not need.
-        is_cleanable: the retention lets some of them go.
-        is_trusted: False: its timeline cannot be trusted, so that nothing may be done to it.
+        is_cleanable: whether the retention lets a clean delete some of the outdated files.
+        is_trusted: False if the timeline cannot be trusted, so no service may run on the table.
     """
 
     key: str
@@ -35,7 +35,7 @@ class TableNeed:
 
 
 def benefit(need: TableNeed, service: FleetService) -> int:
-    """Files that a clustering could merge away, or bytes that a clean could free, at the most; 0: none."""
+    """Upper bound of the files that a clustering could merge away, or of the bytes that a clean could free."""
     if not need.is_trusted:
         return 0
     if service is FleetService.CLUSTERING:
@@ -46,10 +46,10 @@ def benefit(need: TableNeed, service: FleetService) -> int:
 def rank(
     needs: Iterable[TableNeed], service: FleetService, *, quota: int, at_least: int = 1
 ) -> tuple[TableNeed, ...]:
-    """Tables worth the service, those that gain the most first, at most `quota`.
+    """At most `quota` tables for which the service is worthwhile, the largest benefit first.
 
     Args:
-        at_least: files or bytes below which a table is left alone.
+        at_least: files or bytes below which a table is left out.
     """
     worthwhile = [each for each in needs if benefit(each, service) >= max(1, at_least)]
     worthwhile.sort(key=lambda each: (-benefit(each, service), -_weight(each, service), each.key))
@@ -57,5 +57,5 @@ def rank(
 
 
 def _weight(need: TableNeed, service: FleetService) -> float:
-    """Between tables that gain the same: how much of the table it is about, or how many files."""
+    """Order of tables with equal benefit: by the share of small files, or by the number of outdated files."""
     return need.small_file_ratio if service is FleetService.CLUSTERING else need.outdated_files

@@ -1,4 +1,4 @@
-"""What the state of a table means: pending instants and what each one blocks, measures beyond their limits."""
+"""Interpret the state of a table: pending instants, what each one blocks, and measures beyond their limits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,28 +7,28 @@ from hudi_table_services.contract.health import HealthFinding, PartitionHealth, 
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_snapshot import TableSnapshot
 
-_SHOWN_PARTITIONS = 10
+_MAX_WORST_PARTITIONS = 10
 _YOUNG_S = 3600.0
-_BEYOND = "cleaning and archival of what is newer than it"
+_NEWER_INSTANTS = "cleaning and archival of newer instants"
 _ADVICE = {
     "active_commits": "Archive the timeline: readers list and load all of it.",
-    "commits_since_clean": "Clean the table, or look why its cleans do not run.",
+    "commits_since_clean": "Clean the table, or find out why its cleans do not run.",
     "commits_since_clustering": "Cluster the table.",
     "commits_to_archive": "Archive the timeline: readers list and load all of it.",
     "commits_to_clean": "Clean the table.",
-    "damaged": "Write nothing before the file is restored or the instant undone; the damage says which one it is.",
-    "dead_instants": "Run the next write, or do for each what is said of it.",
-    "foreign_files": "Move them out of the table: some readers take them for data files. No job here touches them.",
-    "hours_ahead": "Set the clocks of all writers right. Instants go on a millisecond after the newest one until then.",
-    "hours_since_commit": "Look why nothing writes to the table.",
-    "leftover_bytes": "Look at them with repair_orphan_files.py, which removes nothing unless told to.",
-    "leftover_files": "Look at them with repair_orphan_files.py, which removes nothing unless told to.",
+    "damaged": "Write nothing until the file is restored or the instant undone; the damage names the file or instant.",
+    "dead_instants": "Run the next write, or take the next step that is listed for each of them.",
+    "foreign_files": "Move them out of the table: some readers treat them as data files. No job here touches them.",
+    "hours_ahead": "Correct the clocks of all writers. Until then each new instant is a millisecond after the newest.",
+    "hours_since_commit": "Find out why nothing writes to the table.",
+    "leftover_bytes": "List them with repair_orphan_files.py, which removes nothing without --execute.",
+    "leftover_files": "List them with repair_orphan_files.py, which removes nothing without --execute.",
     "missing_files": "Bring the files back from a copy, or restore the table to a savepoint. Run no clustering and no "
-    "clean before that: they would settle the loss.",
-    "oldest_pending_hours": "Do for the oldest pending instant what is said of it.",
+    "clean before that: they would make the loss permanent.",
+    "oldest_pending_hours": "Take the next step that is listed for the oldest pending instant.",
     "outdated_bytes": "Clean the table, or keep fewer versions.",
     "outdated_files": "Clean the table, or keep fewer versions.",
-    "pending_instants": "Do for each pending instant what is said of it.",
+    "pending_instants": "Take the next step that is listed for each pending instant.",
     "small_file_ratio": "Cluster the table, or raise hoodie.parquet.small.file.limit for its writers.",
     "small_files": "Cluster the table, or raise hoodie.parquet.small.file.limit for its writers.",
 }
@@ -36,11 +36,11 @@ _ADVICE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingFacts:
-    """What storage tells of a pending instant.
+    """Facts about a pending instant, read from storage.
 
     Attributes:
-        is_clustering: there is a clustering plan in its requested file.
-        has_content: its plan was written; a writer that dies early leaves an empty file.
+        is_clustering: whether its requested file has a clustering plan.
+        has_content: whether its plan was written; a writer that dies early leaves an empty file.
         heartbeat: ``alive``, ``expired``, ``ahead`` (of the clock), or ``none``.
         file_groups: file groups under its plan.
     """
@@ -55,7 +55,7 @@ class PendingFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _Diagnosis:
     meaning: str
     next_step: str
     avoid: str = ""
@@ -63,9 +63,9 @@ class _Reading:
     is_dead: bool = False
 
 
-def read_pending(facts: PendingFacts) -> PendingInstant:
-    """Say what a pending instant is, what waits for it, and what is safe."""
-    reading = _reading(facts)
+def describe_pending(facts: PendingFacts) -> PendingInstant:
+    """Describe a pending instant: its meaning, what it blocks, the next step, and what to avoid."""
+    diagnosis = _diagnose(facts)
     return PendingInstant(
         instant_time=facts.instant.requested_time,
         action=facts.instant.action.value,
@@ -73,129 +73,134 @@ def read_pending(facts: PendingFacts) -> PendingInstant:
         operation=facts.operation,
         age_s=facts.age_s,
         heartbeat=facts.heartbeat,
-        is_dead=reading.is_dead,
+        is_dead=diagnosis.is_dead,
         file_groups=facts.file_groups,
-        meaning=reading.meaning,
-        next_step=reading.next_step,
-        avoid=reading.avoid,
-        blocks=reading.blocks,
+        meaning=diagnosis.meaning,
+        next_step=diagnosis.next_step,
+        avoid=diagnosis.avoid,
+        blocks=diagnosis.blocks,
     )
 
 
-def _reading(facts: PendingFacts) -> _Reading:
+def _diagnose(facts: PendingFacts) -> _Diagnosis:
     action = facts.instant.action
     if facts.is_clustering or action in (Action.CLUSTERING, Action.COMPACTION, Action.LOG_COMPACTION):
-        return _of_plan(facts)
+        return _diagnose_plan(facts)
     if action.writes_data:
-        return _of_write(facts)
+        return _diagnose_write(facts)
     return _OTHERS.get(
-        action, _Reading("An action that this release does not carry out", "Let Hudi finish it")
+        action, _Diagnosis("An action that this release does not support", "Let Hudi finish it")
     )
 
 
 _OTHERS = {
-    Action.CLEAN: _Reading(
-        "A clean that has not ended",
+    Action.CLEAN: _Diagnosis(
+        "An unfinished clean",
         "Clean again: pending cleans are finished first",
-        "deleting its files by hand: the next clean would not know what went",
+        "deleting its timeline files by hand: the next clean would not know which files were deleted",
         is_dead=True,
     ),
-    Action.ROLLBACK: _Reading(
-        "A rollback that has not ended",
-        "Run the next write, or roll back again: it is finished first",
-        "removing its files: half of a write would become visible data",
+    Action.ROLLBACK: _Diagnosis(
+        "An unfinished rollback",
+        "Run the next write, or roll back again: the pending rollback is finished first",
+        "removing its timeline files: half of a write would become visible data",
         ("what the undone write blocks",),
         is_dead=True,
     ),
-    Action.RESTORE: _Reading(
-        "A restore that has not ended: the table is between two states",
-        "Restore to the same savepoint again: it goes on where it stopped",
-        "any write before that",
+    Action.RESTORE: _Diagnosis(
+        "An unfinished restore: the table is between two states",
+        "Restore to the same savepoint again: the restore continues where it stopped",
+        "any write before the restore is finished",
         ("every write and table service",),
         is_dead=True,
     ),
-    Action.SAVEPOINT: _Reading(
-        "A savepoint that was not completed; it keeps nothing yet", "Create it again", is_dead=True
+    Action.SAVEPOINT: _Diagnosis(
+        "A savepoint that was not completed; it protects no files yet", "Create it again", is_dead=True
     ),
-    Action.INDEXING: _Reading("An index that Hudi is to build", "Let Hudi's indexer finish it"),
+    Action.INDEXING: _Diagnosis("An index that Hudi has not built yet", "Let Hudi's indexer finish it"),
 }
 
 
-def _ahead(what: str, facts: PendingFacts, blocks: tuple[str, ...]) -> _Reading:
-    return _Reading(
-        f"A {what} whose heartbeat is ahead of the clock: it counts as alive until the clock gets there",
-        "Look at the clocks of all machines. If none runs it, delete its heartbeat, "
+def _diagnose_heartbeat_ahead(what: str, facts: PendingFacts, blocks: tuple[str, ...]) -> _Diagnosis:
+    return _Diagnosis(
+        f"A {what} whose heartbeat is ahead of the clock: it counts as alive until the clock reaches that time",
+        f"Check the clocks of all machines. If no machine runs the {what}, delete its heartbeat, "
         f".hoodie/.heartbeat/{facts.instant.requested_time}",
         "deleting the heartbeat while its writer runs",
         blocks,
     )
 
 
-def _of_write(facts: PendingFacts) -> _Reading:
-    blocks = (_BEYOND, "padding and clustering of the file groups that it rewrites")
+def _diagnose_write(facts: PendingFacts) -> _Diagnosis:
+    blocks = (_NEWER_INSTANTS, "padding and clustering of the file groups that it rewrites")
     if facts.heartbeat == "ahead":
-        return _ahead("write", facts, blocks)
+        return _diagnose_heartbeat_ahead("write", facts, blocks)
     if facts.heartbeat == "alive":
-        return _Reading(
+        return _Diagnosis(
             "A write that is running, or whose writer was killed in the last two minutes",
-            "Wait for it; if its job is dead for certain, run the same request again: it undoes this attempt first",
-            "running the same request again while its job lives: the living attempt would be undone",
+            "Wait for it; if its job has certainly ended, run the same request again, which undoes this attempt first",
+            "running the same request again while its job still runs: the running attempt would be undone",
             blocks=blocks,
         )
     if facts.heartbeat == "none" and facts.age_s < _YOUNG_S:
-        return _Reading(
-            "A write without a heartbeat: its writer ended a moment ago, or is one that keeps none",
-            "Look whether its writer runs; the next write of a single writer rolls it back",
+        return _Diagnosis(
+            "A write without a heartbeat: its writer has just ended, or does not write heartbeats",
+            "Check whether its writer still runs; the next write of a single writer rolls it back",
             "deleting its files by hand",
             blocks,
         )
     died = "lost its heartbeat" if facts.heartbeat == "expired" else "has no heartbeat"
-    return _Reading(
+    return _Diagnosis(
         f"A write that {died}: its writer died",
-        "Run the request again, or any write or clean: it is rolled back first; or roll it back with rollback.py",
-        "deleting its files by hand: markers and timeline would disagree",
+        "Run the request again, or any write or clean, which rolls it back first; or roll it back with rollback.py",
+        "deleting its files by hand: markers and timeline would contradict each other",
         blocks,
         is_dead=True,
     )
 
 
-def _of_plan(facts: PendingFacts) -> _Reading:
+def _diagnose_plan(facts: PendingFacts) -> _Diagnosis:
     is_clustering = facts.is_clustering or facts.instant.action is Action.CLUSTERING
     what = "clustering" if is_clustering else "compaction"
     blocks = (
-        f"updates and padding of its {facts.file_groups} file groups, unless the plan gives way",
-        _BEYOND,
+        f"updates and padding of its {facts.file_groups} file groups, unless a write may replace the plan",
+        _NEWER_INSTANTS,
     )
     if not facts.has_content:
-        return _Reading(
-            f"A {what} whose plan was never written", "Cancel it", is_dead=True, blocks=(_BEYOND,)
+        return _Diagnosis(
+            f"A {what} whose plan was never written", "Cancel it", is_dead=True, blocks=(_NEWER_INSTANTS,)
         )
     if facts.heartbeat == "ahead":
-        return _ahead(what, facts, blocks)
+        return _diagnose_heartbeat_ahead(what, facts, blocks)
     if facts.heartbeat == "alive":
-        return _Reading(f"A {what} that is being executed", "Wait for it", "a second execution of it", blocks)
+        return _Diagnosis(
+            f"A {what} that is being executed", "Wait for it", "a second execution of it", blocks
+        )
     executes = "Execute it, or cancel it" if is_clustering else "Let Hudi execute it"
     if facts.instant.state is InstantState.INFLIGHT:
         if facts.heartbeat == "none" and facts.age_s < _YOUNG_S:
-            return _Reading(
-                f"A {what} in execution without a heartbeat, as Hudi's own executions are",
-                "Look whether its job runs before executing it again",
-                "a second execution beside the first",
+            return _Diagnosis(
+                f"A {what} that is being executed without a heartbeat; Hudi's own executions have none",
+                "Check whether its job runs before executing it again",
+                "a second execution while the first runs",
                 blocks,
             )
-        return _Reading(
+        return _Diagnosis(
             f"A {what} whose execution died",
-            f"{executes}: what the dead attempt wrote is removed first",
+            f"{executes}: files that the dead attempt wrote are removed first",
             "deleting its files by hand",
             blocks,
             is_dead=True,
         )
     if facts.age_s < _YOUNG_S:
-        return _Reading(
-            f"A {what} that is planned and not begun", executes, "scheduling another one on top of it", blocks
+        return _Diagnosis(
+            f"A {what} that is planned and not begun",
+            executes,
+            "scheduling another one before it is executed",
+            blocks,
         )
-    return _Reading(
-        f"A {what} that was planned and forgotten",
+    return _Diagnosis(
+        f"A {what} that was planned long ago and never executed",
         executes,
         "deleting its plan while another job may be starting it",
         blocks,
@@ -205,7 +210,7 @@ def _of_plan(facts: PendingFacts) -> _Reading:
 def findings(
     measures: Mapping[str, float], warn_above: Mapping[str, float], fail_above: Mapping[str, float]
 ) -> tuple[HealthFinding, ...]:
-    """Measures beyond their limits, failures first; one that fails is not warned of as well."""
+    """Measures beyond their limits, failures first. A measure that fails has no additional warning."""
     found: list[HealthFinding] = []
     for level, limits in (("fail", fail_above), ("warn", warn_above)):
         for measure, limit in sorted(limits.items()):
@@ -221,13 +226,13 @@ def findings(
 
 
 def status_of(found: tuple[HealthFinding, ...]) -> str:
-    """``failing``, ``warning`` or ``healthy``."""
+    """Status of a table with these findings: ``failing``, ``warning`` or ``healthy``."""
     levels = {each.level for each in found}
     return "failing" if "fail" in levels else "warning" if levels else "healthy"
 
 
 def partition_health(snapshot: TableSnapshot, small_file_limit_bytes: int) -> tuple[PartitionHealth, ...]:
-    """Live files of every partition, in order of path."""
+    """Counts and sizes of the live files of every partition, in order of path."""
     found = []
     for path in snapshot.partitions:
         sizes = [each.size_bytes for each in snapshot.slices_of(path)]
@@ -241,14 +246,14 @@ def partition_health(snapshot: TableSnapshot, small_file_limit_bytes: int) -> tu
 
 
 def small_file_measures(partitions: tuple[PartitionHealth, ...]) -> dict[str, float]:
-    """A small file alone in its partition is as good as it gets, so it does not count."""
+    """Number and share of small files. A single small file in a partition cannot be merged, so it does not count."""
     small = sum(each.small_file_count for each in partitions if each.small_file_count > 1)
     live = sum(each.file_count for each in partitions)
     return {"small_files": small, "small_file_ratio": round(small / live, 4) if live else 0.0}
 
 
 def worst_partitions(partitions: tuple[PartitionHealth, ...]) -> tuple[PartitionHealth, ...]:
-    """Those in which clustering would merge the most files."""
+    """The partitions in which clustering would merge the most files."""
     several = [each for each in partitions if each.small_file_count > 1]
     several.sort(key=lambda each: (-each.small_file_count, each.partition_path))
-    return tuple(several[:_SHOWN_PARTITIONS])
+    return tuple(several[:_MAX_WORST_PARTITIONS])

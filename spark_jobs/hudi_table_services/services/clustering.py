@@ -14,7 +14,7 @@ from hudi_table_services.contract.clustering import (
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.options.clustering import resolve_clustering_options
-from hudi_table_services.planning.clustering.checks import check_clustering_options
+from hudi_table_services.planning.clustering.option_checks import check_clustering_options
 from hudi_table_services.services.flags import add_instants, add_preview, names_in, table_group
 from hudi_table_services.services.service import MetadataScript, Service, SparkScript
 

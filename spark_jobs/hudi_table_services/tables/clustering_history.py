@@ -11,7 +11,7 @@ from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_service_plans import ClusteringPlan, RequestedReplace
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.planning.clustering.checks import TARGET_FILE_MAX_BYTES
+from hudi_table_services.planning.clustering.option_checks import TARGET_FILE_MAX_BYTES
 from hudi_table_services.planning.clustering.stored_plan import read_plan_settings
 from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.parallel import map_in_parallel

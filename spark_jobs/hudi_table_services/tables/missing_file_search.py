@@ -9,7 +9,7 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.planning.recovery.missing_files import NeededFile, fault_of, needed_files
+from hudi_table_services.planning.recovery.needed_files import NeededFile, fault_of, needed_files
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.table import TableAccess
 from hudi_table_services.tables.written_files import WrittenFiles

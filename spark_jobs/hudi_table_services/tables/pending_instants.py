@@ -5,7 +5,7 @@ from hudi_table_services.errors import MalformedMetadataError, ObjectNotFoundErr
 from hudi_table_services.model.instant import Instant, InstantState
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import WriteOperation
-from hudi_table_services.planning.health import PendingFacts, read_pending
+from hudi_table_services.planning.health import PendingFacts, describe_pending
 from hudi_table_services.storage.locks.heartbeat import (
     DEFAULT_INTERVAL_MS,
     DEFAULT_TOLERABLE_MISSES,
@@ -15,13 +15,13 @@ from hudi_table_services.storage.pending_plans import clustering_plan_of, planne
 from hudi_table_services.tables.table import TableAccess
 
 
-def describe_pending(table: TableAccess, timeline: Timeline) -> tuple[PendingInstant, ...]:
+def load_pending(table: TableAccess, timeline: Timeline) -> tuple[PendingInstant, ...]:
     """The pending instants, oldest first, each with its effects and the recommended action.
 
     Raises:
         MalformedMetadataError: the plan of a pending service cannot be read.
     """
-    return tuple(read_pending(facts) for i in timeline.pending if (facts := _facts(table, i)) is not None)
+    return tuple(describe_pending(facts) for i in timeline.pending if (facts := _facts(table, i)) is not None)
 
 
 def _facts(table: TableAccess, instant: Instant) -> PendingFacts | None:

@@ -19,7 +19,7 @@ from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.write_history import HistoryEnd, TableHistory
 from hudi_table_services.model.write_stat import CommitMetadata
-from hudi_table_services.planning.table_history import table_history
+from hudi_table_services.planning.file_size_history import table_history
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.storage.stores.storage import Storage

@@ -10,7 +10,7 @@ import pytest
 from hudi_table_services.execution.clustering.exchange import (
     Buckets,
     arrow_bytes,
-    deal_out,
+    distribute,
     is_measured,
     output_tasks,
     sample_file,
@@ -72,8 +72,8 @@ def exchange(job: RewriteJob, task: GroupTask) -> list[GroupOutcome]:
     ]
     assert arrow_bytes(samples) == pytest.approx(count * FILE_ARROW_MIB * MIB, rel=0.05)
     buckets = Buckets.of(job, samples)
-    dealt = [deal_out(job, task, buckets, STAGED)]
-    return [write_share(job, share) for share in output_tasks(task, buckets, dealt)]
+    distributed = [distribute(job, task, buckets, STAGED)]
+    return [write_share(job, share) for share in output_tasks(task, buckets, distributed)]
 
 
 def in_memory(job: RewriteJob, task: GroupTask) -> list[GroupOutcome]:

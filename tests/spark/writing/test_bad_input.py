@@ -112,7 +112,7 @@ def test_options_that_cannot_be_obeyed(table: TableUnderTest, options: Mapping[s
             "=COPY_ON_WRITE",
             "=COPY_ON_WRITE\nhoodie.record.merge.property.hoodie.payload.delete.field=op",
             UnsupportedTableError,
-            "rules of its own",
+            "custom rules",
         ),
         (
             "=COPY_ON_WRITE",

@@ -37,7 +37,7 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
 from hudi_table_services.options.locks import LockOptions
-from hudi_table_services.planning.recovery.rollback import plan_rollback
+from hudi_table_services.planning.recovery.rollback_plan import plan_rollback
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
 from hudi_table_services.storage.locks.lock import FileSystemLock, table_lock
 from hudi_table_services.storage.request_identity import REQUEST_ID_KEY

@@ -17,7 +17,7 @@ from hudi_table_services.model.instant import Action, InstantState
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
 from hudi_table_services.options.writing_values import FailedWritesPolicy
-from hudi_table_services.planning.recovery.rollback import plan_rollback
+from hudi_table_services.planning.recovery.rollback_plan import plan_rollback
 from hudi_table_services.storage.locks.lock import FileSystemLock
 from hudi_table_services.storage.markers import MarkerStore
 from hudi_table_services.storage.snapshot_loader import load_snapshot

@@ -19,7 +19,7 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import ClusteringGroup, ClusteringPlan, ClusteringSlice
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.planning.recovery.rollback import plan_rollback
+from hudi_table_services.planning.recovery.rollback_plan import plan_rollback
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
 from hudi_table_services.storage.markers import MarkerStore
 from hudi_table_services.storage.snapshot_loader import load_snapshot

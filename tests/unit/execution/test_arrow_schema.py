@@ -1,4 +1,4 @@
-"""Arrow schemas and bringing rows into them."""
+"""Arrow schemas, and the conversion of rows to them."""
 
 import datetime as dt
 from decimal import Decimal
@@ -41,7 +41,7 @@ def spark_field(name: str, spark_type: object, nullable: bool = True, **metadata
     return {"name": name, "type": spark_type, "nullable": nullable, "metadata": metadata}
 
 
-def test_every_spark_type_has_its_column_type() -> None:
+def test_every_spark_type_is_converted() -> None:
     names = ["byte", "short", "integer", "long", "string", "binary", "date", "timestamp", "timestamp_ntz"]
     fields = [spark_field(name, name) for name in [*names, "decimal(10,2)"]]
     schema = schema_from_spark_json({"type": "struct", "fields": fields})
@@ -69,7 +69,7 @@ def test_nested_spark_types_keep_nullability_and_comments() -> None:
         {"type": "udt", "class": "x"},
     ],
 )
-def test_a_spark_type_that_hudi_cannot_hold_is_refused_with_the_path_of_the_column(
+def test_a_spark_type_that_hudi_cannot_store_is_refused_with_the_path_of_the_column(
     spark_type: object,
 ) -> None:
     struct = {"type": "struct", "fields": [spark_field("inner", spark_type)]}
@@ -88,7 +88,7 @@ def test_base_files_begin_with_the_meta_columns() -> None:
     assert [field.nullable for field in schema] == [True] * 5 + [False]
 
 
-def test_the_parquet_form_is_the_one_that_survives_a_merge_by_real_hudi() -> None:
+def test_the_parquet_form_survives_a_merge_by_hudi() -> None:
     target = a_target(
         Field("l", ArrayType(STRING)),
         Field("m", MapType(INT)),
@@ -106,7 +106,7 @@ def test_the_parquet_form_is_the_one_that_survives_a_merge_by_real_hudi() -> Non
     assert "isAdjustedToUTC=false, timeUnit=microseconds" in str(columns["n"].logical_type)
 
 
-def test_columns_that_agree_are_not_copied() -> None:
+def test_columns_of_equal_type_are_not_copied() -> None:
     table = pa.table({"b": pa.array(["x", "y"]), "a": pa.array([1, 2])})
     made = conform(table, a_target(Field("a", LONG), Field("b", STRING)))
     for name in ("a", "b"):
@@ -114,7 +114,7 @@ def test_columns_that_agree_are_not_copied() -> None:
         assert [b and b.address for b in before] == [b and b.address for b in after]
 
 
-def test_a_missing_column_is_null_and_a_surplus_column_is_dropped() -> None:
+def test_a_missing_column_is_filled_with_null_and_an_extra_column_is_dropped() -> None:
     made = conform(
         pa.table({"z": [1], "a": [2]}), a_target(Field("a", LONG), Field("new", ArrayType(STRING)))
     )
@@ -152,7 +152,7 @@ NESTED_CASES: list[tuple[DataType, pa.DataType, list[object], list[object]]] = [
 
 @pytest.mark.parametrize(("data_type", "arrow_type", "values", "expected"), NESTED_CASES)
 @pytest.mark.parametrize("skipped", [0, 1])
-def test_types_are_widened_and_nesting_is_rebuilt_also_in_slices(
+def test_types_are_widened_and_nesting_is_rebuilt_in_slices_too(
     data_type: DataType, arrow_type: pa.DataType, values: list[object], expected: list[object], skipped: int
 ) -> None:
     table = pa.table({"c": pa.array(values, arrow_type)}).slice(skipped)
@@ -161,14 +161,14 @@ def test_types_are_widened_and_nesting_is_rebuilt_also_in_slices(
     assert made.column("c").to_pylist() == expected[skipped:]
 
 
-def test_timestamps_of_any_zone_become_utc_without_moving() -> None:
+def test_timestamps_of_any_zone_become_the_same_instant_in_utc() -> None:
     moment = dt.datetime(2020, 1, 1, 12, tzinfo=dt.UTC)
     table = pa.table({"t": pa.array([moment], pa.timestamp("us", tz="Asia/Kolkata"))})
     assert conform(table, a_target(Field("t", TIMESTAMP))).column("t").to_pylist() == [moment]
 
 
-def test_null_where_null_is_not_allowed_is_refused_with_column_and_number() -> None:
-    with pytest.raises(InvalidDataError, match="'id' is not nullable and holds null in 2 rows"):
+def test_a_null_in_a_required_column_is_refused_with_column_and_number() -> None:
+    with pytest.raises(InvalidDataError, match="'id' is not nullable, but is null in 2 rows"):
         conform(pa.table({"id": pa.array([None, "a", None])}), a_target(Field("id", STRING, False)))
 
 
@@ -187,7 +187,7 @@ def test_a_value_that_does_not_fit_is_refused() -> None:
 
 
 def test_types_without_a_conversion_are_refused() -> None:
-    with pytest.raises(InvalidRequestError, match="cannot become"):
+    with pytest.raises(InvalidRequestError, match="cannot be converted to"):
         conform(pa.table({"c": pa.array([[1]])}), a_target(Field("c", INT)))
 
 
@@ -211,11 +211,11 @@ def test_null_inside_a_list_is_refused_because_hudi_could_not_merge_it(
         check_list_elements(pa.table({"c": pa.array([value], arrow_type)}))
 
 
-def test_null_lists_and_null_elements_of_other_rows_are_no_concern() -> None:
+def test_null_lists_and_null_elements_of_rows_outside_the_slice_are_accepted() -> None:
     table = pa.table({"c": pa.array([[None], None, [1], []], pa.list_(pa.int64()))})
     check_list_elements(table.slice(1))
 
 
-def test_a_column_that_allows_no_null_must_be_there() -> None:
+def test_a_required_column_must_exist() -> None:
     with pytest.raises(InvalidDataError, match="'id'"):
         conform(pa.table({"a": [1]}), a_target(Field("id", STRING, False)))

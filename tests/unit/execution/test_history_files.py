@@ -1,4 +1,4 @@
-"""Files and manifests of the timeline history: law of the codecs, and the shape that Hudi gives them."""
+"""Files and manifests of the timeline history: laws of the codecs, and Hudi's layout."""
 
 import io
 import json
@@ -51,7 +51,7 @@ def test_a_file_has_the_columns_and_the_footer_of_hudi() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"PAR1", b"PAR1PAR1", b"{}" * 50])
-def test_what_is_no_such_file_is_malformed(data: bytes) -> None:
+def test_data_that_is_not_a_history_file_is_malformed(data: bytes) -> None:
     with pytest.raises(MalformedMetadataError):
         decode_history(data)
 
@@ -70,7 +70,7 @@ def test_a_manifest_is_read_as_it_was_written(written: list[HistoryFile]) -> Non
     assert list(decode_manifest(encode_manifest(written))) == written
 
 
-def test_a_manifest_looks_as_hudi_prints_it() -> None:
+def test_a_manifest_has_the_layout_of_hudi() -> None:
     listed = [HistoryFile(first="1", last="2", level=n, size_bytes=3378 + n) for n in range(2)]
     assert encode_manifest(listed).decode() == (
         '{\n  "files" : [ {\n    "fileName" : "1_2_0.parquet",\n    "fileLen" : 3378\n  }, {\n'
@@ -79,6 +79,6 @@ def test_a_manifest_looks_as_hudi_prints_it() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"files": [1]}', '{"files": [{"fileName": "../x"}]}'])
-def test_what_is_no_manifest_is_malformed(text: str) -> None:
+def test_text_that_is_not_a_manifest_is_malformed(text: str) -> None:
     with pytest.raises(MalformedMetadataError):
         decode_manifest(text.encode())

@@ -1,4 +1,4 @@
-"""Small tasks share a Spark task; heavy ones keep one for themselves."""
+"""Small tasks share a Spark task; a heavy task has a Spark task alone."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +27,6 @@ def test_heavy_tasks_stay_alone_so_that_a_retry_repeats_little() -> None:
     assert group_tasks([5 * BYTES_OF_A_SPARK_TASK] * 3, 2) == ((0,), (1,), (2,))
 
 
-def test_the_cluster_is_kept_busy_with_little_work() -> None:
+def test_little_work_is_still_spread_over_the_cluster() -> None:
     assert [len(group) for group in group_tasks([1000] * 7, 2)] == [4, 3]
     assert group_tasks([], 2) == ()

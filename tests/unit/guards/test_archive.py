@@ -1,4 +1,4 @@
-"""The zip that spark-submit ships: whole, importable on its own, and the same for the same sources."""
+"""The zip for spark-submit: complete, importable without the checkout, and equal for equal sources."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ from hudi_table_services.source_archive import write_archive
 REPOSITORY = Path(__file__).parents[3]
 SOURCES = REPOSITORY / "spark_jobs"
 
-# Started with -I and -S, so that neither this checkout nor its environment can help out.
+# Started with -I and -S, so neither this checkout nor its environment can be imported.
 IMPORT_FROM_ARCHIVE = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -20,7 +20,7 @@ assert instant.__file__.startswith(sys.argv[1]), instant.__file__
 """
 
 
-def test_archive_holds_every_file_of_the_package(tmp_path: Path) -> None:
+def test_the_archive_has_every_file_of_the_package(tmp_path: Path) -> None:
     archive = write_archive(tmp_path / "dist" / "engine.zip")
     package = (SOURCES / "hudi_table_services").rglob("*")
     sources = {path.relative_to(SOURCES).as_posix() for path in package if path.is_file()}
@@ -28,13 +28,13 @@ def test_archive_holds_every_file_of_the_package(tmp_path: Path) -> None:
     assert [path.name for path in archive.parent.iterdir()] == ["engine.zip"]
 
 
-def test_same_sources_give_the_same_archive(tmp_path: Path) -> None:
+def test_equal_sources_give_equal_archives(tmp_path: Path) -> None:
     first = write_archive(tmp_path / "first.zip")
     second = write_archive(tmp_path / "second.zip")
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_archive_works_without_the_checkout(tmp_path: Path) -> None:
+def test_the_archive_works_without_the_checkout(tmp_path: Path) -> None:
     archive = write_archive(tmp_path / "engine.zip")
     command = [sys.executable, "-I", "-S", "-c", IMPORT_FROM_ARCHIVE, str(archive)]
     imported = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""The direction of imports, and what the light layers do without."""
+"""The direction of imports, and the packages that the light layers must not need."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).parents[3]
 ENGINE = REPOSITORY / "spark_jobs" / "hudi_table_services"
 
-# Airflow imports these layers where nothing but the standard library is promised.
+# Airflow imports these layers in places where only the standard library is guaranteed.
 LIGHT_LAYERS = ("errors", "model", "contract", "options", "planning")
 
 IMPORT_WITH_HEAVY_PACKAGES_REFUSED = """
@@ -43,7 +43,7 @@ def test_imports_follow_the_contracts() -> None:
     assert linted.returncode == 0, linted.stdout + linted.stderr
 
 
-def test_light_layers_need_only_the_standard_library() -> None:
+def test_the_light_layers_need_only_the_standard_library() -> None:
     names = [name for layer in LIGHT_LAYERS for name in module_names(layer)]
     assert len(names) > 10
     command = [sys.executable, "-c", IMPORT_WITH_HEAVY_PACKAGES_REFUSED, *names]

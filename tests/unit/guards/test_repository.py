@@ -1,4 +1,4 @@
-"""What no file of the repository may hold: one machine's paths, an index's address; and locks that fell behind."""
+"""No file of the repository has a machine's path or an index's address, and the lock files are up to date."""
 
 import re
 import subprocess
@@ -12,7 +12,7 @@ from packaging.utils import canonicalize_name
 
 REPOSITORY = Path(__file__).parents[3]
 
-# Written in pieces, since this file is searched too.
+# Split into pieces, because this file is searched too.
 INDEX_HOSTS = [
     "pypi" + ".org",
     "pythonhosted" + ".org",
@@ -51,17 +51,17 @@ def test_no_machine_path_and_no_index_address() -> None:
 
 
 @pytest.mark.parametrize("text", ["https://" + INDEX_HOSTS[0] + "/simple", 'open("' + "/work" + '/main/a")'])
-def test_the_search_finds_what_it_is_for(text: str) -> None:
+def test_the_search_finds_forbidden_texts(text: str) -> None:
     assert FORBIDDEN.search(text)
 
 
 @pytest.mark.parametrize("text", ["s3://bucket/home/x", "a/work/b", "${HOME}/work/", "the word home/"])
-def test_the_search_leaves_tables_and_relative_paths_alone(text: str) -> None:
+def test_the_search_ignores_tables_and_relative_paths(text: str) -> None:
     assert not FORBIDDEN.search(text)
 
 
 def declared_groups() -> dict[str, list[str]]:
-    """What each lock has to hold."""
+    """The declared requirements that each lock file must satisfy."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
     engine, groups = project["project"]["optional-dependencies"]["engine"], project["dependency-groups"]
     together = {

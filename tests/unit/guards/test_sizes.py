@@ -1,4 +1,4 @@
-"""Nothing grows past what can be read at one sitting. The aims are far lower: see CONTRIBUTING."""
+"""Limits for the size of modules, functions and folders. CONTRIBUTING has the targets, which are far lower."""
 
 import ast
 import functools
@@ -15,7 +15,7 @@ MODULE_LINES = 400
 TEST_MODULE_LINES = 800
 CONFTEST_LINES = 100
 FOLDER_MODULES = 20
-# One module per kind of file in the format: its names are those of the specification.
+# The format decides the modules here: one per kind of file, named as in the specification.
 LARGE_FOLDERS = {"spark_jobs/hudi_table_services/hudi_format"}
 FUNCTION_LINES = 60
 ARGUMENTS = 6
@@ -53,7 +53,7 @@ def too_long(paths: list[Path], limit: int) -> list[str]:
     ]
 
 
-def test_there_is_something_to_measure() -> None:
+def test_the_measured_files_exist() -> None:
     assert len(ENGINE) > 20
     assert TESTS
 
@@ -93,8 +93,8 @@ def is_constant(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant)
 
 
-def test_packages_hold_a_docstring_and_no_code() -> None:
-    """A version may stand beside it; only the contract, which is the door for Airflow, re-exports."""
+def test_packages_have_a_docstring_and_no_code() -> None:
+    """A package may also define its version. Only the contract, which Airflow imports, re-exports names."""
     packages = [path for path in ENGINE if path.name == "__init__.py" and path.parent.name != "contract"]
     bodies = {path: ast.parse(path.read_text(encoding="utf-8")) for path in packages}
     assert packages

@@ -1,4 +1,4 @@
-"""The soak's arithmetic: what leaks is found, what only moves is not."""
+"""The verdict of a soak run: growth is reported, fluctuation is not."""
 
 import sys
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def problems_of(of_round: Callable[[int], list[Sample]]) -> list[str]:
     return summary(taken, WARM_UP, RUNS, [])[1]
 
 
-def test_what_moves_up_and_down_is_no_growth() -> None:
+def test_memory_that_moves_up_and_down_is_not_growth() -> None:
     assert problems_of(lambda n: [sample(n, uss=150 + n % 20, files=30 + n % 7, threads=4 + n % 3)]) == []
 
 
@@ -43,8 +43,8 @@ def test_warm_up_does_not_count() -> None:
     assert problems_of(lambda n: [sample(n, uss=50 if n * INTERVAL < WARM_UP else 150)]) == []
 
 
-def test_pages_that_are_no_longer_shared_are_no_growth() -> None:
-    """Forked processes: what one of them holds alone grows while nothing is allocated."""
+def test_pages_that_are_no_longer_shared_are_not_growth() -> None:
+    """In forked processes, unshared memory of one process grows although nothing is allocated."""
 
     def unshared(number: int) -> Sample:
         uss = 50.0 + min(number * 0.4, 80)
@@ -53,12 +53,12 @@ def test_pages_that_are_no_longer_shared_are_no_growth() -> None:
     assert problems_of(lambda n: [unshared(n)]) == []
 
 
-def test_memory_that_grows_is_told() -> None:
+def test_growing_memory_is_reported() -> None:
     (problem,) = problems_of(lambda n: [sample(n, uss=150 + n * 0.4)])
     assert "triggerer 1 (airflow): USS" in problem
 
 
-def test_files_and_threads_that_stay_open_are_told() -> None:
+def test_files_and_threads_that_stay_open_are_reported() -> None:
     assert [p.split(": ")[1][:10] for p in problems_of(lambda n: [sample(n, files=30 + n // 8)])] == [
         "open files"
     ]
@@ -67,7 +67,7 @@ def test_files_and_threads_that_stay_open_are_told() -> None:
     ]
 
 
-def test_processes_that_stay_behind_are_told() -> None:
+def test_processes_that_stay_behind_are_reported() -> None:
     def more_and_more(number: int) -> list[Sample]:
         return [sample(number, pid=pid) for pid in range(1, 2 + number // 20)]
 
@@ -78,19 +78,19 @@ def test_tasks_that_come_and_go_are_not_judged() -> None:
     assert problems_of(lambda n: [sample(n), sample(n, pid=1000 + n, uss=150 + n)]) == []
 
 
-def test_runs_that_fail_or_never_come_are_told() -> None:
+def test_runs_that_fail_or_never_start_are_reported() -> None:
     taken = [sample(number) for number in range(ROUNDS)]
     _, problems = summary(taken, WARM_UP, {"a": {"failed": 1, "success": 5}, "b": {}}, [])
     assert problems == ["a has failed runs", "b never ran"]
 
 
-def test_too_short_is_no_pass() -> None:
+def test_a_soak_that_is_too_short_does_not_pass() -> None:
     text, problems = summary([sample(0)], WARM_UP, RUNS, [])
     assert problems
     assert "FAIL" in text
 
 
-def test_growth_by_hour() -> None:
+def test_growth_is_reported_per_hour() -> None:
     found = change((second, second / 3600 * 12) for second in range(0, 3600, 15))
     assert found.per_hour == pytest.approx(12)
 

@@ -1,4 +1,4 @@
-"""Two Airflows that start at the same time, in programs of their own, do not meet on a port."""
+"""Two Airflows that start at the same time in separate processes get different ports."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ PROGRAM = (
 )
 
 
-def test_ports_are_given_once_though_nobody_listens_yet() -> None:
+def test_each_port_is_given_once_even_before_a_process_listens() -> None:
     running = [
         subprocess.Popen(
             [sys.executable, "-c", PROGRAM],

@@ -1,4 +1,4 @@
-"""The wheel as it is built: what the pages and the tasks need beside Python modules is in it, byte for byte."""
+"""The built wheel has every file that the pages and tasks need besides Python modules, byte for byte."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ PAGES = REPOSITORY / "airflow_hudi_provider" / "pages" / "static"
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    """Built by the back end that pyproject.toml names, without an index."""
+    """Build the wheel with the back end that pyproject.toml names, without a package index."""
     folder = tmp_path_factory.mktemp("dist")
     command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""Version 6's archive as bytes: what Hudi's golden instants become, and what is made of damage."""
+"""Codec of version 6's archive: golden instants of Hudi are encoded as by Hudi, and damage is detected."""
 
 import struct
 from pathlib import Path
@@ -55,7 +55,7 @@ def golden_states(table: str) -> list[ArchivedState]:
 
 
 @pytest.mark.parametrize("table", ["services", "commits"])
-def test_every_state_of_real_instants_has_the_record_that_hudi_gives_it(table: str) -> None:
+def test_every_state_of_golden_instants_is_archived_as_by_hudi(table: str) -> None:
     states = golden_states(table)
     records = list(decode_archive(encode_archive(states, 4)))
     assert [record.instant for record in records] == [state.instant for state in states]
@@ -69,7 +69,7 @@ def test_every_state_of_real_instants_has_the_record_that_hudi_gives_it(table: s
         assert record.values["stateTransitionTime"] == "20260102030405006"
 
 
-def test_completed_writes_say_what_their_files_said() -> None:
+def test_archived_writes_have_the_metadata_of_their_files() -> None:
     states = golden_states("services") + golden_states("commits")
     found = archived_writes(decode_archive(encode_archive(states, 10)))
     expected = {
@@ -81,7 +81,7 @@ def test_completed_writes_say_what_their_files_said() -> None:
     assert len(expected) > 5
 
 
-def test_a_clean_plan_is_kept_whole() -> None:
+def test_a_clean_plan_is_archived_completely() -> None:
     (state,) = [
         s
         for s in golden_states("services")
@@ -95,19 +95,19 @@ def test_a_clean_plan_is_kept_whole() -> None:
     }
 
 
-def test_a_part_that_a_dying_writer_left_is_passed_over_wherever_it_is() -> None:
+def test_an_incomplete_block_of_a_dead_writer_is_skipped_at_any_position() -> None:
     states = golden_states("services")
     first, second = encode_archive(states[:3], 3), encode_archive(states[3:6], 3)
     of_first, of_second = ([s.instant for s in part] for part in (states[:3], states[3:6]))
     for cut in (1, 7, 20, len(second) // 2, len(second) - 1):
         assert [r.instant for r in decode_archive(first + second[:cut])] == of_first
-        # Appended to by the next writer.
+        # The next writer has appended to the file.
         assert [r.instant for r in decode_archive(second[:cut] + first)] == of_first
     assert [r.instant for r in decode_archive(first + second)] == of_first + of_second
     assert list(decode_archive(b"")) == []
 
 
-def test_a_damaged_inflight_file_costs_no_archival_and_a_damaged_completed_one_does() -> None:
+def test_a_damaged_completed_file_prevents_archival_and_a_damaged_inflight_file_does_not() -> None:
     time = "20260102030405006"
     inflight = Instant(requested_time=time, action=Action.COMMIT, state=InstantState.INFLIGHT)
     damaged = ArchivedState(instant=inflight, content=b'{"partitionTo', changed_at=time)
@@ -145,8 +145,8 @@ def test_records_are_read_as_they_were_written(written: list[bytes]) -> None:
 
 
 @given(st.binary(max_size=80), st.booleans())
-def test_any_other_bytes_give_blocks_or_an_error_of_ours(data: bytes, is_framed: bool) -> None:
-    if is_framed:  # whole by its sizes
+def test_any_other_bytes_give_blocks_or_malformed_metadata(data: bytes, is_framed: bool) -> None:
+    if is_framed:  # complete by its sizes
         body = data + struct.pack(">q", len(data) + 14)
         data = b"#HUDI#" + struct.pack(">q", len(body)) + body
     try:

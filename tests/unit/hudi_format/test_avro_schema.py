@@ -1,4 +1,4 @@
-"""Avro JSON of table schemas, against what real Hudi put into its files (tests/golden/avro_schemas.json)."""
+"""Avro JSON of table schemas, compared with schemas in files of real Hudi (tests/golden/avro_schemas.json)."""
 
 import json
 from pathlib import Path
@@ -72,13 +72,13 @@ def test_the_golden_schemas_are_present() -> None:
 
 
 @pytest.mark.parametrize("name", GOLDEN["footers"])
-def test_the_footer_schema_equals_that_of_real_hudi_to_the_character(name: str) -> None:
+def test_the_footer_schema_equals_hudis_character_by_character(name: str) -> None:
     text = GOLDEN["footers"][name]
     table_name = TABLE_NAMES[name.split()[1]]
     assert to_avro_json(from_avro_json(text), table_name, with_meta_fields=True) == text
 
 
-def test_spark_sqls_order_of_null_in_table_properties_is_understood() -> None:
+def test_spark_sqls_order_of_null_in_unions_is_accepted() -> None:
     from_properties = from_avro_json(GOLDEN["create_schema"]["0.15.0 sql"])
     assert [field.nullable for field in from_properties.fields] == [True] * 6
     assert from_properties.field("st").type == StructType(
@@ -101,7 +101,7 @@ def test_a_decimal_is_stored_in_the_fewest_bytes(precision: int, size: int) -> N
     assert DecimalType(precision, 0).size_bytes == size
 
 
-def test_characters_that_avro_forbids_in_names_of_tables_are_replaced() -> None:
+def test_characters_that_avro_forbids_in_table_names_are_replaced() -> None:
     assert record_name("9 trips-x") == "hoodie.____trips__x.____trips__x_record"
 
 
@@ -135,7 +135,7 @@ def test_a_type_that_cannot_be_written_unchanged_is_refused_with_the_column(avro
         from_avro_json(json.dumps(schema))
 
 
-def test_a_named_type_may_be_spelled_out_once_and_used_again() -> None:
+def test_a_named_type_may_be_defined_once_and_used_again() -> None:
     point = {"type": "record", "name": "point", "fields": [{"name": "x", "type": "int"}]}
     fields = [
         {"name": "a", "type": point},

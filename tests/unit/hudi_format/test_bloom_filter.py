@@ -1,4 +1,4 @@
-"""Our filters against Hudi's own, and against the hash written out one key and one byte at a time."""
+"""Bloom filters compared with Hudi's own, and with a reference hash that handles one key and one byte at a time."""
 
 import base64
 import contextlib
@@ -36,7 +36,7 @@ def arrow(keys: Sequence[str]) -> Arrow:
 
 
 def murmur(key: bytes, seed: int) -> int:
-    """Hudi's murmur hash as a signed number, without any array."""
+    """Reference implementation of Hudi's murmur hash, as a signed number."""
     mask, multiplier = 0xFFFFFFFF, 0x5BD1E995
     value = seed ^ len(key)
     whole = len(key) // 4 * 4
@@ -80,7 +80,7 @@ class Golden:
         self.entries = int(document["options"]["hoodie.index.bloom.num_entries"])
         self.fpp = float(document["options"]["hoodie.index.bloom.fpp"])
         self.text: str = document["footer"]["org.apache.hudi.bloomfilter"]
-        # Hudi names no type code beside a simple filter.
+        # Hudi stores no type code with a simple filter.
         self.type_code = document["footer"].get("hoodie_bloom_filter_type_code", "SIMPLE")
 
     def decode(self) -> BloomFilter:
@@ -130,14 +130,16 @@ def test_the_default_size_is_that_of_hudi() -> None:
 
 
 @given(st.lists(st.text(max_size=40), max_size=40), st.integers(1, 5000), st.integers(1, 40))
-def test_bits_are_those_of_the_hash_written_out(keys: list[str], bits: int, hashes: int) -> None:
+def test_bits_equal_those_of_the_reference_hash(keys: list[str], bits: int, hashes: int) -> None:
     made = SimpleBloomFilter(bits, hashes)
     made.add_keys(*arrow(keys))
     assert set_bits(made) == set().union(*(positions(key, bits, hashes) for key in keys))
 
 
 @given(st.lists(st.text(max_size=20), max_size=30), st.lists(st.text(max_size=20), max_size=30))
-def test_contains_is_right_key_by_key(added: list[str], asked: list[str]) -> None:
+def test_contains_finds_every_added_key_and_agrees_with_the_reference_hash(
+    added: list[str], asked: list[str]
+) -> None:
     made = SimpleBloomFilter(257, 5)
     made.add_keys(*arrow(added))
     bits = set_bits(made)
@@ -171,14 +173,14 @@ def test_many_keys_of_one_length_are_all_added() -> None:
 
 
 @pytest.mark.parametrize("entries", [-1, 0, 1])
-def test_there_is_a_filter_for_no_keys(entries: int) -> None:
+def test_a_filter_for_no_keys_can_be_created(entries: int) -> None:
     made = SimpleBloomFilter.sized_for(entries, 1e-9, 100)
     assert made.bit_count > 0
     assert made.contains(*arrow([])).tolist() == []
     assert made.contains(*arrow(["a"])).tolist() == [False]
 
 
-def test_beyond_the_most_entries_only_the_hashes_change() -> None:
+def test_above_max_entries_only_the_number_of_hashes_changes() -> None:
     at_most = SimpleBloomFilter.sized_for(1000, 1e-9, 1000)
     twice = SimpleBloomFilter.sized_for(2000, 1e-9, 1000)
     far = SimpleBloomFilter.sized_for(1_000_000, 1e-9, 1000)

@@ -164,7 +164,7 @@ def test_damaged_bytes_are_read_or_refused_as_corrupt(version: TableVersion, dat
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"null", b"{", b"\xff{}", b"[" * 100_000], ids=range(6))
-def test_what_is_no_commit_is_refused(data: bytes) -> None:
+def test_data_that_is_not_a_commit_is_refused(data: bytes) -> None:
     with pytest.raises(MalformedMetadataError, match="commit metadata"):
         decode_commit_metadata(data)
 
@@ -181,7 +181,7 @@ def test_another_kind_of_record_is_refused() -> None:
         decode_commit_metadata(encode_container(CLEAN_METADATA, clean))
 
 
-def test_json_is_laid_out_as_by_hudi() -> None:
+def test_json_has_the_layout_of_hudi() -> None:
     metadata = CommitMetadata(
         operation_type=WriteOperation.INSERT_OVERWRITE,
         partition_to_write_stats={"é": ()},
@@ -235,7 +235,7 @@ def test_a_stat_without_a_file_names_no_partition() -> None:
     assert (written["path"], written["partitionPath"]) == (None, None)
 
 
-def test_unknown_keys_are_tolerated_and_those_of_a_stat_are_kept() -> None:
+def test_unknown_keys_are_ignored_and_unknown_keys_of_a_stat_are_kept() -> None:
     document = {
         "partitionToWriteStats": {"a": [{"fileId": "f1-0", "path": "a/f", "recordsStats": {"val": None}}]},
         "operationType": "UPSERT",
@@ -248,7 +248,7 @@ def test_unknown_keys_are_tolerated_and_those_of_a_stat_are_kept() -> None:
     assert again["partitionToWriteStats"]["a"][0]["recordsStats"] == {"val": None}
 
 
-def test_extras_the_avro_schema_does_not_know_are_left_out() -> None:
+def test_extras_that_are_not_in_the_avro_schema_are_left_out() -> None:
     read = decode_commit_metadata(
         encode_commit_metadata(commit(stat(extra={"recordsStats": {"val": None}})), TableVersion.V8)
     )
@@ -256,7 +256,7 @@ def test_extras_the_avro_schema_does_not_know_are_left_out() -> None:
 
 
 @pytest.mark.parametrize("operation", [None, "", "SOMETHING_NEW"])
-def test_an_operation_of_another_release_is_unknown(operation: str | None) -> None:
+def test_an_operation_of_another_release_is_read_as_unknown(operation: str | None) -> None:
     read = decode_commit_metadata(json.dumps({"operationType": operation}).encode())
     assert read.operation_type is WriteOperation.UNKNOWN
 
@@ -282,13 +282,13 @@ def test_values_of_the_wrong_type_are_refused(document: dict[str, object]) -> No
         decode_commit_metadata(json.dumps(document).encode())
 
 
-def test_another_record_name_at_the_top_is_read_as_hudi_reads_it() -> None:
+def test_a_top_record_of_another_name_is_read_as_by_hudi() -> None:
     schema = {**COMMIT_METADATA, "name": "commit", "namespace": "my.own"}
     data = encode_container(schema, {"extraMetadata": {"a": "b"}, "operationType": "INSERT"})
     assert decode_commit_metadata(data).extra_metadata == {"a": "b"}
 
 
-def test_fields_an_older_writer_did_not_know_take_their_defaults() -> None:
+def test_fields_that_an_older_writer_lacks_get_their_defaults() -> None:
     fields = [field for field in COMMIT_METADATA["fields"] if field["name"] != "compacted"]
     data = encode_container({**COMMIT_METADATA, "fields": fields}, {"operationType": "INSERT"})
     assert decode_commit_metadata(data) == CommitMetadata(

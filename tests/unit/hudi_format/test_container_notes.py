@@ -1,4 +1,4 @@
-"""Notes in the header of a container file: kept there, and passed over by whoever reads the record."""
+"""Notes in the header of a container file: they are kept, and readers of the record skip them."""
 
 import pytest
 
@@ -10,13 +10,13 @@ from hudi_table_services.model.table_service_plans import RestorePlan
 PLAN = RestorePlan(savepoint_to_restore="20260102030405006")
 
 
-def test_notes_come_back_and_the_plan_is_the_same() -> None:
+def test_notes_are_read_back_and_the_plan_is_unchanged() -> None:
     content = encode_restore_plan(PLAN, {"airflow.request_id": "größe-1"})
     assert container_notes(content) == {"airflow.request_id": "größe-1"}
     assert decode_restore_plan(content) == PLAN
     assert container_notes(encode_restore_plan(PLAN)) == {}
 
 
-def test_what_is_no_container_file_is_refused() -> None:
+def test_data_that_is_not_a_container_file_is_refused() -> None:
     with pytest.raises(MalformedMetadataError, match="cannot be read"):
         container_notes(b"{}")

@@ -1,4 +1,4 @@
-"""Files made to ask for endless work or memory: they are refused soon, with little of either."""
+"""Hostile files that would need unbounded work or memory are refused with little of either."""
 
 import base64
 import io
@@ -43,7 +43,7 @@ def sized(data: bytes) -> bytes:
 
 
 def container(schema: object, block: bytes, *, codec: bytes = b"null") -> bytes:
-    """A container file of one block, whatever its schema says."""
+    """A container file of one block with any schema."""
     text = schema if isinstance(schema, bytes) else json.dumps(schema).encode()
     meta = sized(b"avro.schema") + sized(text) + sized(b"avro.codec") + sized(codec)
     return b"Obj\x01" + varint(2) + meta + varint(0) + SYNC + varint(1) + sized(block) + SYNC
@@ -64,12 +64,12 @@ def raw_deflate(data: bytes) -> bytes:
 
 @cache
 def deflate_bomb() -> bytes:
-    """256 MiB of zeros in one; reading up to a limit takes twice the limit while the buffer grows."""
+    """One block of 256 MiB of zeros. Reading up to a limit needs twice the limit, because the buffer grows."""
     return container(record("string"), raw_deflate(bytes(256 * MIB)), codec=b"deflate")
 
 
 def doubling(levels: int) -> object:
-    """Records that hold the one before twice: a short schema, and 2 to the power of `levels` values without bytes."""
+    """Records that each contain the previous one twice: a short schema with 2**`levels` values of no bytes."""
     inner: object = record("null", name="r0")
     for level in range(1, levels):
         inner = record(inner, f"r{level - 1}", name=f"r{level}")
@@ -85,7 +85,7 @@ EXTRA = {
     "name": "r",
     "fields": [{"name": "extraMetadata", "type": {"type": "map", "values": "string"}}],
 }
-"""Every kind of record read here has such a field, so that it is not skipped."""
+"""Every kind of record tested here has a field of this name, so the decoder does not skip it."""
 
 AVRO_FILES: dict[str, Callable[[], bytes]] = {
     "items without bytes": lambda: container(
@@ -174,20 +174,20 @@ def refuse(decode: Callable[[bytes], object], data: bytes, most_mib: int) -> Non
 
 @pytest.mark.parametrize("make", AVRO_FILES.values(), ids=AVRO_FILES)
 @pytest.mark.parametrize("decode", [decode_commit_metadata, decode_clean_plan, decode_requested_replace])
-def test_avro_files_without_bounds_are_refused(
+def test_avro_files_of_unbounded_cost_are_refused(
     decode: Callable[[bytes], object], make: Callable[[], bytes]
 ) -> None:
     refuse(decode, make(), most_mib=140)
 
 
 @pytest.mark.parametrize(("decode", "make"), OTHER_FILES.values(), ids=OTHER_FILES)
-def test_other_files_without_bounds_are_refused(
+def test_other_files_of_unbounded_cost_are_refused(
     decode: Callable[[bytes], object], make: Callable[[], bytes]
 ) -> None:
     refuse(decode, make(), most_mib=40)
 
 
-def test_a_property_over_very_many_lines_is_read_in_time_that_grows_with_its_length() -> None:
+def test_a_property_of_very_many_lines_is_read_in_linear_time() -> None:
     begun = time.monotonic()
     pairs = decode_properties(b"hoodie.table.name=" + b"abcdefghij\\\n" * 300_000)
     assert len(pairs["hoodie.table.name"]) == 3_000_000
@@ -207,11 +207,11 @@ def test_a_compressed_file_of_usual_size_is_read() -> None:
 
 @pytest.mark.parametrize("codec", [b"snappy", b"bzip2", b"xz", b"zstandard", b"\xff"])
 def test_codecs_that_hudi_does_not_write_are_refused_by_name(codec: bytes) -> None:
-    with pytest.raises(CorruptTableError, match="is not one that Hudi writes"):
+    with pytest.raises(CorruptTableError, match="Hudi does not write the codec"):
         decode_commit_metadata(container(record("int"), b"\x02", codec=codec))
 
 
-def test_the_limit_of_a_compressed_block_is_the_declared_one() -> None:
+def test_the_limit_of_a_compressed_block_is_64_mib() -> None:
     schema, wanted = record("bytes"), {"type": "record", "name": "r", "namespace": "x", "fields": []}
     for size, is_read in ((64 * MIB - 5, True), (64 * MIB, False)):
         data = container(schema, raw_deflate(varint(size) + bytes(size)), codec=b"deflate")
@@ -223,7 +223,7 @@ def test_the_limit_of_a_compressed_block_is_the_declared_one() -> None:
 
 
 @pytest.mark.parametrize("logical", ["uuid", "decimal", "date", "timestamp-millis"])
-def test_a_logical_type_makes_no_other_value_of_a_text(logical: str) -> None:
+def test_a_logical_type_does_not_convert_a_text(logical: str) -> None:
     schema = record({"type": "string", "logicalType": logical, "precision": 4})
     schema["fields"][0]["name"] = "operationType"  # type: ignore[index]
     data = container(schema, sized(b"12345678-1234-1234-1234-123456789012"))

@@ -1,4 +1,4 @@
-"""The footer is what an upsert by Hudi looks keys up with."""
+"""The footer pairs with which an upsert by Hudi finds keys."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Whatever bytes are on storage: every decoder gives a value or says that the table is corrupt, and soon."""
+"""For arbitrary bytes, every decoder soon returns a value or reports that the table is corrupt."""
 
 import io
 import json
@@ -33,7 +33,7 @@ from hudi_table_services.model.table_version import TimelineLayout
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 SCALE = int(os.environ.get("FUZZ_SCALE", "1"))
-"""How many times the usual number of examples; for long runs by hand."""
+"""Factor on the usual number of examples, for long manual runs."""
 ALLOWED = (CorruptTableError, UnsupportedTableError)
 FUZZED = settings(
     max_examples=25 * SCALE,
@@ -63,7 +63,7 @@ def bloom(data: bytes) -> None:
 
 
 def footer(data: bytes) -> None:
-    """Values with blanks between them, in the order of the names."""
+    """Values separated by blanks, in the order of the names."""
     found = decode_key_footer(dict(zip(FOOTER_KEYS, data.split(b" "), strict=False)))
     found.bloom_filter()
 
@@ -129,7 +129,7 @@ def survives(decode: Callable[[bytes], object], data: bytes) -> None:
 
 @cache
 def golden() -> tuple[bytes, ...]:
-    """Files of real Hudi, and texts that go with them: names, footers, schemas, locks."""
+    """Files of real Hudi, and related texts: names, footers, schemas, locks."""
     files = sorted(path for path in GOLDEN.rglob("*") if path.is_file() and path.suffix not in (".py", ".md"))
     whole = [path.read_bytes() for path in files if path.parent.name != "golden"]
     names = [path.name.encode() for path in files]
@@ -160,7 +160,7 @@ def _footer(data: bytes) -> dict[str, str]:
 
 @st.composite
 def mutated(draw: st.DrawFn) -> bytes:
-    """Golden bytes with a few pieces removed, replaced, repeated or put in."""
+    """Golden bytes with a few pieces removed, replaced, repeated or inserted."""
     data = bytearray(draw(st.sampled_from(golden())))
     for _ in range(draw(st.integers(1, 4))):
         place = draw(st.integers(0, len(data)))
@@ -268,7 +268,7 @@ def varint(number: int) -> bytes:
 
 
 def container(schema: object, block: bytes, *, codec: str = "null", count: int = 1) -> bytes:
-    """A container file with one block, whatever the schema says."""
+    """A container file of one block with any schema."""
     text, marker = json.dumps(schema).encode(), b"m" * 16
     meta = io.BytesIO()
     for key, value in ((b"avro.schema", text), (b"avro.codec", codec.encode())):

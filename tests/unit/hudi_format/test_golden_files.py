@@ -1,4 +1,4 @@
-"""Files of real Hudi releases: read into the values they hold, written back as Hudi wrote them."""
+"""Files of real Hudi releases are read into the expected values, and written back as Hudi wrote them."""
 
 import io
 import json
@@ -74,14 +74,14 @@ def record(data: bytes) -> Any:
 
 
 def written(value: Any) -> Any:
-    """What a record says: an empty list or map says as much as null."""
+    """Content of a record, in which an empty list or map is equal to null."""
     if isinstance(value, dict):
         said = {key: written(item) for key, item in value.items()}
         return {key: item for key, item in said.items() if item not in (None, {}, [])}
     return [written(item) for item in value] if isinstance(value, list) else value
 
 
-def test_the_corpus_is_there() -> None:
+def test_the_corpus_is_complete() -> None:
     assert {table.relative_to(GOLDEN).as_posix() for table in TABLES} == {
         *(f"hudi-0.15.0/v6/{name}" for name in ("commits", "services", "restored", "logs")),
         *(f"hudi-1.2.0/v{version}/commits" for version in (6, 8, 9)),
@@ -103,7 +103,7 @@ def test_the_corpus_is_there() -> None:
         }
 
 
-def test_the_corpus_says_where_it_comes_from() -> None:
+def test_the_corpus_names_its_origin() -> None:
     text = (GOLDEN / "PROVENANCE.md").read_text(encoding="utf-8")
     assert all(word in text for word in ("hudi-0.15.0", "hudi-1.2.0", "make_golden.py"))
     assert (GOLDEN / "make_golden.py").is_file()
@@ -123,7 +123,7 @@ def test_timelines_are_complete_but_for_the_requested_compaction(table: Path) ->
 
 
 @EACH_TABLE
-def test_table_configurations_are_understood(table: Path) -> None:
+def test_table_configurations_are_read(table: Path) -> None:
     read = config(table)
     assert read.table_name == table.name
     assert read.table_version == int(table.parent.name.removeprefix("v"))
@@ -150,7 +150,7 @@ def test_commit_metadata_survives_reading_and_writing(table: Path) -> None:
         elif "0.15.0" in str(path.relative_to(GOLDEN)):
             assert again == data
         else:
-            # Release 1.2.0 adds three fields to version 6 that say nothing here.
+            # Release 1.2.0 adds three fields to version 6 that have no meaning here.
             assert_same_but_for_additions(json.loads(again), json.loads(data))
 
 
@@ -169,7 +169,7 @@ def assert_same_but_for_additions(ours: Any, real: Any) -> None:
 
 
 @EACH_TABLE
-def test_plans_and_results_say_the_same_after_reading_and_writing(table: Path) -> None:
+def test_plans_and_results_are_equal_after_reading_and_writing(table: Path) -> None:
     for instant, path in instants(table).items():
         data = path.read_bytes()
         if data and (instant.action, instant.state) in CODECS:

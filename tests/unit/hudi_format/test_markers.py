@@ -1,4 +1,4 @@
-"""Markers: direct files and the lines of the timeline server."""
+"""Markers: direct marker files and lines in files of the timeline server."""
 
 import contextlib
 
@@ -23,7 +23,7 @@ PATHS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\
 )
 
 
-def test_a_direct_marker_lies_below_the_folder_of_its_instant() -> None:
+def test_a_direct_marker_is_below_the_folder_of_its_instant() -> None:
     path = marker_path("20261121051545305", f"2026/11/{FILE}", MarkerKind.CREATE)
     assert path == f".hoodie/.temp/20261121051545305/2026/11/{FILE}.marker.CREATE"
 
@@ -72,6 +72,6 @@ def test_arbitrary_text_raises_only_malformed_file_name(text: str) -> None:
             parse(text)
 
 
-def test_a_path_outside_the_temp_folder_is_no_marker() -> None:
+def test_a_path_outside_the_temp_folder_is_not_a_marker() -> None:
     with pytest.raises(MalformedFileNameError):
         parse_marker_path(f"a/{FILE}.marker.CREATE")

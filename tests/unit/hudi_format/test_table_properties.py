@@ -52,7 +52,7 @@ def test_golden_properties_are_written_with_the_same_lines(table: Path) -> None:
 
 
 @pytest.mark.parametrize("table", TABLES, ids=table_id)
-def test_golden_partition_metadata_is_read_and_written_alike(table: Path) -> None:
+def test_golden_partition_metadata_is_written_as_it_was_read(table: Path) -> None:
     data = (table / "partition_metadata").read_bytes()
     decoded = decode_partition_metadata(data)
     assert decoded.depth == 1
@@ -117,7 +117,7 @@ def test_arbitrary_bytes_are_read_or_refused_as_corrupt(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("text", ["a=\\u12", "a=\\uzzzz", "a=\\uD83D"])
-def test_an_escape_that_is_none_is_refused(text: str) -> None:
+def test_an_invalid_escape_is_refused(text: str) -> None:
     with pytest.raises(MalformedMetadataError):
         decode_properties(text.encode())
 
@@ -127,7 +127,7 @@ def test_the_checksum_of_a_table_without_database_starts_with_a_dot() -> None:
     assert table_checksum("default", "services") == "2460878513"
 
 
-def test_a_wrong_checksum_is_noticed_and_a_missing_one_is_not() -> None:
+def test_a_wrong_checksum_is_invalid_and_a_missing_one_is_valid() -> None:
     assert checksum_is_valid({"hoodie.table.name": "t"})
     assert not checksum_is_valid({"hoodie.table.name": "t", "hoodie.table.checksum": "1"})
 
@@ -139,7 +139,7 @@ def test_a_stale_checksum_is_replaced() -> None:
     assert checksum_is_valid(decoded)
 
 
-def test_properties_without_a_table_name_are_not_written() -> None:
+def test_properties_without_a_table_name_are_refused() -> None:
     with pytest.raises(MalformedMetadataError, match=r"hoodie\.table\.name"):
         encode_properties({"a": "b"}, saved_at=NOW)
 
@@ -151,6 +151,6 @@ def test_partition_metadata_survives_its_text(commit_time: str, depth: int) -> N
 
 
 @pytest.mark.parametrize("depth", ["", "-1", "one", "²", "1.5"])
-def test_a_depth_that_is_no_number_is_refused(depth: str) -> None:
+def test_a_depth_that_is_not_a_number_is_refused(depth: str) -> None:
     with pytest.raises(MalformedMetadataError, match="partitionDepth"):
         decode_partition_metadata(f"commitTime=1\npartitionDepth={depth}\n".encode("latin-1", "replace"))

@@ -1,4 +1,4 @@
-"""Plans and results of table services survive their bytes, and nothing else is taken for one."""
+"""Plans and results of table services survive encoding and decoding, and other data is refused."""
 
 import contextlib
 import io
@@ -232,13 +232,13 @@ def test_damaged_bytes_are_read_or_refused_as_corrupt(kind: Kind, data: st.DataO
         kind.decode(bytes(content[: data.draw(st.integers(0, len(content)))]))
 
 
-def test_no_bytes_at_all_are_refused() -> None:
+def test_an_empty_file_is_refused() -> None:
     for decode in DECODERS:
         with pytest.raises(MalformedMetadataError, match="0 bytes"):
             decode(b"")
 
 
-def test_an_overwrite_is_requested_with_nothing_but_nulls() -> None:
+def test_an_overwrite_is_requested_with_only_nulls() -> None:
     data = codec.encode_requested_replace(None)
     assert set(record_of(data).values()) == {None}
     assert codec.decode_requested_replace(data) == plans.RequestedReplace()
@@ -250,13 +250,13 @@ def test_a_clustering_plan_always_has_its_strategy_record() -> None:
     assert plan["preserveHoodieMetadata"] is True
 
 
-def test_a_clustering_plan_without_strategy_is_read_with_the_usual_one() -> None:
+def test_a_clustering_plan_without_strategy_is_read_with_the_default_strategy() -> None:
     data = encode_container(schemas.REQUESTED_REPLACE, {"clusteringPlan": {"inputGroups": []}})
     plan = codec.decode_requested_replace(data).clustering_plan
     assert plan == plans.ClusteringPlan(groups=(), preserve_hoodie_metadata=None)
 
 
-def test_a_null_that_no_default_stands_for_is_refused() -> None:
+def test_a_null_without_a_default_is_refused() -> None:
     data = encode_container(
         schemas.COMPACTION_PLAN, {"operations": [{"baseInstantTime": "1", "fileId": None}]}
     )
@@ -270,7 +270,7 @@ def test_one_kind_of_plan_is_not_read_as_another() -> None:
         codec.decode_clean_metadata(data)
 
 
-def test_a_restore_by_0_15_is_read_whatever_wraps_its_rollbacks() -> None:
+def test_a_restore_by_0_15_is_read_with_any_union_around_its_rollbacks() -> None:
     metadata = plans.RollbackMetadata(
         start_rollback_time="2",
         time_taken_ms=1,

@@ -1,4 +1,4 @@
-"""What an inflight write says that it is going to replace, beside what Hudi's own profile says."""
+"""The file groups that an inflight write will replace, stored in addition to Hudi's own workload profile."""
 
 from collections.abc import Mapping
 
@@ -32,7 +32,7 @@ def profile(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_it_is_read_back_from_what_hudi_takes_for_a_commits_own_profile(version: TableVersion) -> None:
+def test_replaced_file_groups_are_read_back_from_a_profile_in_hudis_form(version: TableVersion) -> None:
     stored = profile(REPLACED, {"mine": "1"})
     content = encode_workload_profile(stored, version)
     decoded = decode_commit_metadata(content)
@@ -44,18 +44,18 @@ def test_it_is_read_back_from_what_hudi_takes_for_a_commits_own_profile(version:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_write_that_replaces_nothing_has_hudis_profile_and_no_more(version: TableVersion) -> None:
+def test_a_write_that_replaces_nothing_has_exactly_hudis_profile(version: TableVersion) -> None:
     assert decode_commit_metadata(encode_workload_profile(profile(), version)) == profile()
     assert replaced_by_profile(profile()) == {}
 
 
-def test_a_profile_that_names_them_as_a_completed_instant_does_is_read_too() -> None:
+def test_a_profile_in_the_form_of_a_completed_instant_is_read_too() -> None:
     stored = profile(REPLACED)
     decoded = decode_commit_metadata(encode_commit_metadata(stored, TableVersion.V6))
     assert replaced_by_profile(decoded) == REPLACED
 
 
-@pytest.mark.parametrize("told", ["", "[]", '{"a": 1}', '{"a": [1]}'])
-def test_what_is_no_list_of_file_groups_is_refused(told: str) -> None:
+@pytest.mark.parametrize("encoded", ["", "[]", '{"a": 1}', '{"a": [1]}'])
+def test_a_value_that_is_not_a_list_of_file_groups_is_refused(encoded: str) -> None:
     with pytest.raises(MalformedMetadataError):
-        replaced_by_profile(profile(extra={REPLACES_KEY: told}))
+        replaced_by_profile(profile(extra={REPLACES_KEY: encoded}))

@@ -1,4 +1,4 @@
-"""What holds of every plan to archive, whatever the timeline looks like."""
+"""Laws of every archival plan, for any timeline."""
 
 import random
 from dataclasses import replace
@@ -59,7 +59,7 @@ facts = st.builds(
 
 
 @given(timelines(), options, facts)
-def test_only_completed_instants_go_and_never_a_savepointed_commit(
+def test_only_completed_instants_are_archived_and_never_a_savepointed_commit(
     timeline: Timeline, options: ArchivalOptions, facts: ArchivalFacts
 ) -> None:
     plan = plan_archival(timeline, options, facts)
@@ -71,7 +71,7 @@ def test_only_completed_instants_go_and_never_a_savepointed_commit(
 
 
 @given(timelines(), options, facts)
-def test_the_least_number_of_commits_stays_and_up_to_the_most_nothing_goes(
+def test_min_commits_stay_and_up_to_max_commits_nothing_is_archived(
     timeline: Timeline, options: ArchivalOptions, facts: ArchivalFacts
 ) -> None:
     plan = plan_archival(timeline, options, facts)
@@ -83,7 +83,7 @@ def test_the_least_number_of_commits_stays_and_up_to_the_most_nothing_goes(
 
 
 @given(timelines(), options, facts)
-def test_what_stays_is_the_end_of_the_writes_apart_from_savepointed_ones(
+def test_the_newest_writes_stay_and_besides_them_only_savepointed_ones(
     timeline: Timeline, options: ArchivalOptions, facts: ArchivalFacts
 ) -> None:
     plan = plan_archival(timeline, options, facts)
@@ -93,7 +93,7 @@ def test_what_stays_is_the_end_of_the_writes_apart_from_savepointed_ones(
 
 
 @given(timelines(), options, facts)
-def test_nothing_goes_at_or_after_any_bound(
+def test_nothing_at_or_after_a_bound_is_archived(
     timeline: Timeline, options: ArchivalOptions, facts: ArchivalFacts
 ) -> None:
     plan = plan_archival(timeline, options, facts)
@@ -104,13 +104,15 @@ def test_nothing_goes_at_or_after_any_bound(
         assert all(instant.requested_time < limit for limit in limits)
     if timeline.pending:
         begun = timeline.pending[0].requested_time
-        assert all(i.visible_from <= begun for i in plan.writes), "completed after the pending one began"
+        assert all(i.visible_from <= begun for i in plan.writes), (
+            "a write completed after the pending one began"
+        )
         before = [i for i in timeline.completed_writes if i.requested_time < begun]
         assert not before or before[-1] not in plan.instants
 
 
 @given(timelines(), options, facts, st.randoms(use_true_random=False))
-def test_the_order_of_the_listing_does_not_matter(
+def test_the_plan_does_not_depend_on_the_order_of_the_listing(
     timeline: Timeline, options: ArchivalOptions, facts: ArchivalFacts, shuffle: random.Random
 ) -> None:
     shuffled = list(timeline.instants)
@@ -119,7 +121,7 @@ def test_the_order_of_the_listing_does_not_matter(
 
 
 @given(timelines(), options, facts)
-def test_after_it_there_is_nothing_left_to_archive(
+def test_after_archival_nothing_is_left_to_archive(
     timeline: Timeline, options: ArchivalOptions, facts: ArchivalFacts
 ) -> None:
     gone = set(plan_archival(timeline, options, facts).instants)
@@ -128,7 +130,7 @@ def test_after_it_there_is_nothing_left_to_archive(
 
 
 @given(timelines(), options, facts)
-def test_what_holds_it_back_is_named_exactly_where_less_goes_than_was_wanted(
+def test_the_bound_is_named_exactly_if_fewer_commits_are_archived_than_wanted(
     timeline: Timeline, options: ArchivalOptions, facts: ArchivalFacts
 ) -> None:
     plan = plan_archival(timeline, options, facts)
@@ -139,7 +141,7 @@ def test_what_holds_it_back_is_named_exactly_where_less_goes_than_was_wanted(
 
 
 @given(timelines(), options, facts)
-def test_a_run_that_died_is_finished_however_few_commits_it_left(
+def test_a_dead_run_is_finished_even_below_max_commits(
     timeline: Timeline, options: ArchivalOptions, facts: ArchivalFacts
 ) -> None:
     plan = plan_archival(timeline, options, facts)
@@ -157,7 +159,7 @@ def test_thirty_one_commits_archive_the_oldest_eleven() -> None:
     ]
     plan = plan_archival(Timeline.of(commits), ArchivalOptions(), ArchivalFacts())
     assert plan.instants == tuple(commits[:11])
-    assert plan.reason == "11 of 31 commits go, 20 stay"
+    assert plan.reason == "11 of 31 commits are archived, 20 stay"
     plan = plan_archival(Timeline.of(commits[:30]), ArchivalOptions(), ArchivalFacts())
     assert (plan.instants, plan.reason) == ((), "30 commits, archival begins above 30")
 
@@ -171,7 +173,7 @@ def commit(number: int, completed: int) -> Instant:
     )
 
 
-def test_what_completed_after_a_pending_write_began_stays() -> None:
+def test_writes_completed_after_a_pending_write_began_stay() -> None:
     pending = Instant(requested_time=text(35), action=Action.COMMIT, state=InstantState.INFLIGHT)
     commits = [commit(0, 1), commit(10, 36), commit(20, 21), commit(30, 31), commit(40, 41), commit(50, 51)]
     plan = plan_archival(
@@ -182,7 +184,7 @@ def test_what_completed_after_a_pending_write_began_stays() -> None:
     assert plan.held_back_by.time == text(10)
 
 
-def test_the_last_clean_stays_however_old_it_is() -> None:
+def test_the_last_clean_stays_at_any_age() -> None:
     cleans = [replace(commit(number, number + 1), action=Action.CLEAN) for number in (5, 15)]
     commits = [commit(number, number + 1) for number in range(0, 60, 10)]
     plan = plan_archival(

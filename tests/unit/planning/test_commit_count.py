@@ -1,4 +1,4 @@
-"""When another clustering is due: which writes count, and since when."""
+"""The count of commits since the last clustering: which writes count, and from which clustering on."""
 
 import pytest
 
@@ -41,14 +41,14 @@ def count(
 
 
 @pytest.mark.parametrize("parity", [False, True], ids=["ours", "parity"])
-def test_a_plan_that_waits_resets_the_count(parity: bool) -> None:
+def test_a_pending_plan_resets_the_count(parity: bool) -> None:
     instants = [*upserts(1, 2, 3, 4, 6, 7, 8), an_instant(5, Action.REPLACE_COMMIT, REQUESTED)]
     counted = count(instants, (5,), parity=parity)
     assert (counted.count, counted.instants) == (3, (at(6), at(7), at(8)))
     assert gate_reason(counted, FOUR) == f"3 of 4 commits since clustering {at(5)} (requested)"
 
 
-def test_the_gate_opens_with_the_last_commit_wanted_and_names_its_option_before() -> None:
+def test_the_gate_opens_with_the_last_required_commit_and_names_its_option_before() -> None:
     gate = CommitGate(wanted=4, key="hoodie.clustering.inline.max.commits")
     assert gate_reason(count(upserts(1, 2, 3)), gate) == (
         "3 of 4 commits on the timeline, which has no clustering; hoodie.clustering.inline.max.commits=4"
@@ -71,7 +71,7 @@ def test_a_clustering_of_any_writer_in_any_state_resets(action: Action, state: I
     assert counted.instants == (at(3),)
 
 
-def test_a_clustering_that_was_rolled_back_resets_no_longer() -> None:
+def test_a_clustering_that_was_rolled_back_does_not_reset_the_count() -> None:
     assert count(upserts(1, 3), (2,)) == CommitCount(count=2, instants=(at(1), at(3)))
 
 
@@ -83,12 +83,12 @@ def test_the_newest_of_several_clusterings_counts() -> None:
     assert counted.instants == (at(5),)
 
 
-def test_what_was_archived_counts_neither_way() -> None:
-    # The clustering at 2 and the commits before 8 are gone from the active timeline.
+def test_archived_commits_and_clusterings_do_not_count() -> None:
+    # The clustering at 2 and the commits before 8 have left the active timeline.
     assert count(upserts(8, 9), (2,)).count == 2
 
 
-def test_a_commit_of_the_same_time_as_a_clustering_is_none() -> None:
+def test_a_commit_with_the_time_of_a_clustering_is_not_a_clustering() -> None:
     assert count(upserts(1, 2), (1,)).since is None
 
 
@@ -107,14 +107,14 @@ def test_overwrites_count_and_pending_writes_do_not() -> None:
     "operation",
     sorted(set(WriteOperation) - COUNTED_OPERATIONS - {WriteOperation.UNKNOWN}),
 )
-def test_table_services_count_in_parity_only(operation: WriteOperation) -> None:
+def test_table_services_count_in_parity_mode_only(operation: WriteOperation) -> None:
     ours = count(upserts(1, 2), (), {1: operation})
     assert (ours.count, ours.not_counted) == (1, 1)
     theirs = count(upserts(1, 2), (), {1: operation}, parity=True)
     assert (theirs.count, theirs.not_counted) == (2, 0)
 
 
-def test_operations_wanted_narrow_what_counts() -> None:
+def test_only_wanted_operations_count() -> None:
     operations = {1: WriteOperation.INSERT, 2: WriteOperation.COMPACT, 3: WriteOperation.UNKNOWN}
     wanted = (WriteOperation.INSERT, WriteOperation.COMPACT)
     counted = count(upserts(1, 2, 3, 4), (), operations, wanted_operations=wanted)

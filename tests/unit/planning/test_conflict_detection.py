@@ -1,4 +1,4 @@
-"""Our write beside another action: when it may commit."""
+"""Conflicts of a write with concurrent changes."""
 
 import pytest
 from hypothesis import given
@@ -47,7 +47,9 @@ COMPLETED, PLAN, BEING_WRITTEN, UNDONE = ChangeKind
         pytest.param(set(), change(UNDONE), False, id="a commit was rolled back beside our insert"),
     ],
 )
-def test_conflicts(ours: set[FileGroupId], theirs: ConcurrentChange, conflicts: bool) -> None:
+def test_a_write_conflicts_with_a_concurrent_change(
+    ours: set[FileGroupId], theirs: ConcurrentChange, conflicts: bool
+) -> None:
     found = find_conflict([theirs], ours)
     assert (found is not None) is conflicts
     if found is not None:
@@ -70,7 +72,7 @@ def test_the_first_conflict_in_time_is_reported() -> None:
 
 
 @given(st.lists(st.frozensets(st.sampled_from([A, B, C, D]))), st.frozensets(st.sampled_from([A, B, C, D])))
-def test_a_write_conflicts_exactly_where_file_groups_are_shared(
+def test_a_write_conflicts_exactly_if_file_groups_are_shared(
     theirs: list[frozenset[FileGroupId]], ours: frozenset[FileGroupId]
 ) -> None:
     conflict = find_conflict([change(COMPLETED, *groups) for groups in theirs], ours)

@@ -1,4 +1,4 @@
-"""Every action beside every other one on a real timeline: what the one that commits later gets."""
+"""Every pair of concurrent actions on a real timeline, and the outcome for the action that commits later."""
 
 from collections.abc import Callable
 from uuid import uuid4
@@ -37,7 +37,7 @@ SHARED, NEW = FileGroupId("city=x", "a-0"), FileGroupId("city=x", "new-0")
 REPLACED = {SHARED.partition_path: (SHARED.file_id,)}
 SIMPLE, PREFER_WRITER = ConflictStrategy
 
-# What the others do, to the file group that ours changes too.
+# Actions of other writers on the file group that our action changes too.
 
 
 def update(table: SmallTable) -> None:
@@ -191,7 +191,7 @@ def outcome_of_write(
 
 
 @CASES
-def test_our_write_beside_another_action(
+def test_outcome_of_our_write_after_another_action_on_its_file_group(
     table: SmallTable,
     other: Callable[[SmallTable], None],
     simple: str,
@@ -207,7 +207,7 @@ def test_our_write_beside_another_action(
 
 
 @CASES
-def test_our_write_beside_the_same_action_on_another_file_group(
+def test_outcome_of_our_write_after_another_action_on_another_file_group(
     table: SmallTable,
     other: Callable[[SmallTable], None],
     simple: str,
@@ -217,14 +217,14 @@ def test_our_write_beside_the_same_action_on_another_file_group(
 ) -> None:
     before = table.timeline_store.load()
     other(table)
-    # A commit that was undone may have held rows of any file group.
+    # A commit that was undone may have changed rows of any file group.
     expected = FAILS if other is rollback_of_a_completed_write else COMMITS
     for strategy in ConflictStrategy:
         assert outcome_of_write(table, before, {FileGroupId("city=y", "far-0")}, strategy) == expected
 
 
 @CASES
-def test_our_clustering_beside_another_action(
+def test_outcome_of_our_clustering_after_another_action(
     table: SmallTable,
     other: Callable[[SmallTable], None],
     simple: str,

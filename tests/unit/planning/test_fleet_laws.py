@@ -1,4 +1,4 @@
-"""Ranking of tables: laws that hold for any fleet, and the examples that say what is meant."""
+"""Ranking of tables: laws for any fleet, and examples."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ SERVICES = st.sampled_from(FleetService)
 
 
 @given(needs=NEEDS, service=SERVICES, quota=st.integers(-1, 14), at_least=st.integers(0, 4))
-def test_the_quota_goes_to_those_that_gain_the_most(
+def test_the_quota_goes_to_the_tables_with_the_largest_benefit(
     needs: Sequence[TableNeed], service: FleetService, quota: int, at_least: int
 ) -> None:
     chosen = rank(needs, service, quota=quota, at_least=at_least)
@@ -34,12 +34,14 @@ def test_the_quota_goes_to_those_that_gain_the_most(
     assert all(gain >= max(1, at_least) for gain in gains)
     left = [benefit(each, service) for each in needs if each not in chosen]
     worthwhile = [gain for gain in left if gain >= max(1, at_least)]
-    assert len(chosen) == min(max(0, quota), len(chosen) + len(worthwhile)), "no slot stays empty in vain"
+    assert len(chosen) == min(max(0, quota), len(chosen) + len(worthwhile)), (
+        "the quota is used up if there are enough worthwhile tables"
+    )
     assert not chosen or all(gain <= gains[-1] for gain in worthwhile)
 
 
 @given(needs=NEEDS, service=SERVICES, quota=st.integers(0, 12), data=st.data())
-def test_the_order_of_looking_does_not_matter_and_a_larger_quota_only_adds(
+def test_the_ranking_does_not_depend_on_input_order_and_a_larger_quota_only_adds_tables(
     needs: Sequence[TableNeed], service: FleetService, quota: int, data: st.DataObject
 ) -> None:
     shuffled = data.draw(st.permutations(needs))
@@ -49,7 +51,7 @@ def test_the_order_of_looking_does_not_matter_and_a_larger_quota_only_adds(
 
 
 @given(needs=NEEDS, service=SERVICES)
-def test_nothing_is_done_to_a_table_that_cannot_be_trusted(
+def test_a_table_that_cannot_be_trusted_is_never_chosen(
     needs: Sequence[TableNeed], service: FleetService
 ) -> None:
     assert all(each.is_trusted for each in rank(needs, service, quota=99))
@@ -65,7 +67,7 @@ def test_each_service_has_its_own_order() -> None:
     assert rank(needs, FleetService.CLEANING, quota=9, at_least=2) == (large_waste,)
 
 
-def test_between_equal_gains_the_larger_part_of_a_table_counts() -> None:
+def test_tables_with_equal_benefit_are_ordered_by_the_share_of_the_table() -> None:
     part = TableNeed(key="a", small_files=4, small_file_ratio=0.1)
     whole = TableNeed(key="b", small_files=4, small_file_ratio=1.0)
     assert rank((part, whole), FleetService.CLUSTERING, quota=1) == (whole,)

@@ -14,8 +14,8 @@ from hudi_table_services.model.table_service_plans import (
     ClusteringPlan,
     PlanStrategy,
 )
-from hudi_table_services.planning.cleaning.stored_plan import LOOK_AGAIN_KEY, partitions_to_look_at_again
-from hudi_table_services.planning.clustering.checks import TARGET_FILE_MAX_BYTES
+from hudi_table_services.planning.cleaning.stored_plan import RECHECK_KEY, partitions_to_recheck
+from hudi_table_services.planning.clustering.option_checks import TARGET_FILE_MAX_BYTES
 from hudi_table_services.planning.clustering.stored_plan import read_plan_settings
 from hudi_table_services.tables.clustering_history import Clustering
 
@@ -23,7 +23,7 @@ from hudi_table_services.tables.clustering_history import Clustering
 @pytest.mark.parametrize("target", ["9" * 5000, "\u00b2", "-1", "0", "1e9", ""])
 def test_a_plan_with_an_impossible_size_is_refused(target: str) -> None:
     strategy = PlanStrategy(parameters={TARGET_FILE_MAX_BYTES: target})
-    with pytest.raises(CorruptTableError, match="no size"):
+    with pytest.raises(CorruptTableError, match="not a size in bytes"):
         read_plan_settings(ClusteringPlan(groups=(), strategy=strategy), ClusteringOptions())
 
 
@@ -44,6 +44,6 @@ def test_a_note_of_a_clean_that_cannot_be_read_tells_nothing(note: str) -> None:
         time_taken_ms=0,
         total_files_deleted=0,
         partitions={},
-        extra_metadata={LOOK_AGAIN_KEY: note},
+        extra_metadata={RECHECK_KEY: note},
     )
-    assert partitions_to_look_at_again(metadata) is None
+    assert partitions_to_recheck(metadata) is None

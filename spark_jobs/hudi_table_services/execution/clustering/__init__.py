@@ -1,1 +1,1 @@
-"""Clustering on Spark."""
+"""Execution of clustering plans on Spark."""

@@ -1,4 +1,4 @@
-"""Ranges of columns by row group, as footers tell them: what a reader that looks for one value can skip."""
+"""Column ranges of row groups, from footers, to measure how much a reader can skip that looks for one value."""
 
 import bisect
 from collections.abc import Iterable, Sequence
@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 
 @dataclass(frozen=True, slots=True)
 class RowGroupRange:
-    """One row group.
+    """Column ranges of one row group.
 
     Attributes:
-        bounds: per column asked for, smallest and largest value; None where the footer does not tell.
+        bounds: per requested column, smallest and largest value; None if the footer has no range.
     """
 
     rows: int
@@ -22,7 +22,7 @@ class RowGroupRange:
 
 
 def ranges_of(metadata: pq.FileMetaData, columns: Sequence[str]) -> tuple[RowGroupRange, ...]:
-    """Ranges of all row groups of a file."""
+    """Ranges of the columns in all row groups of a file."""
     if not columns or metadata.num_rows == 0:
         return ()
     first = metadata.row_group(0)
@@ -41,18 +41,15 @@ def _bounds(group: pq.RowGroupMetaData, place: int | None) -> tuple[Any, Any] | 
         if statistics is None or not statistics.has_min_max:
             return None
         return statistics.min, statistics.max
-    except (
-        NotImplementedError,
-        pa.ArrowNotImplementedError,
-    ):  # of types whose statistics pyarrow does not read
+    except (NotImplementedError, pa.ArrowNotImplementedError):  # pyarrow cannot read statistics of every type
         return None
 
 
 def read_share(ranges: Iterable[RowGroupRange], column: int) -> float:
-    """Share of the rows that a reader has to read to find one value of the column, between 0 and 1.
+    """Share of the rows, between 0 and 1, that a reader must read on average to find one value of the column.
 
-    The value is drawn from the ends of the ranges, those of larger row groups more often. Row groups whose range
-    is not known always have to be read.
+    The average is over the ends of the ranges, weighted by the rows of their row groups. Row groups without a known
+    range must always be read.
     """
     all_ranges = list(ranges)
     total = sum(r.rows for r in all_ranges)
@@ -64,13 +61,13 @@ def read_share(ranges: Iterable[RowGroupRange], column: int) -> float:
         return 1.0
     try:
         hit = _mean_rows_hit([(low, high, rows) for (low, high), rows in known])  # type: ignore[misc]
-    except TypeError:  # values of files with different types do not compare
+    except TypeError:  # values from files with different column types cannot be compared
         return 1.0
     return min(1.0, (hit + unknown) / total)
 
 
 def mean_read_share(by_partition: Iterable[tuple[str, Sequence[RowGroupRange]]], column: int) -> float:
-    """`read_share` of each partition, weighted by rows. A partition may come more than once."""
+    """Mean of `read_share` over the partitions, weighted by rows. A partition may occur more than once."""
     joined: dict[str, list[RowGroupRange]] = {}
     for path, ranges in by_partition:
         joined.setdefault(path, []).extend(ranges)
@@ -80,20 +77,20 @@ def mean_read_share(by_partition: Iterable[tuple[str, Sequence[RowGroupRange]]],
 
 
 def _mean_rows_hit(ranges: list[tuple[Any, Any, int]]) -> float:
-    """Mean over the ends: rows in ranges that begin at or before it, without those that end before it."""
+    """Mean over all ends of the number of rows in ranges that contain that value."""
     starts, ends = _running(ranges, 0), _running(ranges, 1)
     weighted = total = 0.0
     for low, high, rows in ranges:
         for value in (low, high):
-            begun = starts[1][bisect.bisect_right(starts[0], value)]
-            over = ends[1][bisect.bisect_left(ends[0], value)]
-            weighted += (begun - over) * rows
+            begin_at_or_before = starts[1][bisect.bisect_right(starts[0], value)]
+            end_before = ends[1][bisect.bisect_left(ends[0], value)]
+            weighted += (begin_at_or_before - end_before) * rows
             total += rows
     return weighted / total
 
 
 def _running(ranges: list[tuple[Any, Any, int]], end: int) -> tuple[list[Any], list[int]]:
-    """Ends in order, and rows of all ranges before each place."""
+    """Sorted ends, and for each position the sum of the rows of all ranges before it."""
     ordered = sorted(((r[end], r[2]) for r in ranges), key=lambda pair: pair[0])
     sums = [0]
     for _, rows in ordered:

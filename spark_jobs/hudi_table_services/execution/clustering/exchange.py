@@ -1,9 +1,9 @@
-"""Sort groups that are larger than a task's memory: rows go to buckets of staged files, each small enough to be sorted.
+"""Sort groups that are larger than a task's memory, by distributing their rows over buckets that fit into memory.
 
-Three passes over a group. A sample tells where to cut, so that buckets are of even size; rows are dealt out to the
-buckets in files on the table's own storage (docs/adr/0012); each output takes its share of the ordered buckets.
-Memory is bounded by a bucket, whatever the size of the group: a value that fills several buckets alone has one of its
-own, which needs no sorting and is streamed.
+Three passes over a group: a sample decides where buckets begin, so that they have about the same size; the rows are
+distributed to the buckets, in staged files on the table's own storage (docs/adr/0012); each output file gets its share
+of the sorted buckets. Memory is bounded by the size of a bucket, however large the group is: a value that alone would
+fill several buckets gets a bucket without other values, which needs no sorting and is streamed.
 """
 
 import math
@@ -32,11 +32,12 @@ from hudi_table_services.execution.clustering.row_order import (
     evenly,
     sorted_indices,
 )
+from hudi_table_services.execution.numpy_types import Flags, Integers
 from hudi_table_services.execution.staging import StagedBatch, StagedFileWriter, StagedReader
 
 _SAMPLED_ROWS = 100_000
 _BUCKETS_PER_MEMORY = 3
-"""A sample errs, and an output may need parts of two buckets."""
+"""Buckets that fit into a task's memory: samples are inexact, and an output may need parts of two buckets."""
 _CHUNK_ROWS = 1 << 15
 _MEASURED_FILES = 16
 _MEASURED_ROWS = 8192
@@ -44,12 +45,12 @@ _MEASURED_ROWS = 8192
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSample:
-    """What is known of an input file before its group is dealt out.
+    """Sample of an input file, taken before the rows of its group are distributed.
 
     Attributes:
-        rows, encoded_bytes: of the whole file; bytes before compression, which dictionaries keep small.
+        rows, encoded_bytes: totals of the file; bytes before compression, small for columns with dictionaries.
         keys: sort columns of some rows.
-        measured_rows, measured_bytes: Arrow bytes of whole rows; zero in files that were not measured.
+        measured_rows, measured_bytes: number and Arrow bytes of complete rows; zero for files that were not measured.
     """
 
     rows: int
@@ -60,12 +61,12 @@ class FileSample:
 
 
 def is_measured(place: int, files: int) -> bool:
-    """Whether the rows of a group's file at this place are read whole, to learn what they take in memory."""
+    """Whether complete rows of a group's file at this position are read, to measure their size in memory."""
     return place % math.ceil(files / _MEASURED_FILES) == 0
 
 
 def sample_file(job: RewriteJob, file: InputFile, files: int, measures: bool) -> FileSample:
-    """Rows at even distances, so many that all files of the group give about `_SAMPLED_ROWS`."""
+    """Sample rows at even distances; all files of the group together give about `_SAMPLED_ROWS` rows."""
     wanted = max(64, math.ceil(_SAMPLED_ROWS / files))
     sort_columns = pa.schema([job.data_schema.field(name) for name in job.layout.columns])
     keys = [sort_columns.empty_table()]
@@ -87,7 +88,7 @@ def sample_file(job: RewriteJob, file: InputFile, files: int, measures: bool) ->
 
 
 def arrow_bytes(samples: Sequence[FileSample]) -> int:
-    """What the rows of all files take in memory: as much as the measured ones, but not less than is encoded."""
+    """Estimated size of all rows in memory: extrapolated from the measured rows, but at least their encoded size."""
     rows = sum(each.rows for each in samples)
     measured_rows = max(1, sum(each.measured_rows for each in samples))
     estimate = rows * sum(each.measured_bytes for each in samples) // measured_rows
@@ -96,31 +97,33 @@ def arrow_bytes(samples: Sequence[FileSample]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Buckets:
-    """Where an order is cut.
+    """Bounds that divide the rows of a group into consecutive buckets of an order.
 
     Attributes:
-        bounds: keys of the order; a bucket lies between two of them.
-        excluded: per bound whether rows equal to it lie before it.
+        bounds: keys of the order; a bucket lies between two bounds.
+        excluded: per bound, whether rows equal to the bound belong to the bucket before it.
     """
 
     order: RowOrder
     bounds: pa.Table
-    excluded: np.ndarray
+    excluded: Flags
 
     @classmethod
     def of(cls, job: RewriteJob, samples: Sequence[FileSample]) -> "Buckets":
-        """So many that each fits a task's memory well."""
+        """Choose bounds for so many buckets that each fits into a task's memory with a margin."""
         sample = pa.concat_tables([each.keys for each in samples]).combine_chunks()
         order = RowOrder.of(job.layout, sample)
         keys = order.keys(sample)
         wanted = math.ceil(arrow_bytes(samples) * _BUCKETS_PER_MEMORY / job.task_memory_bytes)
         ordered = keys.take(sorted_indices(keys)).combine_chunks()
-        places = np.unique(np.linspace(0, max(0, ordered.num_rows - 1), max(2, wanted + 1)).astype(np.int64))
-        picked = ordered.take(pa.array(places[1:-1]))
+        positions = np.unique(
+            np.linspace(0, max(0, ordered.num_rows - 1), max(2, wanted + 1)).astype(np.int64)
+        )
+        picked = ordered.take(pa.array(positions[1:-1]))
         return cls(order, *_with_heavy_values_apart(picked))
 
-    def number_of_each(self, keys: pa.Table) -> np.ndarray:
-        """Bucket of each row, in order of the buckets."""
+    def number_of_each(self, keys: pa.Table) -> Integers:
+        """Number of each row's bucket; buckets are numbered in order."""
         return count_at_or_below(keys, self.bounds, self.excluded)
 
     def is_constant(self, bucket: int) -> bool:
@@ -130,8 +133,8 @@ class Buckets:
         )
 
 
-def _with_heavy_values_apart(picked: pa.Table) -> tuple[pa.Table, np.ndarray]:
-    """A value picked twice fills a bucket alone: it gets a bound on either side."""
+def _with_heavy_values_apart(picked: pa.Table) -> tuple[pa.Table, Flags]:
+    """Bounds from the picked keys. A key picked twice fills a bucket alone, so it gets a bound on either side."""
     runs = _runs(picked)
     rows: list[int] = []
     excluded: list[bool] = []
@@ -166,8 +169,8 @@ class BucketRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Dealt:
-    """What dealing out some input files gave."""
+class Distributed:
+    """Result of distributing the rows of some input files."""
 
     index: int
     runs: tuple[BucketRun, ...]
@@ -176,48 +179,48 @@ class Dealt:
     ranges: tuple[RowGroupRange, ...]
 
 
-def deal_out(job: RewriteJob, task: GroupTask, buckets: Buckets, staged_path: str) -> Dealt:
-    """Write the rows of the task's inputs into a staged file, each batch of one bucket."""
+def distribute(job: RewriteJob, task: GroupTask, buckets: Buckets, staged_path: str) -> Distributed:
+    """Write the rows of the task's inputs into a staged file in which each batch belongs to one bucket."""
     source = Input(job, task.inputs)
     writer: StagedFileWriter | None = None
     runs: list[BucketRun] = []
     for table in _gathered(source.rows(), job.task_memory_bytes // 4):
         numbers = buckets.number_of_each(buckets.order.keys(table))
-        places = np.argsort(numbers, kind="stable")
-        ordered = table.take(pa.array(places)).combine_chunks()
+        indices = np.argsort(numbers, kind="stable")
+        ordered = table.take(pa.array(indices)).combine_chunks()
         writer = writer or StagedFileWriter(job.storage, staged_path, ordered.schema)
-        found, starts = np.unique(numbers[places], return_index=True)
-        for bucket, start, stop in zip(found, starts, [*starts[1:], len(places)], strict=True):
+        found, starts = np.unique(numbers[indices], return_index=True)
+        for bucket, start, stop in zip(found, starts, [*starts[1:], len(indices)], strict=True):
             for batch in ordered.slice(start, stop - start).to_batches(_CHUNK_ROWS):
                 writer.write(batch, task.partition_path)
                 runs.append(BucketRun(int(bucket), writer.batches[-1]))
     if writer is not None:
         writer.close()
-    return Dealt(task.index, tuple(runs), source.checksum, source.footer_rows, tuple(source.ranges))
+    return Distributed(task.index, tuple(runs), source.checksum, source.footer_rows, tuple(source.ranges))
 
 
 def _gathered(tables: Iterator[pa.Table], size_bytes: int) -> Iterator[pa.Table]:
-    """The same rows in tables of about this size."""
-    waiting: list[pa.Table] = []
-    waiting_bytes = 0
+    """Combine the tables into tables of about this size."""
+    pending: list[pa.Table] = []
+    pending_bytes = 0
     for table in tables:
-        waiting.append(table)
-        waiting_bytes += table.nbytes
-        if waiting_bytes >= size_bytes:
-            yield pa.concat_tables(waiting).combine_chunks()
-            waiting, waiting_bytes = [], 0
-    if waiting:
-        yield pa.concat_tables(waiting).combine_chunks()
+        pending.append(table)
+        pending_bytes += table.nbytes
+        if pending_bytes >= size_bytes:
+            yield pa.concat_tables(pending).combine_chunks()
+            pending, pending_bytes = [], 0
+    if pending:
+        yield pa.concat_tables(pending).combine_chunks()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputTask:
-    """One file of an exchanged group.
+    """One output file of an exchanged group.
 
     Attributes:
-        group: the group with this file's id only.
-        runs: all of the group's, by bucket.
-        first_row, stop_row: the file's share of the ordered rows.
+        group: the group, with the id of this file only.
+        runs: runs of the buckets that the file needs, in order of the buckets.
+        first_row, stop_row: the file's share of the ordered rows of these buckets.
     """
 
     group: GroupTask
@@ -227,19 +230,19 @@ class OutputTask:
     stop_row: int
 
 
-def output_tasks(group: GroupTask, buckets: Buckets, dealt: Sequence[Dealt]) -> list[OutputTask]:
-    """One task per file, with the runs of the buckets that its rows lie in; shares differ by at most one row."""
-    runs = sorted((run for each in dealt for run in each.runs), key=lambda run: run.bucket)
+def output_tasks(group: GroupTask, buckets: Buckets, distributed: Sequence[Distributed]) -> list[OutputTask]:
+    """One task per file, with the runs of the buckets that its rows are in; shares differ by at most one row."""
+    runs = sorted((run for each in distributed for run in each.runs), key=lambda run: run.bucket)
     total = sum(run.batch.row_count for run in runs)
     tasks = []
-    for place, (start, stop) in enumerate(divide_evenly(total, len(group.file_ids))):
-        own = replace(
-            group, file_ids=(group.file_ids[place],), first_number=group.first_number + place, inputs=()
+    for index, (start, stop) in enumerate(divide_evenly(total, len(group.file_ids))):
+        part = replace(
+            group, file_ids=(group.file_ids[index],), first_number=group.first_number + index, inputs=()
         )
         needed, skipped = _overlapping(runs, start, stop)
         tasks.append(
             OutputTask(
-                group=own,
+                group=part,
                 buckets=buckets,
                 runs=needed,
                 first_row=start - skipped,
@@ -250,7 +253,7 @@ def output_tasks(group: GroupTask, buckets: Buckets, dealt: Sequence[Dealt]) -> 
 
 
 def _overlapping(runs: Sequence[BucketRun], start: int, stop: int) -> tuple[tuple[BucketRun, ...], int]:
-    """Runs of the buckets between two rows, and the rows before the first of these buckets."""
+    """Runs of the buckets that contain the rows `start` to `stop`, and the number of rows before these buckets."""
     sizes: dict[int, int] = {}
     for run in runs:
         sizes[run.bucket] = sizes.get(run.bucket, 0) + run.batch.row_count
@@ -266,7 +269,7 @@ def _overlapping(runs: Sequence[BucketRun], start: int, stop: int) -> tuple[tupl
 
 
 def write_share(job: RewriteJob, task: OutputTask) -> GroupOutcome:
-    """Write one file of an exchanged group."""
+    """Write one output file of an exchanged group."""
     written = write_output(
         job, task.group, 0, _between(_ordered_rows(job, task), task.first_row, task.stop_row)
     )

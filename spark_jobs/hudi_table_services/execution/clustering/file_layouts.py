@@ -1,4 +1,4 @@
-"""Order of the rows as footers tell it: the only witness once the clustering that wrote a file is archived."""
+"""Layout of base files in their footers: the only record of it once the clustering that wrote a file is archived."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -16,7 +16,7 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 def footer_of(settled: SettledSlice) -> dict[str, str]:
-    """Pairs for the footers of files that a clustering writes."""
+    """Footer pairs for files that a clustering writes."""
     return {
         LAYOUT_COLUMNS: ",".join(settled.layout.columns),
         LAYOUT_STRATEGY: settled.layout.strategy.value,
@@ -25,7 +25,7 @@ def footer_of(settled: SettledSlice) -> dict[str, str]:
 
 
 def read_layouts(storage: Storage, paths: Collection[str]) -> dict[str, SettledSlice]:
-    """What the footers say, by path; files without those pairs are left out."""
+    """Path → layout and target size from the file's footer, without files whose footers do not have them."""
     ordered = sorted(paths)
     with ThreadPoolExecutor(_READ_THREADS) as pool:
         found = zip(ordered, pool.map(lambda path: _layout(storage, path), ordered), strict=True)

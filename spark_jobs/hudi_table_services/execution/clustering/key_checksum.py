@@ -1,4 +1,4 @@
-"""A checksum over record keys that does not depend on their order: did the same rows go in and come out?"""
+"""Checksum over record keys, independent of their order, to verify that a rewrite kept all rows."""
 
 from dataclasses import dataclass
 
@@ -6,31 +6,32 @@ import numpy as np
 import pyarrow as pa
 
 from hudi_table_services.execution.base_file_writer import utf8_buffers
+from hudi_table_services.execution.numpy_types import Bytes, Words
 
 _MASK = (1 << 64) - 1
-_PLACES = 4096
-_BLOCK_ROWS = 8192  # arrays that stay in the processor's cache
+_FACTORS = 4096
+_BLOCK_ROWS = 8192  # small enough for the arrays to stay in the processor's cache
 _WORD_BYTES = 8
 _FIRST_BYTES = np.array([(1 << (8 * count)) - 1 for count in range(_WORD_BYTES + 1)], dtype=np.uint64)
-"""Masks that keep so many bytes of a word."""
+"""Mask i keeps the first i bytes of a word."""
 _FIRST_FACTOR, _SECOND_FACTOR = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
-def _mixed(values: np.ndarray) -> np.ndarray:
-    """Splitmix64's finaliser: every bit of the input moves half of the output's."""
+def _mixed(values: Words) -> Words:
+    """Splitmix64's finaliser: a change of one input bit changes about half of the output bits."""
     values = (values ^ (values >> np.uint64(30))) * _FIRST_FACTOR
     values = (values ^ (values >> np.uint64(27))) * _SECOND_FACTOR
     return values ^ (values >> np.uint64(31))
 
 
-_FACTOR_OF_PLACE = _mixed(
-    np.arange(1, _PLACES + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+_FACTOR_OF_WORD = _mixed(
+    np.arange(1, _FACTORS + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
 ) | np.uint64(1)
 
 
 @dataclass(frozen=True, slots=True)
 class KeyChecksum:
-    """Rows counted, and the sum of their keys' hashes modulo 2^64. Equal keys count each time."""
+    """Number of rows, and the sum of their keys' hashes modulo 2^64. Equal keys count each time."""
 
     rows: int = 0
     hash_sum: int = 0
@@ -40,7 +41,7 @@ class KeyChecksum:
 
     @classmethod
     def of(cls, keys: pa.ChunkedArray) -> "KeyChecksum":
-        """Of a column of record keys, none of them null."""
+        """Checksum of a column of record keys without nulls."""
         total = cls()
         for chunk in keys.chunks:
             for start in range(0, len(chunk), _BLOCK_ROWS):
@@ -49,26 +50,26 @@ class KeyChecksum:
         return total
 
 
-def _hashes(keys: pa.StringArray) -> np.ndarray:
-    """One hash per key: its eight-byte words, each times a factor of its place, added up and mixed with the length."""
+def _hashes(keys: pa.StringArray) -> Words:
+    """One hash per key: the sum of its eight-byte words, each times a factor by position, mixed with the length."""
     offsets, data = utf8_buffers(keys)
     starts = (offsets[:-1] - offsets[0]).astype(np.int64)
     lengths = np.diff(offsets).astype(np.int64)
     words = _word_at_each_byte(data[offsets[0] : offsets[-1]])
     sums = np.zeros(len(lengths), dtype=np.uint64)
     rows = np.arange(len(lengths))
-    place = 0
+    position = 0
     while len(rows):
-        left = lengths[rows] - place * _WORD_BYTES
-        own = words[starts[rows] + place * _WORD_BYTES] & _FIRST_BYTES[np.minimum(left, _WORD_BYTES)]
-        sums[rows] += own * _FACTOR_OF_PLACE[place & (_PLACES - 1)]
+        left = lengths[rows] - position * _WORD_BYTES
+        word = words[starts[rows] + position * _WORD_BYTES] & _FIRST_BYTES[np.minimum(left, _WORD_BYTES)]
+        sums[rows] += word * _FACTOR_OF_WORD[position & (_FACTORS - 1)]
         rows = rows[left > _WORD_BYTES]
-        place += 1
+        position += 1
     return _mixed(sums + lengths.astype(np.uint64))
 
 
-def _word_at_each_byte(data: np.ndarray) -> np.ndarray:
-    """The eight bytes from each byte on as one number; zeros follow the last one."""
+def _word_at_each_byte(data: Bytes) -> Words:
+    """For each byte, the eight bytes from it on as one number; the data is padded with zeros."""
     padded = np.zeros(len(data) + _WORD_BYTES, dtype=np.uint8)
     padded[: len(data)] = data
     return np.ndarray(shape=len(data) + 1, dtype="<u8", buffer=padded.data, strides=(1,))

@@ -1,7 +1,7 @@
-"""Rewrite the file slices of one clustering group: read, bring into order, write files of even size, check.
+"""Rewrite the file slices of one clustering group: read, sort, write files of even size, count.
 
-Rows keep their commit time, sequence number and key. What went in and what came out is counted: rows, and a checksum
-of their keys, the latter read back from the files written.
+Rows keep their commit time, sequence number and key. The rows that are read and the rows of the written files, which
+are read back from storage, are counted, with a checksum of their keys, so that the two can be compared.
 """
 
 import time
@@ -31,21 +31,21 @@ from hudi_table_services.model.write_stat import WriteStat
 from hudi_table_services.storage.stores.storage import Storage
 
 _CHUNK_ROWS = 1 << 15
-_PEEKED_BYTES = 48 << 20
+_MAX_PEEKED_BYTES = 48 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewriteJob:
-    """What all tasks of one execution share.
+    """Settings shared by all tasks of one execution.
 
     Attributes:
         instant_time: requested time of the clustering.
-        attempt: who holds the heartbeat; a task whose attempt lost it leaves nothing behind.
-        data_schema: Arrow schema of the user's columns as the table has them now.
-        avro_schema_json: the same with meta fields, for footers.
-        task_memory_bytes: Arrow bytes that a task may hold to sort them; what it needs at its peak: docs/clustering.md.
-        footer: further pairs for the footers of the new files.
-        staging_folder: where larger groups are exchanged.
+        attempt: owner of the heartbeat; a task deletes its files if this attempt has lost the heartbeat.
+        data_schema: Arrow schema of the user's columns in the table's current schema.
+        avro_schema_json: the same schema with meta fields, for footers.
+        task_memory_bytes: Arrow bytes that a task may keep in memory to sort them; docs/clustering.md has its peak use.
+        footer: additional pairs for the footers of the new files.
+        staging_folder: folder for the exchange of larger groups.
     """
 
     storage: Storage
@@ -63,7 +63,7 @@ class RewriteJob:
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A base file to be rewritten: path relative to the base path, bytes."""
+    """A base file to be rewritten: path relative to the base path, and size in bytes."""
 
     path: str
     size_bytes: int
@@ -74,10 +74,10 @@ class GroupTask:
     """One group of a plan.
 
     Attributes:
-        index: place of the group in the plan.
-        inputs: in the order in which rows are read.
-        file_ids: one for each file to be written.
-        first_number: number of the first of them among all files of the instant, part of write tokens.
+        index: index of the group in the plan.
+        inputs: input files in the order in which their rows are read.
+        file_ids: one id for each file to be written.
+        first_number: number of the first output file among all files of the instant; part of write tokens.
     """
 
     index: int
@@ -93,7 +93,7 @@ class GroupTask:
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """A file written and read back."""
+    """A file that was written and read back."""
 
     stat: WriteStat
     checksum: KeyChecksum
@@ -102,13 +102,13 @@ class WrittenFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupOutcome:
-    """What became of a group, or of a part of it.
+    """Result of rewriting a group, or a part of it.
 
     Attributes:
-        input_sizes: bytes of the files that were read.
-        read: rows and keys that were read.
-        footer_rows: rows that the files have by their footers, each file counted once.
-        ranges: of the row groups read.
+        input_sizes: bytes of each file that was read.
+        read: number and key checksum of the rows that were read.
+        footer_rows: number of rows of the input files according to their footers, each file counted once.
+        ranges: column ranges of the row groups that were read.
     """
 
     index: int
@@ -126,13 +126,13 @@ class GroupOutcome:
 
 @dataclass(frozen=True, slots=True)
 class TooLarge:
-    """The group does not fit a task's memory; nothing was written."""
+    """Result for a group that does not fit into a task's memory; nothing was written."""
 
     index: int
 
 
 class Input:
-    """Reads the files of a group one after the other and takes stock of them."""
+    """Reads the files of a group one after the other, and records row counts, column ranges and the key checksum."""
 
     def __init__(self, job: RewriteJob, files: Sequence[InputFile]) -> None:
         self._job = job
@@ -143,7 +143,7 @@ class Input:
 
     @property
     def footer_rows(self) -> int:
-        """Rows that the files read so far have by their footers."""
+        """Number of rows of the files read so far, according to their footers."""
         return sum(self._footer_rows.values())
 
     def rows(self) -> Iterator[pa.Table]:
@@ -157,7 +157,7 @@ class Input:
 
 
 def rewrite_group(job: RewriteJob, task: GroupTask) -> GroupOutcome | TooLarge:
-    """Rewrite a group in one task: row by row where order does not matter, else all of it in memory."""
+    """Rewrite a group in one task: streamed if it is one unsorted file, otherwise with all rows in memory."""
     source = Input(job, task.inputs)
     if not job.layout.is_sorted and len(task.file_ids) == 1:
         written = write_output(job, task, 0, source.rows())
@@ -169,8 +169,8 @@ def rewrite_group(job: RewriteJob, task: GroupTask) -> GroupOutcome | TooLarge:
         shares = divide_evenly(table.num_rows, len(task.file_ids))
         written = [
             file
-            for place, (start, stop) in enumerate(shares)
-            for file in write_output(job, task, place, ordered(start, stop))
+            for index, (start, stop) in enumerate(shares)
+            for file in write_output(job, task, index, ordered(start, stop))
         ]
     return outcome_of(task, written, source.checksum, source.footer_rows, source.ranges)
 
@@ -182,7 +182,7 @@ def outcome_of(
     footer_rows: int,
     ranges: Iterable[RowGroupRange] = (),
 ) -> GroupOutcome:
-    """The outcome of a group, or of a part of it."""
+    """Build the outcome of a group, or of a part of it."""
     return GroupOutcome(
         index=task.index,
         partition_path=task.partition_path,
@@ -195,7 +195,7 @@ def outcome_of(
 
 
 def _all_rows(job: RewriteJob, source: Input) -> pa.Table | None:
-    """The rows as one table with one chunk per column; None as soon as they pass the task's memory."""
+    """All rows as one table with one chunk per column, or None if they exceed the task's memory."""
     schema = with_kept_meta(job.data_schema)
     chunks: dict[str, list[pa.Array]] = {
         name: [pa.nulls(0, schema.field(name).type)] for name in schema.names
@@ -207,7 +207,7 @@ def _all_rows(job: RewriteJob, source: Input) -> pa.Table | None:
         size_bytes += rows.nbytes
         if size_bytes > job.task_memory_bytes:
             return None
-    # Column by column, so that never all of the rows are there twice, not even as memory that Arrow keeps.
+    # Concatenate column by column and release each column's memory, so that the rows never exist in memory twice.
     columns = []
     for name in schema.names:
         columns.append(pa.concat_arrays(chunks.pop(name)))
@@ -216,7 +216,7 @@ def _all_rows(job: RewriteJob, source: Input) -> pa.Table | None:
 
 
 def _in_order(table: pa.Table, layout: Layout) -> Callable[[int, int], Iterator[pa.Table]]:
-    """Gives the rows between two places of the order, in chunks."""
+    """Return a function that yields the rows between two positions of the order, in chunks."""
     order = RowOrder.of(layout, table).indices(table) if layout.is_sorted else None
 
     def between(start: int, stop: int) -> Iterator[pa.Table]:
@@ -227,21 +227,21 @@ def _in_order(table: pa.Table, layout: Layout) -> Callable[[int, int], Iterator[
     return between
 
 
-def write_output(job: RewriteJob, task: GroupTask, place: int, rows: Iterable[pa.Table]) -> list[WrittenFile]:
-    """Write one file of a group and read back what it holds; none where there are no rows.
+def write_output(job: RewriteJob, task: GroupTask, index: int, rows: Iterable[pa.Table]) -> list[WrittenFile]:
+    """Write one file of a group and read it back. The result is empty if there are no rows.
 
     Args:
-        place: which of the task's files.
-        rows: in order; the user's columns behind `KEPT_META_COLUMNS`.
+        index: index of the file among the task's files.
+        rows: rows in order: `KEPT_META_COLUMNS`, then the user's columns.
     """
     started = time.monotonic()
-    number = task.first_number + place
+    number = task.first_number + index
     head, rest, expected_rows = _peek(rows, job.bloom.max_entries)
     if not head:
         return []
     spec = BaseFileSpec(
         base_file=BaseFile(
-            file_id=task.file_ids[place], write_token=str(write_token(number)), instant_time=job.instant_time
+            file_id=task.file_ids[index], write_token=str(write_token(number)), instant_time=job.instant_time
         ),
         partition_path=task.partition_path,
         expected_rows=expected_rows,
@@ -253,7 +253,7 @@ def write_output(job: RewriteJob, task: GroupTask, place: int, rows: Iterable[pa
     ensure_partition_metadata(job.storage, job.instant_time, task.partition_path)
     with BaseFileWriter(job.storage, spec, job.parquet, job.bloom) as writer:
         require_running(job.storage, spec, job.attempt)
-        while head:  # let go one by one: they may be as large as a row group
+        while head:  # release each table once it is written: together they may be as large as a row group
             writer.write(head.popleft())
         for table in rest:
             writer.write(table)
@@ -261,11 +261,11 @@ def write_output(job: RewriteJob, task: GroupTask, place: int, rows: Iterable[pa
     return [_read_back(job, spec, writer.row_count, int((time.monotonic() - started) * 1000))]
 
 
-def _peek(rows: Iterable[pa.Table], most: int) -> tuple[deque[pa.Table], Iterator[pa.Table], int]:
-    """The first tables with rows, the others, and how many rows the bloom filter has to be made for.
+def _peek(rows: Iterable[pa.Table], max_entries: int) -> tuple[deque[pa.Table], Iterator[pa.Table], int]:
+    """The first tables with rows, the remaining tables, and the number of rows to size the bloom filter for.
 
     Args:
-        most: rows from which on the filter becomes no larger; where the first tables are large that is assumed.
+        max_entries: number of rows beyond which the filter does not grow; assumed if the first tables are large.
     """
     iterator = iter(rows)
     head: deque[pa.Table] = deque()
@@ -276,8 +276,8 @@ def _peek(rows: Iterable[pa.Table], most: int) -> tuple[deque[pa.Table], Iterato
         head.append(table)
         count += table.num_rows
         size_bytes += table.nbytes
-        if count >= most or size_bytes >= _PEEKED_BYTES:
-            return head, iterator, max(count, most)
+        if count >= max_entries or size_bytes >= _MAX_PEEKED_BYTES:
+            return head, iterator, max(count, max_entries)
     return head, iterator, count
 
 

@@ -1,4 +1,4 @@
-"""Bring rows into the order of a layout: by columns, or along a curve through the ranks of several columns.
+"""Sort rows by a layout: by columns, or along a space-filling curve through the ranks of several columns.
 
 Nulls come first, as in Spark. Equal positions on a curve are ordered by the columns themselves.
 """
@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_table_services.execution.clustering.space_filling_curves import bits_per_column, hilbert, z_order
+from hudi_table_services.execution.numpy_types import Flags, Integers, Words
 from hudi_table_services.model.clustering import Layout, LayoutStrategy
 
 _CURVE = "__curve_position"
@@ -21,10 +22,10 @@ _SAMPLE_ROWS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class RowOrder:
-    """An order of rows that any part of them can be sorted by alone.
+    """An order of rows that can sort any part of the rows independently of the others.
 
     Attributes:
-        boundaries: along a curve: per column sorted distinct values that divide the rows evenly; else empty.
+        boundaries: for a curve: per column, sorted distinct values that divide the rows evenly; otherwise empty.
     """
 
     layout: Layout
@@ -32,14 +33,14 @@ class RowOrder:
 
     @classmethod
     def of(cls, layout: Layout, sample: pa.Table) -> "RowOrder":
-        """The layout's order, its ranks measured on a sample (or all) of the rows."""
+        """The layout's order, with ranks derived from a sample of the rows (or all rows)."""
         if layout.strategy is LayoutStrategy.LINEAR or len(layout.columns) == 1:
             return cls(layout)
         limit = 1 << bits_per_column(len(layout.columns))
         return cls(layout, tuple(_boundaries(sample[name], limit) for name in layout.columns))
 
     def keys(self, rows: pa.Table) -> pa.Table:
-        """The columns that decide, most important first; a table of them sorts as the rows do."""
+        """Sort keys of the rows, most important column first."""
         columns = rows.select(self.layout.columns)
         if not self.boundaries:
             return columns
@@ -50,12 +51,12 @@ class RowOrder:
         return columns.add_column(0, _CURVE, pa.chunked_array([pa.array(position.view(np.int64))]))
 
     def indices(self, rows: pa.Table) -> pa.Array:
-        """Places of the rows in order; rows that compare equal keep their order."""
+        """Indices of the rows in sorted order; rows that compare equal keep their order."""
         return sorted_indices(self.keys(rows))
 
 
 def sorted_indices(keys: pa.Table) -> pa.Array:
-    """Stable order by all columns of the table, nulls first."""
+    """Indices that sort the table by all its columns, stable, nulls first."""
     columns: list[pa.ChunkedArray] = []
     for column in keys.columns:
         if column.null_count:  # false sorts before true
@@ -66,43 +67,43 @@ def sorted_indices(keys: pa.Table) -> pa.Array:
 
 
 def evenly(rows: pa.Table, count: int) -> pa.Table:
-    """At most so many rows, at even distances."""
+    """At most `count` rows, at even distances."""
     if rows.num_rows <= count:
         return rows
-    places = np.linspace(0, rows.num_rows - 1, count).astype(np.int64)
-    return rows.take(pa.array(places))
+    positions = np.linspace(0, rows.num_rows - 1, count).astype(np.int64)
+    return rows.take(pa.array(positions))
 
 
 def _boundaries(column: pa.ChunkedArray, limit: int) -> pa.ChunkedArray:
-    """Distinct values in order, at most `limit` of them, so that about as many rows lie between any two."""
+    """At most `limit` distinct values in order, chosen so that about the same number of rows lies between each two."""
     sample = evenly(pa.table({"0": column}), max(limit, _SAMPLE_ROWS))
     ordered = sample.take(sorted_indices(sample))
     picked = evenly(ordered, limit)["0"]
     return pa.chunked_array([pc.unique(picked)])
 
 
-def _ranks(column: pa.ChunkedArray, boundaries: pa.ChunkedArray, bits: int) -> np.ndarray:
-    """Per row the number of boundaries at or below its value, less one, spread over so many bits.
+def _ranks(column: pa.ChunkedArray, boundaries: pa.ChunkedArray, bits: int) -> Words:
+    """Per row, the number of boundaries at or below its value, less one, scaled to the range of `bits` bits.
 
-    Equal values have equal ranks. Spread, since a column of few values would else differ in its last bits only, and
-    curves go by the first bits of all columns first.
+    Equal values have equal ranks. Without scaling, a column of few values would differ in its last bits only, while
+    curves compare the first bits of all columns first.
     """
     numbers = count_at_or_below(pa.table({"0": column}), pa.table({"0": boundaries}))
     ranks = np.maximum(numbers - 1, 0).astype(np.uint64)
     return (ranks << np.uint64(bits)) // np.uint64(max(1, len(boundaries)))
 
 
-def count_at_or_below(rows: pa.Table, bounds: pa.Table, excluded: np.ndarray | None = None) -> np.ndarray:
-    """Per row how many of the bounds are at or below it.
+def count_at_or_below(rows: pa.Table, bounds: pa.Table, excluded: Flags | None = None) -> Integers:
+    """Per row, the number of bounds at or below it.
 
-    Works for every type that can be sorted, nulls included: rows and bounds are sorted together.
+    Works for every type that can be sorted, nulls included, because rows and bounds are sorted together.
 
     Args:
-        excluded: per bound whether it counts only for rows above it; None: for none of them.
+        excluded: per bound, whether it counts only for rows strictly above it; None if all bounds count for equal rows.
     """
     total = rows.num_rows
-    own_ties = np.zeros(bounds.num_rows, np.int8) if excluded is None else excluded.astype(np.int8) * 2
-    ties = np.concatenate([own_ties, np.ones(total, np.int8)])
+    bound_ties = np.zeros(bounds.num_rows, np.int8) if excluded is None else excluded.astype(np.int8) * 2
+    ties = np.concatenate([bound_ties, np.ones(total, np.int8)])
     together = pa.concat_tables([bounds, rows]).append_column(_TIE, pa.array(ties))
     order = sorted_indices(together.combine_chunks()).to_numpy()
     is_bound = order < bounds.num_rows

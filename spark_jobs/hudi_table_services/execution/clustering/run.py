@@ -1,4 +1,4 @@
-"""Rewrite the groups of a clustering on Spark: small ones in a task each, large ones by exchange or in shares."""
+"""Rewrite the groups of a clustering on Spark: small groups in one task each, large ones by exchange or in shares."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -11,8 +11,8 @@ from hudi_table_services.errors import ExecutionFailedError
 from hudi_table_services.execution.base_file_reader import open_base_file
 from hudi_table_services.execution.clustering.exchange import (
     Buckets,
-    Dealt,
-    deal_out,
+    Distributed,
+    distribute,
     is_measured,
     output_tasks,
     sample_file,
@@ -40,50 +40,60 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 _FILTER_BYTES = 420 << 10
-"""Hudi gives each file a bloom filter for 60,000 keys, most of a small file: it is read and costs next to nothing."""
+"""Bytes of the bloom filter for 60,000 keys that Hudi writes into each file; reading it costs almost nothing."""
 
 _BYTES_OF_AN_INPUT = 40 << 10
-"""What opening a file and beginning each of its columns costs, 2.5 ms, in bytes written."""
+"""Cost of opening a file and its columns, 2.5 ms, as an equivalent of written bytes."""
 
 _ARROW_BYTES_PER_BASE_FILE_BYTE = 3
-"""Rather low: a group that proves too large for its task is exchanged all the same."""
+"""A low estimate. A group that turns out too large for its task is exchanged afterwards."""
 
 
 def rewrite_groups(
     spark: "SparkSession", job: RewriteJob, groups: Sequence[GroupTask], what: str
 ) -> list[GroupOutcome]:
-    """Rewrite all groups and check each: as many rows out as in, with the same keys.
+    """Rewrite all groups, and check that each has the same rows and keys afterwards.
 
     Args:
-        what: names the clustering in descriptions of Spark jobs.
+        what: name of the clustering in descriptions of Spark jobs.
 
     Returns:
         One outcome per group, in order of `groups`.
 
     Raises:
-        ExecutionFailedError: Spark gave up, or rows were lost on the way. Nothing was committed.
+        ExecutionFailedError: the Spark job failed, or rows were lost. Nothing was committed.
     """
-    alone = [group for group in groups if _fits_a_task(job, group, len(groups), default_parallelism(spark))]
-    results = run_tasks(
-        spark,
-        alone,
-        lambda group: rewrite_group(job, group),
-        description=f"Rewrite {len(alone)} groups of {what}",
-        weights=[_weight(group.inputs) for group in alone],
-        measure=_written,
-    )
-    outcomes = {r.index: r for r in results if isinstance(r, GroupOutcome)}
-    for result in results:
-        if isinstance(result, TooLarge):
-            _LOG.info("Group %d of %s is too large for a task's memory", result.index, what)
+    outcomes = _rewrite_in_one_task_each(spark, job, groups, what)
     large = [group for group in groups if group.index not in outcomes]
-    if large and job.layout.is_sorted:
-        outcomes.update(_exchange(spark, job, large, what))
-    elif large:
-        outcomes.update(_stitch_in_shares(spark, job, large, what))
+    if large:
+        rewrite_large = _exchange if job.layout.is_sorted else _stitch_in_shares
+        outcomes.update(rewrite_large(spark, job, large, what))
     for group in groups:
         _check(group, outcomes[group.index])
     return [outcomes[group.index] for group in groups]
+
+
+def _rewrite_in_one_task_each(
+    spark: "SparkSession", job: RewriteJob, groups: Sequence[GroupTask], what: str
+) -> dict[int, GroupOutcome]:
+    """Rewrite the groups that fit into a task; outcomes by index, without groups that are too large."""
+    parallelism = default_parallelism(spark)
+    small = [group for group in groups if _fits_a_task(job, group, len(groups), parallelism)]
+    results = run_tasks(
+        spark,
+        small,
+        lambda group: rewrite_group(job, group),
+        description=f"Rewrite {len(small)} groups of {what}",
+        weights=[_weight(group.inputs) for group in small],
+        measure=_written,
+    )
+    outcomes: dict[int, GroupOutcome] = {}
+    for result in results:
+        if isinstance(result, TooLarge):
+            _LOG.info("Group %d of %s is too large for a task's memory", result.index, what)
+        else:
+            outcomes[result.index] = result
+    return outcomes
 
 
 def _written(outcome: GroupOutcome | TooLarge) -> tuple[int, int]:
@@ -100,7 +110,7 @@ def _fits_a_task(job: RewriteJob, group: GroupTask, groups: int, parallelism: in
 
 
 def _weight(files: Sequence[InputFile]) -> int:
-    """What rewriting the files costs, in the measure of `group_tasks`."""
+    """Cost of rewriting the files, in the unit of `group_tasks`."""
     return sum(max(0, file.size_bytes - _FILTER_BYTES) + _BYTES_OF_AN_INPUT for file in files)
 
 
@@ -108,9 +118,11 @@ def _exchange(
     spark: "SparkSession", job: RewriteJob, groups: Sequence[GroupTask], what: str
 ) -> dict[int, GroupOutcome]:
     buckets = _buckets(spark, job, groups, what)
-    dealt = _deal_out(spark, job, groups, buckets, what)
+    distributed = _distribute(spark, job, groups, buckets, what)
     tasks = [
-        task for group in groups for task in output_tasks(group, buckets[group.index], dealt[group.index])
+        task
+        for group in groups
+        for task in output_tasks(group, buckets[group.index], distributed[group.index])
     ]
     outcomes = run_tasks(
         spark,
@@ -120,7 +132,7 @@ def _exchange(
         measure=_written,
     )
     return {
-        group.index: _joined(group, [o for o in outcomes if o.index == group.index], dealt[group.index])
+        group.index: _joined(group, [o for o in outcomes if o.index == group.index], distributed[group.index])
         for group in groups
     }
 
@@ -129,9 +141,9 @@ def _buckets(
     spark: "SparkSession", job: RewriteJob, groups: Sequence[GroupTask], what: str
 ) -> dict[int, Buckets]:
     files = [
-        (group.index, file, len(group.inputs), is_measured(place, len(group.inputs)))
+        (group.index, file, len(group.inputs), is_measured(position, len(group.inputs)))
         for group in groups
-        for place, file in enumerate(group.inputs)
+        for position, file in enumerate(group.inputs)
     ]
     samples = run_tasks(
         spark,
@@ -143,26 +155,26 @@ def _buckets(
     by_group: dict[int, list[int]] = {}
     for number, (index, *_) in enumerate(files):
         by_group.setdefault(index, []).append(number)
-    return {index: Buckets.of(job, [samples[i] for i in places]) for index, places in by_group.items()}
+    return {index: Buckets.of(job, [samples[i] for i in numbers]) for index, numbers in by_group.items()}
 
 
-def _deal_out(
+def _distribute(
     spark: "SparkSession",
     job: RewriteJob,
     groups: Sequence[GroupTask],
     buckets: dict[int, Buckets],
     what: str,
-) -> dict[int, list[Dealt]]:
+) -> dict[int, list[Distributed]]:
     parts = [part for group in groups for part in _parts(group, default_parallelism(spark))]
     folder, numbered = job.staging_folder, list(enumerate(parts))
-    dealt = run_tasks(
+    distributed = run_tasks(
         spark,
         numbered,
-        lambda pair: deal_out(job, pair[1], buckets[pair[1].index], _staged_path(folder, pair[0])),
-        description=f"Deal out {sum(len(g.inputs) for g in groups)} files of {what}",
+        lambda pair: distribute(job, pair[1], buckets[pair[1].index], _staged_path(folder, pair[0])),
+        description=f"Distribute the rows of {sum(len(g.inputs) for g in groups)} files of {what}",
     )
-    by_group: dict[int, list[Dealt]] = {}
-    for each in dealt:
+    by_group: dict[int, list[Distributed]] = {}
+    for each in distributed:
         by_group.setdefault(each.index, []).append(each)
     return by_group
 
@@ -172,31 +184,33 @@ def _staged_path(folder: str, number: int) -> str:
 
     context = TaskContext.get()
     attempt = context.taskAttemptId() if context is not None else 0
-    return f"{folder}/dealt-{number}-{attempt}.arrow"
+    return f"{folder}/distributed-{number}-{attempt}.arrow"
 
 
 def _parts(group: GroupTask, parallelism: int) -> list[GroupTask]:
-    """The group's inputs in portions that Spark tasks read, in order."""
+    """Divide the group's inputs into portions for Spark tasks; files keep their order within a portion."""
     weights = [_weight([file]) for file in group.inputs]
     return [
-        replace(group, inputs=tuple(group.inputs[i] for i in sorted(places)))
-        for places in group_tasks(weights, parallelism)
+        replace(group, inputs=tuple(group.inputs[i] for i in sorted(indices)))
+        for indices in group_tasks(weights, parallelism)
     ]
 
 
-def _joined(group: GroupTask, shares: Sequence[GroupOutcome], dealt: Sequence[Dealt]) -> GroupOutcome:
+def _joined(
+    group: GroupTask, shares: Sequence[GroupOutcome], distributed: Sequence[Distributed]
+) -> GroupOutcome:
     return outcome_of(
         group,
         (file for share in shares for file in share.written),
-        sum((each.read for each in dealt), KeyChecksum()),
-        sum(each.footer_rows for each in dealt),
-        (r for each in dealt for r in each.ranges),
+        sum((each.read for each in distributed), KeyChecksum()),
+        sum(each.footer_rows for each in distributed),
+        (r for each in distributed for r in each.ranges),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Share:
-    """One file of a stitch: the group with this file's id and the inputs it reads, and the rows it takes of these."""
+    """One output file of a stitch: the group with only this file's id and inputs, and its rows of these inputs."""
 
     group: GroupTask
     first_row: int
@@ -241,8 +255,9 @@ def _row_count(job: RewriteJob, file: InputFile) -> int:
 
 def _shares(group: GroupTask, rows_of_file: dict[str, int]) -> Iterator[_Share]:
     total = sum(rows_of_file[file.path] for file in group.inputs)
-    for place, (start, stop) in enumerate(divide_evenly(total, len(group.file_ids))):
-        inputs, first_row, position = [], 0, 0
+    for index, (start, stop) in enumerate(divide_evenly(total, len(group.file_ids))):
+        inputs: list[InputFile] = []
+        first_row = position = 0
         for file in group.inputs:
             rows = rows_of_file[file.path]
             if position < stop and position + rows > start:
@@ -250,23 +265,23 @@ def _shares(group: GroupTask, rows_of_file: dict[str, int]) -> Iterator[_Share]:
                     first_row = start - position
                 inputs.append(file)
             position += rows
-        own = replace(
+        part = replace(
             group,
             inputs=tuple(inputs),
-            file_ids=(group.file_ids[place],),
-            first_number=group.first_number + place,
+            file_ids=(group.file_ids[index],),
+            first_number=group.first_number + index,
         )
-        yield _Share(own, max(0, first_row), stop - start)
+        yield _Share(part, max(0, first_row), stop - start)
 
 
 def _stitch_share(job: RewriteJob, share: _Share) -> GroupOutcome:
-    taken = _Taken(Input(job, share.group.inputs), share.first_row, share.rows)
-    written = write_output(job, share.group, 0, taken.rows())
-    return outcome_of(share.group, written, taken.checksum, 0)
+    source = _InputRange(Input(job, share.group.inputs), share.first_row, share.rows)
+    written = write_output(job, share.group, 0, source.rows())
+    return outcome_of(share.group, written, source.checksum, 0)
 
 
-class _Taken:
-    """Some rows of an input, with the checksum of their keys."""
+class _InputRange:
+    """A range of the rows of an input, with the checksum of their keys."""
 
     def __init__(self, source: Input, first_row: int, rows: int) -> None:
         self._source = source
@@ -291,14 +306,14 @@ def _check(group: GroupTask, outcome: GroupOutcome) -> None:
     if outcome.read.rows != outcome.footer_rows:
         raise ExecutionFailedError(
             f"{outcome.read.rows} rows were read for a group of partition {group.partition_path!r}, whose "
-            f"{len(group.inputs)} files have {outcome.footer_rows} by their footers.",
-            hint="Nothing was committed, the table is as it was. Run the job again; if it happens again, report it.",
+            f"{len(group.inputs)} files have {outcome.footer_rows} rows according to their footers.",
+            hint="Nothing was committed; the table is unchanged. Run the job again; if it fails again, report it.",
         )
     written = sum((file.checksum for file in outcome.written), KeyChecksum())
     if written != outcome.read:
         raise ExecutionFailedError(
-            f"The files written for a group of partition {group.partition_path!r} do not hold what was read: "
-            f"{outcome.read.rows} rows in, {written.rows} rows out, sums of keys {outcome.read.hash_sum:x} and "
+            f"The files written for a group of partition {group.partition_path!r} do not have the rows that were read: "
+            f"{outcome.read.rows} rows in, {written.rows} rows out, key checksums {outcome.read.hash_sum:x} and "
             f"{written.hash_sum:x}.",
-            hint="Nothing was committed, the table is as it was. Run the job again; if it happens again, report it.",
+            hint="Nothing was committed; the table is unchanged. Run the job again; if it fails again, report it.",
         )

@@ -1,7 +1,7 @@
 """Positions along a z-order or Hilbert curve, from the ranks of each row's values.
 
-Ranks, not values: a rank is as good for text, decimals, dates and negative numbers, knows no prefix that is too long,
-and spreads skewed values evenly. Hudi maps each value to eight bytes instead (HilbertCurve, SpaceCurveSortingHelper).
+Ranks are used instead of values: they work equally for text (with prefixes of any length), decimals, dates and negative
+numbers, and spread skewed values evenly. Hudi maps each value to eight bytes (HilbertCurve, SpaceCurveSortingHelper).
 The Hilbert transform is Skilling's: "Programming the Hilbert curve", AIP Conference Proceedings 707 (2004).
 """
 
@@ -14,21 +14,21 @@ import numpy.typing as npt
 Ranks = npt.NDArray[np.uint64]
 
 POSITION_BITS = 63
-"""Positions stay below 2^63, so that they sort the same as signed and as unsigned numbers."""
+"""Positions are below 2^63, so they sort equally as signed and as unsigned numbers."""
 
 MAX_BITS_PER_COLUMN = 16
 
 
 def bits_per_column(columns: int) -> int:
-    """Bits of rank that each of so many columns gets, at least 1."""
+    """Number of rank bits per column for this number of columns, at least 1."""
     return max(1, min(MAX_BITS_PER_COLUMN, POSITION_BITS // columns))
 
 
 def z_order(ranks: Sequence[Ranks], bits: int) -> Ranks:
-    """Interleave the bits of the ranks, the first column's foremost.
+    """Interleave the bits of the ranks; the first column's bits are the more significant ones.
 
     Args:
-        ranks: per column, each below 2^bits; bits times columns is at most `POSITION_BITS`.
+        ranks: ranks per column, each below 2^bits; bits times columns is at most `POSITION_BITS`.
     """
     position = np.zeros(len(ranks[0]), dtype=np.uint64)
     for bit in range(bits - 1, -1, -1):
@@ -39,7 +39,7 @@ def z_order(ranks: Sequence[Ranks], bits: int) -> Ranks:
 
 
 def hilbert(ranks: Sequence[Ranks], bits: int) -> Ranks:
-    """Position along the Hilbert curve through the cube of 2^bits ranks per column; neighbours differ in one step."""
+    """Position along the Hilbert curve through the cube of 2^bits ranks per column; neighbours differ by one step."""
     axes = [column.astype(np.uint64) for column in ranks]
     if len(axes) == 1:
         return axes[0]

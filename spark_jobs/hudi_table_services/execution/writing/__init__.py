@@ -1,1 +1,1 @@
-"""Writing rows on Spark."""
+"""Execution of writes on Spark."""

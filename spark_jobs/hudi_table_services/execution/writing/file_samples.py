@@ -1,4 +1,4 @@
-"""Rows and footer bytes of existing base files: the evidence for the record-size estimate."""
+"""Sample existing base files, rows and footer bytes, for the estimate of the record size."""
 
 import struct
 from collections.abc import Collection
@@ -22,8 +22,8 @@ def sample_base_files(
 ) -> tuple[FileSample, ...]:
     """Read the footers of a bounded number of files in each partition, the newest and largest first.
 
-    Falls back to files of other partitions when none of the given ones holds a file, since a new partition's rows
-    most likely resemble the table's.
+    If none of the given partitions has a file, files of other partitions are sampled: the rows of a new partition most
+    likely resemble the table's rows.
     """
     chosen = [s for path in partition_paths for s in _choose(snapshot.slices_of(path))]
     if not chosen:
@@ -58,7 +58,7 @@ def _sample(storage: Storage, file_slice: FileSlice) -> FileSample:
 
 
 def any_record_key(storage: Storage, snapshot: TableSnapshot) -> str:
-    """A record key as some writer of the table stored it; empty text when the table has no row."""
+    """Any stored record key of the table; empty text if the table has no rows."""
     for file_slice in snapshot.all_slices:
         path = file_slice.base_file_path
         if path is None:

@@ -1,7 +1,7 @@
-"""Record keys and partition paths of Arrow tables, text for text as Hudi's upsert on Spark makes them.
+"""Generate record keys and partition paths of Arrow tables, identical to those of Hudi's upsert on Spark.
 
-Follows KeyGenUtils and BuiltinKeyGenerator of Hudi 0.15 and 1.2; docs/key-generators.md has the observed values.
-Runs on every row: Arrow kernels only, and text for partition paths is made once per distinct value.
+Follows KeyGenUtils and BuiltinKeyGenerator of Hudi 0.15 and 1.2; docs/key-generators.md has the observed values. The
+code runs for every row, so it uses Arrow kernels only, and builds the text of a partition path once per distinct value.
 """
 
 import re
@@ -38,15 +38,15 @@ _SHOWN_COLUMNS = 8
 
 
 class KeyGenerator:
-    """Makes the record key and the partition path of every row.
+    """Generates the record key and the partition path of every row.
 
     Args:
         config: columns and style.
         schema: columns of the tables that will be passed in.
 
     Raises:
-        InvalidRequestError: a key or partition column is missing, or has a type whose text differs between
-            releases or Java versions (float, double, binary) or that has none (struct, list, map).
+        InvalidRequestError: a key or partition column is missing, or has a type whose text differs between releases or
+            Java versions (float, double, binary) or that has no text form (struct, list, map).
     """
 
     def __init__(self, config: KeyGeneratorConfig, schema: StructType) -> None:
@@ -72,7 +72,7 @@ class KeyGenerator:
         if not simple:
             raise InvalidRequestError(
                 f"The {role} column {name!r} has the type {field.type}, whose text form is not dependable.",
-                hint="Use a column of another type; cast it to string or decimal in the source query.",
+                hint="Use a column of another type, or cast it to string or decimal in the source query.",
             )
         return field
 
@@ -80,8 +80,8 @@ class KeyGenerator:
         """Record key of each row, as strings without null.
 
         Raises:
-            InvalidDataError: rows whose key is null or empty (for several columns: all of them), with their number
-                and an example.
+            InvalidDataError: rows have no key: the key column, or all of several key columns, are null or empty. The
+                message has the number of rows and an example.
         """
         if not table.num_rows:
             return pa.array([], pa.string())
@@ -107,7 +107,7 @@ class KeyGenerator:
     def _text(self, table: pa.Table, field: Field) -> pa.ChunkedArray:
         column = _column(table, field.name)
         if field.type == DATE:
-            # Few distinct days: write each once.
+            # A column has few distinct days: convert each day to text once.
             coded = pc.dictionary_encode(column)
             chunks = [_text_of_date(chunk.dictionary, field).take(chunk.indices) for chunk in coded.chunks]
             return pa.chunked_array(chunks, type=pa.string())
@@ -139,10 +139,10 @@ class KeyGenerator:
         )
 
     def partition_paths(self, table: pa.Table) -> pa.DictionaryArray:
-        """Partition path of each row: dictionary-encoded strings, no null, every dictionary value once.
+        """Partition path of each row, dictionary-encoded, without nulls; dictionary values are distinct.
 
         Raises:
-            InvalidDataError: a value that would make a path real Hudi cannot read back.
+            InvalidDataError: a value would result in a path that Hudi cannot read back.
         """
         if not table.num_rows:
             return pa.DictionaryArray.from_arrays(pa.array([], pa.int32()), pa.array([], pa.string()))
@@ -172,12 +172,12 @@ class KeyGenerator:
         else:
             _check_unescaped(name, value)
         if value in (".", ".."):
-            raise _unreadable(name, value, "is a name with a meaning of its own in a path")
+            raise _unreadable(name, value, "has a special meaning in a path")
         return f"{name}={value}" if self._config.hive_style else value
 
 
 def _column(table: pa.Table, path: str) -> pa.ChunkedArray:
-    """A column, or a struct member by its dotted path; null wherever a struct on the way is null."""
+    """A column, or a struct member by its dotted path; null in rows where an enclosing struct is null."""
     name, *members = path.split(".")
     column = table.column(name)
     return pc.struct_field(column, members) if members else column
@@ -190,7 +190,7 @@ def _one_array(values: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 
 def _null_or_empty(text: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Mask of values that are no key; None: every value is one."""
+    """Mask of the values that are null or empty, or None if there are none."""
     if not text.null_count and pc.min(pc.binary_length(text)).as_py() != 0:
         return None
     return pc.fill_null(pc.equal(pc.binary_length(text), 0), True)
@@ -210,7 +210,7 @@ def _text_of_date(values: pa.ChunkedArray | pa.Array, field: Field) -> pa.Chunke
 def _text_of_timestamp(
     values: pa.ChunkedArray | pa.Array, field: Field, zone: str
 ) -> pa.ChunkedArray | pa.Array:
-    """``java.sql.Timestamp.toString`` of the milliseconds, cut toward zero: at least one decimal, no needless zeros."""
+    """``java.sql.Timestamp.toString`` of the truncated milliseconds: at least one decimal, else no trailing zeros."""
     _check_range(values, field, _GREGORIAN_START_US)
     millis = pc.divide(pc.cast(values, pa.int64()), 1000)
     local = pc.local_timestamp(pc.cast(millis, pa.timestamp("ms", tz=zone)))
@@ -219,20 +219,20 @@ def _text_of_timestamp(
 
 
 def _check_range(
-    instants: pa.ChunkedArray | pa.Array, field: Field, least_us: int = -62135596800000000
+    instants: pa.ChunkedArray | pa.Array, field: Field, min_us: int = -62135596800000000
 ) -> None:
-    """Years outside 1 to 9999 (or a calendar change) have a text of their own in Java; nobody keys by them."""
+    """Refuse years outside 1 to 9999, or before the Gregorian calendar, whose text differs in Java."""
     limits = pc.min_max(pc.cast(instants, pa.int64()))
     low, high = limits["min"].as_py(), limits["max"].as_py()
-    if low is not None and (low < least_us or high >= _YEAR_10000_US):
+    if low is not None and (low < min_us or high >= _YEAR_10000_US):
         raise InvalidDataError(
-            f"Column {field.name!r} holds a {field.type} outside the range that can be a key or partition.",
+            f"Column {field.name!r} has a {field.type} outside the range that can be a key or partition.",
             hint="Correct the value, or cast the column to string in the source query.",
         )
 
 
 def _recoded(coded: pa.DictionaryArray, texts: list[str]) -> pa.DictionaryArray:
-    """The same rows over other dictionary values, equal ones merged."""
+    """Replace the dictionary values by other texts; equal texts become one dictionary value."""
     positions: dict[str, int] = {}
     codes = pa.array([positions.setdefault(text, len(positions)) for text in texts], pa.int32())
     indices = coded.indices
@@ -244,7 +244,7 @@ def _recoded(coded: pa.DictionaryArray, texts: list[str]) -> pa.DictionaryArray:
 
 
 def _combined(left: pa.DictionaryArray, right: pa.DictionaryArray) -> pa.DictionaryArray:
-    """Pairs of paths joined by ``/``; text is made only for pairs that occur."""
+    """Join the paths of each row by ``/``; text is built only for pairs that occur."""
     width = len(right.dictionary)
     pairs = pc.add(pc.multiply(pc.cast(left.indices, pa.int64()), width), pc.cast(right.indices, pa.int64()))
     coded = pc.dictionary_encode(pairs)
@@ -255,11 +255,11 @@ def _combined(left: pa.DictionaryArray, right: pa.DictionaryArray) -> pa.Diction
 
 def _check_unescaped(name: str, value: str) -> None:
     if ":" in value:
-        raise _unreadable(name, value, "holds a ':', with which Hudi can no longer read any of the table")
+        raise _unreadable(name, value, "has a ':', after which Hudi could not read the table any more")
     if _LOOKS_ESCAPED.search(value):
         raise _unreadable(name, value, "looks percent-encoded and would be read back as other text")
     if value.startswith("/") or value.endswith("/") or "//" in value:
-        raise _unreadable(name, value, "makes an empty folder name")
+        raise _unreadable(name, value, "results in an empty folder name")
     if any(part in (".", "..") for part in value.split("/")):
         raise _unreadable(name, value, "leads to another folder")
 

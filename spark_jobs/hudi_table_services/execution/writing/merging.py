@@ -1,6 +1,6 @@
 """Merge incoming rows into a base file while streaming it, row batch by row batch.
 
-Peak memory: the incoming rows of one file group plus a bounded number of row batches, whatever the file's size.
+Peak memory: the incoming rows of one file group and a bounded number of row batches, independent of the file's size.
 Follows HoodieMergeHandle of Hudi 1.2: untouched rows keep commit time and sequence number.
 """
 
@@ -11,17 +11,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_table_services.execution.numpy_types import Flags, Integers
 from hudi_table_services.execution.staging import BASE_ROW_COLUMN, CHANGE_COLUMN
 
 
 class Change(IntEnum):
-    """What an incoming row does to the base row with its key."""
+    """Effect of an incoming row on the base row with its key."""
 
     UPDATE = 0
     DELETE = 1
     """A soft delete (``_hoodie_is_deleted``): subject to event-time ordering like an update."""
     DELETE_ALWAYS = 2
-    """A hard delete, or the old place of a row that moved: no ordering is asked."""
+    """A hard delete, or the old version of a row that moved to another partition: ordering values are not compared."""
 
 
 @dataclass(slots=True)
@@ -31,7 +32,7 @@ class MergeCounts:
     updated: int = 0
     deleted: int = 0
     kept_older_incoming: int = 0
-    """Incoming rows that lost to a base row with a larger ordering value."""
+    """Incoming rows that were dropped because the base row has a larger ordering value."""
 
 
 class Merger:
@@ -40,7 +41,7 @@ class Merger:
     Args:
         changes: incoming rows with `BASE_ROW_COLUMN` (row number in the base file) and `CHANGE_COLUMN`, the user's
             columns and the three meta columns, sorted by base row.
-        ordering_fields: columns compared, first to last, when event time decides; empty: the incoming row wins.
+        ordering_fields: columns compared, first to last, if event time decides; empty if the incoming row always wins.
     """
 
     def __init__(self, changes: pa.Table, ordering_fields: tuple[str, ...]) -> None:
@@ -52,7 +53,7 @@ class Merger:
         self.counts = MergeCounts()
 
     def apply(self, base: pa.Table) -> pa.Table:
-        """The next batch of the base file after the changes that hit it."""
+        """Apply the changes to the next batch of the base file."""
         start, self._position = self._position, self._position + base.num_rows
         low, high = np.searchsorted(self._base_rows, [start, self._position])
         if low == high:
@@ -68,8 +69,8 @@ class Merger:
         self.counts.deleted += int(deletes.sum())
         return _replaced(base, incoming, hit_rows, updates, deletes)
 
-    def _wins(self, base: pa.Table, hit_rows: np.ndarray, incoming: pa.Table) -> np.ndarray:
-        """Which incoming rows survive: larger ordering value, a tie goes to the later commit."""
+    def _wins(self, base: pa.Table, hit_rows: Integers, incoming: pa.Table) -> Flags:
+        """Mask of the incoming rows that win: their ordering value is larger or equal."""
         if not self._ordering_fields:
             return np.ones(len(hit_rows), dtype=bool)
         indices = pa.array(hit_rows)
@@ -82,8 +83,8 @@ class Merger:
         return ~loses
 
 
-def compare_ordering(incoming: pa.ChunkedArray, stored: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
-    """Per row: incoming is less than stored, and the two are equal. A null is below every value."""
+def compare_ordering(incoming: pa.ChunkedArray, stored: pa.ChunkedArray) -> tuple[Flags, Flags]:
+    """Two masks: incoming is less than stored; both are equal. Null is less than every value."""
     both = pc.and_(pc.is_valid(incoming), pc.is_valid(stored))
     less = pc.fill_null(pc.less(incoming, stored), False)
     less = pc.or_(less, pc.and_(pc.is_null(incoming), pc.is_valid(stored)))
@@ -96,7 +97,7 @@ def compare_ordering(incoming: pa.ChunkedArray, stored: pa.ChunkedArray) -> tupl
 
 
 def _replaced(
-    base: pa.Table, incoming: pa.Table, hit_rows: np.ndarray, updates: np.ndarray, deletes: np.ndarray
+    base: pa.Table, incoming: pa.Table, hit_rows: Integers, updates: Flags, deletes: Flags
 ) -> pa.Table:
     if not updates.any() and not deletes.any():
         return base

@@ -1,4 +1,4 @@
-"""Tag and route a staged batch: two Spark jobs that turn rows into changes of file groups and inserts."""
+"""Tag and route a staged batch, in two Spark jobs: rows become changes of file groups, or inserts."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,22 +18,26 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MAX_KEYS_PER_TASK = 6_000_000
+"""Maximum number of keys of one partition (of the batch, for a global index) that one task holds in memory."""
+
 _BYTES_OF_A_KEY = 16
 _BYTES_OF_FILE_KEYS = 4 << 20
-"""Keys of one partition (or of the batch, for a global index) that one task holds in memory."""
+"""Estimated size of the key column of a base file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexLookup:
-    """How the rows of a batch find their file groups.
+    """Settings of the search for the file groups of the rows of a batch.
 
     Attributes:
-        searches_files: upsert, delete, or insert that refuses or drops existing keys; False: only combine.
-        is_global: a key is unique in the table, not in its partition.
-        combine: rows of the batch with the same key become one.
-        use_footers: prune files by key range and bloom filter.
-        compares_moves: event time decides whether a row that would move to another partition beats the stored one.
-        parallelism: Spark tasks wanted for reading key columns.
+        searches_files: True for upsert, delete, and an insert that refuses or drops existing keys; False to only
+            combine rows.
+        is_global: whether keys are unique in the whole table; otherwise they are unique per partition.
+        combine: whether rows of the batch with the same key become one row.
+        use_footers: whether to prune files by key range and bloom filter.
+        compares_moves: whether event time decides if a row that would move to another partition wins over the stored
+            row.
+        parallelism: target number of Spark tasks for reading key columns.
     """
 
     searches_files: bool
@@ -48,13 +52,13 @@ class IndexLookup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutedBatch:
-    """Every row of the batch with its place.
+    """All rows of the batch, routed to file groups or to the inserts.
 
     Attributes:
-        batches: changes carry a file id, inserts do not.
+        batches: batches of changes have a file id, batches of inserts have none.
         superseded_count: rows replaced by another row of the batch with the same key.
-        matched_count: base rows hit.
-        files_searched, files_pruned: base files whose keys were read, and those a footer ruled out.
+        matched_count: base rows with a key of the batch.
+        files_searched, files_pruned: base files whose keys were read, and base files that the footer ruled out.
     """
 
     batches: tuple[StagedBatch, ...]
@@ -68,7 +72,7 @@ class RoutedBatch:
 
 
 class RecordIndex:
-    """Finds the place of every staged row, in two Spark jobs.
+    """Finds the file group of every staged row, in two Spark jobs.
 
     Args:
         folder: staging folder for intermediate files.
@@ -106,7 +110,7 @@ class RecordIndex:
         )
 
     def count_matches(self, staged: StagedInput, slices: Iterable[FileSlice]) -> int:
-        """Rows of these files whose keys the batch has, whatever the operation looks up."""
+        """Count the rows of these files whose keys are in the batch, independent of the operation's settings."""
         targets = _targets(slices)
         tasks = [
             replace(task, combine=False, compares_moves=False)
@@ -136,9 +140,9 @@ class RecordIndex:
     def _tasks_of(
         self, batches: tuple[StagedBatch, ...], targets: tuple[BaseFileRef, ...], group_size: int
     ) -> Iterator[TagTask]:
-        """Tasks over neighbouring files, and over hash buckets of keys where there are too many for one task.
+        """Yield tasks over neighbouring files, and over hash buckets of keys if there are too many for one task.
 
-        The first task of each bucket also combines; it does so even where there is no file to search.
+        The first task of each bucket also combines rows. It exists even if there is no file to search.
         """
         lookup = self._lookup
         bucket_count = -(-sum(batch.row_count for batch in batches) // MAX_KEYS_PER_TASK)
@@ -189,7 +193,7 @@ class RecordIndex:
 
 
 def _weight(task: TagTask) -> int:
-    """Keys read on both sides; those of a base file at a guess."""
+    """Estimated bytes of the keys that a task reads from staged rows and from base files."""
     key_count = sum(batch.row_count for batch in task.batches)
     return key_count * _BYTES_OF_A_KEY + len(task.base_files) * _BYTES_OF_FILE_KEYS + BYTES_OF_A_FILE
 

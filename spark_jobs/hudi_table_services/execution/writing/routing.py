@@ -1,7 +1,7 @@
-"""Put every staged row where it belongs: into the file group that holds its key, or among the inserts.
+"""Route every staged row to the file group that has its key, or to the inserts.
 
-One task per staged file reads its rows once more, drops superseded ones and writes the others grouped by target,
-so that the writer of a file group later reads its own rows and no others.
+One task per staged file reads its rows once more, drops superseded rows and writes the others grouped by target, so the
+writer of a file group later reads only the rows of that file group.
 """
 
 import uuid
@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_table_services.execution.numpy_types import Flags, Integers
 from hudi_table_services.execution.staging import (
     BASE_ROW_COLUMN,
     CHANGE_COLUMN,
@@ -28,13 +29,13 @@ DELETED_FLAG = "_hoodie_is_deleted"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutingRules:
-    """How a matched or unmatched row is treated.
+    """Rules for rows that match a stored key and rows that do not.
 
     Attributes:
-        deletes: the operation is `delete`: matched rows are removed, unmatched ones dropped.
-        honours_deleted_flag: the batch has a boolean ``_hoodie_is_deleted`` column.
-        drops_existing: insert with ``hoodie.datasource.insert.dup.policy=drop``: matched rows are dropped.
-        moves_rows: global index with ``update.partition.path``: a matched row of another partition moves.
+        deletes: whether the operation is `delete`: matched rows are deleted, unmatched rows are dropped.
+        honours_deleted_flag: whether the batch has a boolean ``_hoodie_is_deleted`` column.
+        drops_existing: whether matched rows are dropped (insert with ``hoodie.datasource.insert.dup.policy=drop``).
+        moves_rows: whether a matched row of another partition moves (global index with ``update.partition.path``).
     """
 
     deletes: bool = False
@@ -45,7 +46,7 @@ class RoutingRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RouteTask:
-    """One staged file and the tags that concern it."""
+    """One staged file and the tags of its rows."""
 
     storage: Storage
     folder: str
@@ -57,7 +58,7 @@ class RouteTask:
 
 @dataclass(frozen=True, slots=True)
 class RouteResult:
-    """Routed batches (with `file_id` for changes, without for inserts) and what was left out."""
+    """Routed batches (with `file_id` for changes, without for inserts) and the counts of rows that were left out."""
 
     batches: tuple[StagedBatch, ...] = ()
     superseded_count: int = 0
@@ -67,16 +68,16 @@ class RouteResult:
 
 
 @dataclass(slots=True)
-class _Verdicts:
+class _Tags:
     """Tags of one staged file, sorted by row."""
 
-    rows: np.ndarray
-    targets: np.ndarray
-    base_rows: np.ndarray
-    loses: np.ndarray
+    rows: Integers
+    targets: Integers
+    base_rows: Integers
+    loses: Flags
 
     @classmethod
-    def load(cls, task: RouteTask) -> "_Verdicts":
+    def load(cls, task: RouteTask) -> "_Tags":
         reader = StagedReader(task.storage)
         parts = [reader.read(batch) for batch in task.tags]
         reader.close()
@@ -93,25 +94,28 @@ class _Verdicts:
             table["loses"].to_numpy()[order],
         )
 
-    def between(self, first_row: int, stop_row: int) -> "_Verdicts":
+    def between(self, first_row: int, stop_row: int) -> "_Tags":
         low, high = np.searchsorted(self.rows, [first_row, stop_row])
         cut = slice(int(low), int(high))
-        return _Verdicts(self.rows[cut] - first_row, self.targets[cut], self.base_rows[cut], self.loses[cut])
+        return _Tags(self.rows[cut] - first_row, self.targets[cut], self.base_rows[cut], self.loses[cut])
+
+    def where(self, kept: Flags) -> "_Tags":
+        return _Tags(self.rows[kept], self.targets[kept], self.base_rows[kept], self.loses[kept])
 
 
 def routed_schema(staged: pa.Schema) -> pa.Schema:
-    """Staged columns, the row number in the base file and the kind of change."""
+    """Schema of routed rows: the staged columns, the row number in the base file and the kind of change."""
     return staged.append(pa.field(BASE_ROW_COLUMN, pa.int64())).append(pa.field(CHANGE_COLUMN, pa.int8()))
 
 
 def route(task: RouteTask) -> RouteResult:
-    """Run on an executor; its output replaces the staged file."""
+    """Route the rows of one staged file, on an executor. The output replaces the staged file."""
     router = _Router(task)
-    verdicts = _Verdicts.load(task)
+    tags = _Tags.load(task)
     reader = StagedReader(task.storage)
     for batch in task.batches:
         stop = batch.first_row + batch.row_count
-        router.route(batch, reader.read(batch), verdicts.between(batch.first_row, stop))
+        router.route(batch, reader.read(batch), tags.between(batch.first_row, stop))
     reader.close()
     return router.finish()
 
@@ -130,73 +134,68 @@ class _Router:
             batches = tuple(self._writer.batches)
         return RouteResult(batches, self._superseded, self._unmatched_deletes, self._dropped, self._older)
 
-    def route(self, staged: StagedBatch, rows: pa.RecordBatch, verdicts: _Verdicts) -> None:
+    def route(self, staged: StagedBatch, rows: pa.RecordBatch, tags: _Tags) -> None:
         superseded = np.zeros(rows.num_rows, dtype=bool)
-        superseded[verdicts.rows[verdicts.targets == SUPERSEDED]] = True
-        live = (verdicts.targets != SUPERSEDED) & ~superseded[verdicts.rows]
-        verdicts = _Verdicts(
-            verdicts.rows[live], verdicts.targets[live], verdicts.base_rows[live], verdicts.loses[live]
-        )
+        superseded[tags.rows[tags.targets == SUPERSEDED]] = True
+        tags = tags.where((tags.targets != SUPERSEDED) & ~superseded[tags.rows])
         matched = np.zeros(rows.num_rows, dtype=bool)
-        matched[verdicts.rows] = True
+        matched[tags.rows] = True
         deleted = self._deleted(rows)
-        moved = self._write_changes(staged, rows, verdicts, deleted)
+        moved = self._write_changes(staged, rows, tags, deleted)
         insert = (~matched & ~superseded & ~deleted) | moved
         self._superseded += int(superseded.sum())
         self._unmatched_deletes += int((deleted & ~matched & ~superseded).sum())
         if insert.any():
             picked = rows if insert.all() else rows.take(pa.array(np.flatnonzero(insert)))
-            nothing = np.zeros(picked.num_rows, dtype=np.int64)
-            self._write(picked, nothing, nothing.astype(np.int8), staged.partition_path, None)
+            zeros = np.zeros(picked.num_rows, dtype=np.int64)
+            self._write(picked, zeros, zeros.astype(np.int8), staged.partition_path, None)
 
-    def _deleted(self, rows: pa.RecordBatch) -> np.ndarray:
+    def _deleted(self, rows: pa.RecordBatch) -> Flags:
         if self._rules.deletes:
             return np.ones(rows.num_rows, dtype=bool)
         if not self._rules.honours_deleted_flag:
             return np.zeros(rows.num_rows, dtype=bool)
-        return pc.fill_null(rows.column(DELETED_FLAG), False).to_numpy(zero_copy_only=False)
+        flags: Flags = pc.fill_null(rows.column(DELETED_FLAG), False).to_numpy(zero_copy_only=False)
+        return flags
 
-    def _write_changes(
-        self, staged: StagedBatch, rows: pa.RecordBatch, verdicts: _Verdicts, deleted: np.ndarray
-    ) -> np.ndarray:
-        """Write the rows that change a file group; returns the rows that also become inserts elsewhere."""
+    def _write_changes(self, staged: StagedBatch, rows: pa.RecordBatch, tags: _Tags, deleted: Flags) -> Flags:
+        """Write the rows that change a file group. Returns a mask of the rows that also become inserts elsewhere."""
         moved = np.zeros(rows.num_rows, dtype=bool)
         if self._rules.drops_existing:
-            self._dropped += len(np.unique(verdicts.rows))
+            self._dropped += len(np.unique(tags.rows))
             return moved
-        at_home = self._rows_at_home(staged, rows, verdicts)
-        for target, hits in _by_target(verdicts):
+        in_own_partition = self._matched_in_own_partition(staged, rows, tags)
+        for target, hits in _by_target(tags):
             file = self._task.targets[target]
             kinds = np.where(deleted[hits.rows], Change.DELETE, Change.UPDATE).astype(np.int8)
             if self._rules.deletes:
                 kinds[:] = Change.DELETE_ALWAYS
             elif self._rules.moves_rows and file.partition_path != staged.partition_path:
                 self._older += int(hits.loses.sum())
-                hits = _Verdicts(
-                    *(a[~hits.loses] for a in (hits.rows, hits.targets, hits.base_rows, hits.loses))
-                )
+                hits = hits.where(~hits.loses)
                 kinds = np.full(len(hits.rows), Change.DELETE_ALWAYS, dtype=np.int8)
-                moved[hits.rows] = ~deleted[hits.rows] & ~at_home[hits.rows]
+                moved[hits.rows] = ~deleted[hits.rows] & ~in_own_partition[hits.rows]
             if len(hits.rows):
                 picked = rows.take(pa.array(hits.rows))
                 self._write(picked, hits.base_rows, kinds, file.partition_path, file.file_id)
         return moved
 
-    def _rows_at_home(self, staged: StagedBatch, rows: pa.RecordBatch, verdicts: _Verdicts) -> np.ndarray:
-        """Rows whose key the table holds in their own partition too: they update it there, and must not come twice."""
-        is_home = np.array(
-            [t.partition_path == staged.partition_path for t in self._task.targets], dtype=bool
-        )
-        at_home = np.zeros(rows.num_rows, dtype=bool)
-        if is_home.any():
-            at_home[verdicts.rows[is_home[verdicts.targets]]] = True
-        return at_home
+    def _matched_in_own_partition(self, staged: StagedBatch, rows: pa.RecordBatch, tags: _Tags) -> Flags:
+        """Mask of rows whose key the table also has in the row's own partition.
+
+        Such a row updates the stored row there and must not be inserted as well.
+        """
+        is_own = np.array([t.partition_path == staged.partition_path for t in self._task.targets], dtype=bool)
+        matched = np.zeros(rows.num_rows, dtype=bool)
+        if is_own.any():
+            matched[tags.rows[is_own[tags.targets]]] = True
+        return matched
 
     def _write(
         self,
         rows: pa.RecordBatch,
-        base_rows: np.ndarray,
-        kinds: np.ndarray,
+        base_rows: Integers,
+        kinds: Integers,
         partition_path: str,
         file_id: str | None,
     ) -> None:
@@ -209,12 +208,6 @@ class _Router:
         self._writer.write(batch, partition_path, file_id, delete_count)
 
 
-def _by_target(verdicts: _Verdicts) -> Iterator[tuple[int, _Verdicts]]:
-    for target in np.unique(verdicts.targets):
-        mine = verdicts.targets == target
-        yield (
-            int(target),
-            _Verdicts(
-                verdicts.rows[mine], verdicts.targets[mine], verdicts.base_rows[mine], verdicts.loses[mine]
-            ),
-        )
+def _by_target(tags: _Tags) -> Iterator[tuple[int, _Tags]]:
+    for target in np.unique(tags.targets):
+        yield int(target), tags.where(tags.targets == target)

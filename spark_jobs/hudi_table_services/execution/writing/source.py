@@ -12,10 +12,10 @@ SOURCE_VIEW = "source"
 
 
 def read_source(spark: "SparkSession", source: SourceSpec) -> "DataFrame":
-    """The rows to write; Spark evaluates them when they are staged.
+    """Frame of the rows to write. Spark evaluates it when the rows are staged.
 
     Raises:
-        InvalidRequestError: the source is missing, is not what the request says, or the query does not fit it.
+        InvalidRequestError: the source is missing, has another format than the request says, or does not fit the query.
         ExecutionFailedError: storage or Spark failed.
     """
     where = source.path or source.format
@@ -25,24 +25,24 @@ def read_source(spark: "SparkSession", source: SourceSpec) -> "DataFrame":
         if source.sql is None:
             return frame
         frame.createOrReplaceTempView(SOURCE_VIEW)
-        # In brackets Spark's grammar takes a query and nothing else: no statement that changes something.
+        # Inside brackets Spark's grammar accepts only a query, so a statement that changes data is refused.
         return spark.sql(f"(\n{source.sql.strip().rstrip(';')}\n)")
     except Exception as error:
         if not _is_mistake(error):
             raise ExecutionFailedError(
-                f"The source {where!r} (format {source.format}) was not read: {_first_line(error).rstrip('.')}.",
+                f"Reading the source {where!r} (format {source.format}) failed: {_first_line(error).rstrip('.')}.",
                 hint="Nothing was written; run the request again.",
             ) from error
         raise InvalidRequestError(
             f"The source {where!r} (format {source.format}) cannot be read: {_first_line(error).rstrip('.')}.",
-            hint="Check path, format, reader options and the SQL: one query, whose table is called source.",
+            hint="Check path, format, reader options and the SQL, which must be one query on the view source.",
         ) from error
 
 
 def _is_mistake(error: Exception) -> bool:
-    """Whether it is of the kind that Spark raises for paths, formats, columns, SQL and options that are not right.
+    """Whether Spark raised the error because of a wrong path, format, column, query or option.
 
-    Of a file whose footer makes no sense it speaks by a condition; storage that fails is another error.
+    A file with a damaged footer counts too; Spark reports it by an error condition. Storage errors do not count.
     """
     from pyspark.errors import AnalysisException, IllegalArgumentException, ParseException
 
@@ -52,7 +52,7 @@ def _is_mistake(error: Exception) -> bool:
 
 def _first_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    # Py4J says first which call it was, and then what Java says.
+    # Py4J's first line names the call, its second line has Java's message.
     if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
         return lines[1].lstrip(": ")
     return lines[0] if lines else type(error).__name__

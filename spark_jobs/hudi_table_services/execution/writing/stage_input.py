@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 FLUSH_BYTES = 48 << 20
-"""Arrow bytes gathered in a worker before they are split by partition and written."""
+"""Arrow bytes collected in a worker before they are split by partition and written."""
 
 MAX_BATCH_ROWS = 32_768
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagingSpec:
-    """What a worker needs to stage its part of the input.
+    """Settings with which a worker stages its part of the input.
 
     Attributes:
         storage: the table's storage, reconnected in the worker.
         folder: staging folder relative to the base path.
         schema: writer schema without meta columns.
-        key_generator: how record keys and partition paths are made.
-        parquet: encoding settings, for the sample of the record size.
-        sample_rows: rows of each worker on which the encoded bytes per row are measured; 0 = not measured.
+        key_generator: settings for record keys and partition paths.
+        parquet: encoding settings, for measuring the record size.
+        sample_rows: number of rows per worker on which the encoded bytes per row are measured; 0 to measure nothing.
     """
 
     storage: Storage
@@ -58,7 +58,7 @@ class RecordSizeSample:
 
 @dataclass(frozen=True, slots=True)
 class StagedInput:
-    """All rows of the batch, staged; batches in the order of Spark partition, then of rows."""
+    """All staged rows of the batch. The order of batches is that of the Spark partitions, then that of the rows."""
 
     batches: tuple[StagedBatch, ...] = ()
     samples: tuple[RecordSizeSample, ...] = field(default=())
@@ -76,7 +76,7 @@ class StagedInput:
 
     @property
     def bytes_per_record(self) -> float | None:
-        """Measured on the samples; None when no row was sampled."""
+        """Bytes per record, measured on the samples; None if no row was sampled."""
         rows = sum(sample.record_count for sample in self.samples)
         return sum(sample.size_bytes for sample in self.samples) / rows if rows else None
 
@@ -85,9 +85,9 @@ def stage_input(frame: "DataFrame", spec: StagingSpec) -> StagedInput:
     """Evaluate the frame once and stage it.
 
     Raises:
-        InvalidDataError: a key or partition value breaks the key generator's rules; nothing was committed.
+        InvalidDataError: a key or partition value violates the key generator's rules; nothing was committed.
         InvalidRequestError: a value does not fit the writer schema.
-        ExecutionFailedError: Spark gave up.
+        ExecutionFailedError: the Spark job failed.
     """
     parts = map_batches(
         frame, lambda batches: _stage_part(spec, batches), description="Stage the incoming rows by partition"
@@ -107,7 +107,7 @@ def _stage_part(spec: StagingSpec, batches: Iterator[pa.RecordBatch]) -> tuple[i
 
 
 def _task_partition() -> int:
-    """Number of the Spark partition: fixes the order of rows however tasks finish."""
+    """Number of the Spark partition, which determines the order of the rows in whatever order tasks finish."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
@@ -168,7 +168,7 @@ class _Stager:
 
 
 def split_by_value(table: pa.Table, values: pa.Array | pa.ChunkedArray) -> Iterator[tuple[str, pa.Table]]:
-    """Split rows by a text value, keeping the order of rows with the same value. Values are not null."""
+    """Split rows by a text value without nulls; rows with the same value keep their order."""
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
     encoded = values if isinstance(values, pa.DictionaryArray) else pc.dictionary_encode(values)

@@ -1,8 +1,8 @@
-"""Index lookup: which incoming rows are already in the table, and which are superseded inside the batch.
+"""Index lookup: find incoming rows whose keys are in the table, and rows that are superseded inside the batch.
 
-The keys are looked up where the files are: a task reads the key column of some base files and compares it with
-the keys of the incoming rows. The table's keys are never shuffled. Follows the results of HoodieSimpleIndex,
-HoodieBloomIndex and their global forms (Hudi 1.2), not their data flow.
+A task reads the key columns of some base files and compares them with the keys of the incoming rows, so the table's
+keys are never shuffled. The results are those of HoodieSimpleIndex, HoodieBloomIndex and their global forms (Hudi 1.2);
+the data flow is different.
 """
 
 import uuid
@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hudi_table_services.execution.base_file_writer import RECORD_KEY, utf8_buffers
+from hudi_table_services.execution.numpy_types import Flags, Integers
 from hudi_table_services.execution.staging import (
     KEY_COLUMN,
     StagedBatch,
@@ -26,7 +27,7 @@ from hudi_table_services.hudi_format.footer import decode_key_footer
 from hudi_table_services.storage.stores.storage import Storage
 
 _BLOOM_CHECK_LIMIT = 20_000
-"""Above this many candidate keys reading the key column costs less than hashing them against the filter."""
+"""Above this number of candidate keys, reading the key column costs less than testing the keys with the filter."""
 
 _TAG_SCHEMA = pa.schema(
     [
@@ -37,12 +38,12 @@ _TAG_SCHEMA = pa.schema(
     ]
 )
 SUPERSEDED = -1
-"""Target of a row that another row of the batch with the same key replaces."""
+"""Target of a row that is replaced by another row of the batch with the same key."""
 
 
 @dataclass(frozen=True, slots=True)
 class BaseFileRef:
-    """A live base file that may hold incoming keys."""
+    """A live base file that may have keys of the batch."""
 
     partition_path: str
     file_id: str
@@ -51,19 +52,21 @@ class BaseFileRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagTask:
-    """Compare the keys of some staged rows with those of some base files.
+    """Comparison of the keys of some staged rows with the keys of some base files.
 
     Attributes:
         storage: the table's storage.
         folder: staging folder for the tags.
         batches: staged batches whose keys are looked up, in input order.
-        base_files: files to search; their position in `all_targets` names them in the tags.
+        base_files: files to search; tags name a file by its position in the job's list of targets.
         first_target: position of the first of `base_files` in the job's list of targets.
-        combine: also report rows superseded inside the batch (a task that searches no file does just that).
-        bucket, bucket_count: only keys of this hash bucket, to bound memory.
-        ordering_fields: decide between rows of one key, first to last; then the later row wins.
-        use_footers: prune by key range and bloom filter (BLOOM index).
-        compares_moves: global index with `update.partition.path`: decide whether a moving row beats the stored one.
+        combine: whether to report rows superseded inside the batch as well (a task without files does only that).
+        bucket, bucket_count: hash bucket of the keys to look up, to bound memory.
+        ordering_fields: columns that decide between rows with the same key, first to last; on a tie the later row
+            wins.
+        use_footers: whether to prune files by key range and bloom filter (BLOOM index).
+        compares_moves: whether to decide if a moving row wins over the stored row (global index with
+            `update.partition.path`).
     """
 
     storage: Storage
@@ -81,7 +84,7 @@ class TagTask:
 
 @dataclass(frozen=True, slots=True)
 class TagResult:
-    """Where the tags of one task lie: one batch per staged file that has any, and totals."""
+    """Tags of one task: one batch per staged file that has tags, and totals."""
 
     batches: tuple[tuple[str, StagedBatch], ...] = ()
     superseded_count: int = 0
@@ -92,16 +95,14 @@ class TagResult:
 
 @dataclass(slots=True)
 class _Tags:
-    """Tags found so far: pointers into the staged rows of this task, by position."""
+    """Tags found so far. `rows` are positions among the staged rows of this task."""
 
-    rows: list[np.ndarray] = field(default_factory=list)
-    targets: list[np.ndarray] = field(default_factory=list)
-    base_rows: list[np.ndarray] = field(default_factory=list)
-    loses: list[np.ndarray] = field(default_factory=list)
+    rows: list[Integers] = field(default_factory=list)
+    targets: list[Integers] = field(default_factory=list)
+    base_rows: list[Integers] = field(default_factory=list)
+    loses: list[Flags] = field(default_factory=list)
 
-    def add(
-        self, rows: np.ndarray, target: int, base_rows: np.ndarray, loses: np.ndarray | None = None
-    ) -> None:
+    def add(self, rows: Integers, target: int, base_rows: Integers, loses: Flags | None = None) -> None:
         self.rows.append(rows)
         self.targets.append(np.full(len(rows), target, dtype=np.int32))
         self.base_rows.append(base_rows)
@@ -109,7 +110,7 @@ class _Tags:
 
 
 def find_tags(task: TagTask) -> TagResult:
-    """Run on an executor. Raises StorageError when a base file cannot be read."""
+    """Find the tags of one task, on an executor. Raises StorageError if a base file cannot be read."""
     incoming = _Incoming.load(task)
     tags = _Tags()
     superseded = matched = files_read = files_pruned = 0
@@ -132,39 +133,44 @@ def find_tags(task: TagTask) -> TagResult:
 
 @dataclass(frozen=True, slots=True)
 class _Hits:
-    codes: np.ndarray
-    base_rows: np.ndarray
-    loses: np.ndarray
+    codes: Integers
+    base_rows: Integers
+    loses: Flags
 
 
 @dataclass(slots=True)
 class _Incoming:
-    """Keys of the task's staged rows: `codes` numbers the distinct keys, `winner_row` the row that stands for each."""
+    """Keys of the task's staged rows.
+
+    Attributes:
+        codes: per row, the number of its distinct key.
+        winner_row: per distinct key, the row that survives.
+    """
 
     keys: pa.Array
     distinct: pa.Array
-    codes: np.ndarray
-    is_winner: np.ndarray
-    winner_row: np.ndarray
+    codes: Integers
+    is_winner: Flags
+    winner_row: Integers
     ordering: pa.Table
     batches: tuple[StagedBatch, ...]
-    positions: np.ndarray | None
+    positions: Integers | None
 
     @classmethod
     def load(cls, task: TagTask) -> "_Incoming":
         columns = [KEY_COLUMN, *task.ordering_fields]
         reader = StagedReader(task.storage, columns)
         parts: list[pa.Table] = []
-        found: list[np.ndarray] = []
+        found: list[Integers] = []
         first_row = 0
         for batch in task.batches:
             part = reader.read(batch)
             if task.bucket_count > 1:
-                # Batch by batch, so that no more than one bucket's keys are ever held.
+                # Filter batch by batch, so that memory holds the keys of one bucket only.
                 buckets = key_buckets(part.column(KEY_COLUMN), task.bucket_count)
-                mine = np.flatnonzero(buckets == task.bucket)
-                part = part.take(pa.array(mine))
-                found.append(mine + first_row)
+                in_bucket = np.flatnonzero(buckets == task.bucket)
+                part = part.take(pa.array(in_bucket))
+                found.append(in_bucket + first_row)
             parts.append(pa.Table.from_batches([part]))
             first_row += batch.row_count
         reader.close()
@@ -179,7 +185,7 @@ class _Incoming:
         is_winner[winner_row] = True
         return cls(keys, encoded.dictionary, codes, is_winner, winner_row, ordering, task.batches, positions)
 
-    def original(self, rows: np.ndarray) -> np.ndarray:
+    def original(self, rows: Integers) -> Integers:
         return rows if self.positions is None else self.positions[rows]
 
 
@@ -187,8 +193,8 @@ def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def _winners(codes: np.ndarray, distinct_count: int, ordering: pa.Table) -> np.ndarray:
-    """For each distinct key the row that survives: largest ordering value, then the later row."""
+def _winners(codes: Integers, distinct_count: int, ordering: pa.Table) -> Integers:
+    """For each distinct key, the row that survives: the largest ordering value, and on a tie the later row."""
     if distinct_count == len(codes):
         return np.arange(len(codes))
     repeated = np.bincount(codes, minlength=distinct_count)[codes] > 1
@@ -198,7 +204,7 @@ def _winners(codes: np.ndarray, distinct_count: int, ordering: pa.Table) -> np.n
     rows = np.flatnonzero(repeated)
     columns: dict[str, pa.Array | pa.ChunkedArray] = {"code": pa.array(codes[rows])}
     for number, values in enumerate(ordering.take(pa.array(rows)).columns):
-        # A null sorts below every value; said by a column of its own, as Arrow's option for it differs by release.
+        # A separate column sorts nulls below every value, because Arrow's option for that differs between releases.
         columns[f"valid{number}"] = pc.cast(pc.is_valid(values), pa.int8())
         columns[f"value{number}"] = values
     columns["row"] = pa.array(rows)
@@ -208,10 +214,10 @@ def _winners(codes: np.ndarray, distinct_count: int, ordering: pa.Table) -> np.n
 
 
 def _search(task: TagTask, base_file: BaseFileRef, incoming: _Incoming) -> _Hits | None:
-    """Incoming keys found in one base file; None: the footer says that none can be there."""
+    """Incoming keys found in one base file, or None if the footer rules out all of them."""
     with task.storage.open_reader(base_file.path) as source:
         file = pq.ParquetFile(source, pre_buffer=False)
-        if task.use_footers and not _may_hold(file, incoming.distinct):
+        if task.use_footers and not _may_contain(file, incoming.distinct):
             return None
         columns = [RECORD_KEY, *(task.ordering_fields if task.compares_moves else ())]
         table = file.read(columns=columns, use_threads=False)
@@ -225,7 +231,7 @@ def _search(task: TagTask, base_file: BaseFileRef, incoming: _Incoming) -> _Hits
     return _Hits(codes, base_rows.astype(np.int64), loses)
 
 
-def _loses(incoming: pa.Table, stored: pa.Table) -> np.ndarray:
+def _loses(incoming: pa.Table, stored: pa.Table) -> Flags:
     loses = np.zeros(incoming.num_rows, dtype=bool)
     decided = np.zeros(incoming.num_rows, dtype=bool)
     for name in incoming.schema.names:
@@ -235,8 +241,8 @@ def _loses(incoming: pa.Table, stored: pa.Table) -> np.ndarray:
     return loses
 
 
-def _may_hold(file: pq.ParquetFile, keys: pa.Array) -> bool:
-    """Ask key range and bloom filter of the footer. A file without them may hold anything."""
+def _may_contain(file: pq.ParquetFile, keys: pa.Array) -> bool:
+    """Whether the file may contain one of the keys, by key range and bloom filter. True for a file without them."""
     footer = decode_key_footer(file.metadata.metadata or {})
     if footer.key_range is not None:
         low, high = map(pa.scalar, footer.key_range)
@@ -249,8 +255,8 @@ def _may_hold(file: pq.ParquetFile, keys: pa.Array) -> bool:
     return bloom is None or bool(bloom.contains(*utf8_buffers(keys)).any())
 
 
-def _supersede_matched_duplicates(incoming: _Incoming, codes: np.ndarray, tags: _Tags) -> None:
-    """Combining is off and a key of the table comes several times: all but the surviving row are spent on it."""
+def _supersede_matched_duplicates(incoming: _Incoming, codes: Integers, tags: _Tags) -> None:
+    """Without combining: tag repeated rows of a matched key as superseded, so that one row updates the stored row."""
     if len(incoming.distinct) == len(incoming.codes):
         return
     matched = np.zeros(len(incoming.distinct), dtype=bool)
@@ -283,10 +289,8 @@ def _write_tags(task: TagTask, incoming: _Incoming, tags: _Tags) -> tuple[tuple[
     return tuple(written)
 
 
-def _runs_by_file(
-    batches: Sequence[StagedBatch], pointers: np.ndarray
-) -> Iterator[tuple[str, int, int, int]]:
-    """Cut sorted positions at batch borders: staged file, slice of the positions, shift to the file's row numbers."""
+def _runs_by_file(batches: Sequence[StagedBatch], pointers: Integers) -> Iterator[tuple[str, int, int, int]]:
+    """Divide sorted positions by batch: staged file, range of the positions, and shift to the file's row numbers."""
     start = 0
     for batch in batches:
         low, high = np.searchsorted(pointers, [start, start + batch.row_count])
@@ -295,8 +299,8 @@ def _runs_by_file(
         start += batch.row_count
 
 
-def key_buckets(keys: pa.Array, bucket_count: int) -> np.ndarray:
-    """A cheap, stable hash bucket per key from its length and last 16 bytes. Equal keys share a bucket."""
+def key_buckets(keys: pa.Array, bucket_count: int) -> Integers:
+    """Hash bucket of each key, from its length and last 16 bytes: cheap, stable, and the same for equal keys."""
     offsets, data = utf8_buffers(keys)
     starts, stops = offsets[:-1].astype(np.int64), offsets[1:].astype(np.int64)
     mixed = (stops - starts).astype(np.uint64)

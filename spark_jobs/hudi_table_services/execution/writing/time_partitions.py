@@ -18,11 +18,11 @@ class TimePartition:
     """Formats one partition column.
 
     Args:
-        config: zones and options; ``config.timestamp`` must be set.
+        config: time zones and options; ``config.timestamp`` must be set.
         field: the column: int, long, date (unit DAYS), timestamp (unit MICROSECONDS) or string (types that read text).
 
     Raises:
-        InvalidRequestError: the column's type does not go with the timestamp type. Hudi would format a wrong date.
+        InvalidRequestError: the column's type does not match the timestamp type. Hudi would format a wrong date.
     """
 
     def __init__(self, config: KeyGeneratorConfig, field: Field) -> None:
@@ -36,22 +36,22 @@ class TimePartition:
         _check_type(config.timestamp, field, is_instant=self._reads_instants)
 
     def coded(self, column: pa.ChunkedArray) -> pa.DictionaryArray:
-        """Formatted values, dictionary-encoded, no null: null counts as a moment of 1970, as in Hudi.
+        """Formatted values, dictionary-encoded, without nulls: null counts as a time in 1970, as in Hudi.
 
         Raises:
-            InvalidDataError: text that no input format reads, or a year outside 1 to 9999.
+            InvalidDataError: no input format matches a text, or a year is outside 1 to 9999.
         """
         if self._field.type == STRING:
             return self._coded_text(column)
-        local = self._local(self._instants(column), self._shown_in(None))
+        local = self._local(self._instants(column), self._output_zone(None))
         if local.null_count:
             local = pc.fill_null(local, self._local_of_null())
-        # Cutting to the finest unit shown leaves few distinct values to format.
+        # Truncating to the finest unit of the output leaves few distinct values to format.
         whole = self._one(pc.dictionary_encode(pc.floor_temporal(local, unit=_finest_unit(self._output))))
         return pa.DictionaryArray.from_arrays(whole.indices, self._formatted(whole.dictionary))
 
     def _instants(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Microseconds since 1970 in UTC, cut to milliseconds toward zero as Java's TimeUnit does."""
+        """Microseconds since 1970 in UTC, truncated toward zero to milliseconds, as Java's TimeUnit does."""
         unit_us = 1 if self._reads_instants else self._options.unit_us
         if unit_us is None:
             raise InvalidRequestError(f"Column {self._field.name!r} is not text.")
@@ -66,21 +66,23 @@ class TimePartition:
             raise self._out_of_range() from error
 
     def _local_of_null(self) -> pa.Scalar:
-        """What Hudi shows for null: one unit after 1970, or 1970 as its first input format would print and read it."""
+        """Local time that Hudi formats for null: one unit after 1970, or 1970 as read with the first input format."""
         options = self._options
         if options.unit_us is not None:
             number = 1 if options.unit_us >= 1000 else 0
-            return self._local(pa.array([number * options.unit_us], pa.int64()), self._shown_in(None))[0]
+            return self._local(pa.array([number * options.unit_us], pa.int64()), self._output_zone(None))[0]
         written = pa.array([0], pa.int64()).cast(_US)
         carries_zone = options.input_time_zone is not None or "Z" in options.input_formats[0]
         if carries_zone:
-            return self._local(pa.array([0], pa.int64()), self._shown_in(options.input_time_zone or "UTC"))[0]
+            return self._local(
+                pa.array([0], pa.int64()), self._output_zone(options.input_time_zone or "UTC")
+            )[0]
         if options.output_time_zone is None:
             return written[0]
         instant = pc.cast(self._assumed(written, self._default_zone), pa.int64())
         return self._local(instant, options.output_time_zone)[0]
 
-    def _shown_in(self, otherwise: str | None) -> str:
+    def _output_zone(self, otherwise: str | None) -> str:
         return self._options.output_time_zone or otherwise or self._default_zone
 
     def _local(self, instants_us: pa.ChunkedArray | pa.Array, zone: str) -> pa.ChunkedArray | pa.Array:
@@ -95,14 +97,14 @@ class TimePartition:
         return pa.DictionaryArray.from_arrays(coded.indices, formatted)
 
     def _read(self, texts: pa.Array) -> pa.Array:
-        """Local time to show of each text: in the output zone, else in the zone the text itself carries."""
+        """Local time of each text: in the output time zone, or else in the zone of the text itself."""
         result = pa.nulls(len(texts), _US)
         for pattern in self._options.input_formats:
             result = pc.coalesce(result, self._read_by(texts, pattern))
         unread = pc.and_(pc.is_valid(texts), pc.is_null(result))
         if pc.any(unread).as_py():
             raise InvalidDataError(
-                f"Partition column {self._field.name!r}: no input format reads "
+                f"Partition column {self._field.name!r}: no input format matches "
                 f"{texts[pc.index(unread, True).as_py()].as_py()!r}.",
                 hint=f"Formats: {', '.join(self._options.input_formats)}.",
             )
@@ -127,7 +129,7 @@ class TimePartition:
             return pc.assume_timezone(written, zone, ambiguous="earliest", nonexistent="raise")
         except pa.ArrowInvalid as error:
             raise InvalidDataError(
-                f"Partition column {self._field.name!r} holds a local time that does not exist in {zone}: {error}."
+                f"Partition column {self._field.name!r} has a local time that does not exist in {zone}: {error}."
             ) from error
 
     def _formatted(self, local: pa.Array) -> pa.Array:
@@ -138,7 +140,7 @@ class TimePartition:
 
     def _out_of_range(self) -> InvalidDataError:
         return InvalidDataError(
-            f"Partition column {self._field.name!r} holds a time outside the years 1 to 9999 when read as "
+            f"Partition column {self._field.name!r} has a time outside the years 1 to 9999 if read as "
             f"{self._options.timestamp_type.value}.",
             hint="Check hoodie.keygen.timebased.timestamp.type against the unit of the column.",
         )
@@ -195,7 +197,7 @@ def _padded(numbers: pa.Array, width: int) -> pa.Array:
 
 
 def _written_time(found: pa.StructArray) -> pa.Array:
-    """The time as written, without zone; null where the pattern did not match."""
+    """The local time in each text, without time zone; null where the pattern did not match."""
     names = [member.name for member in found.type]
 
     def digits(letter: str, width: int, default: str) -> pa.Array | pa.Scalar:
@@ -210,11 +212,11 @@ def _written_time(found: pa.StructArray) -> pa.Array:
     try:
         return pc.cast(text, _US)
     except pa.ArrowInvalid as error:
-        raise InvalidDataError(f"A partition column holds an impossible date or time: {error}.") from error
+        raise InvalidDataError(f"A partition column has an impossible date or time: {error}.") from error
 
 
 def _offset_us(found: pa.StructArray) -> pa.Array | None:
-    """Offset from UTC that each text carries, in microseconds; None: the pattern has none."""
+    """Offset from UTC in each text, in microseconds; None if the pattern has no offset."""
     if found.type.get_field_index("Z") < 0:
         return None
     text = pc.replace_substring(

@@ -29,7 +29,7 @@ from hudi_table_services.planning.cleaning.partition import plan_partition
 from hudi_table_services.planning.cleaning.retention import retain_from
 from hudi_table_services.planning.cleaning.stored_plan import (
     notes_for_the_next_clean,
-    partitions_to_look_at_again,
+    partitions_to_recheck,
     planned_names,
     stored_clean_plan,
 )
@@ -81,7 +81,7 @@ class _Moment:
 
     @property
     def look_again(self) -> frozenset[str] | None:
-        return partitions_to_look_at_again(self.before) if self.before is not None else None
+        return partitions_to_recheck(self.before) if self.before is not None else None
 
     @property
     def moves_watermark(self) -> bool:

@@ -34,7 +34,7 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.clustering_job_options import ClusteringJobOptions
-from hudi_table_services.planning.clustering.checks import check_clustering_options
+from hudi_table_services.planning.clustering.option_checks import check_clustering_options
 from hudi_table_services.planning.clustering.plan import plan_clustering
 from hudi_table_services.planning.clustering.stored_plan import stored_plan
 from hudi_table_services.planning.commit_count import gate_reason

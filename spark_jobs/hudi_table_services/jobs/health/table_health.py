@@ -37,7 +37,7 @@ from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.clean_history import last_clean
 from hudi_table_services.tables.clustering_history import ClusteringHistory
-from hudi_table_services.tables.pending_instants import describe_pending
+from hudi_table_services.tables.pending_instants import load_pending
 from hudi_table_services.tables.table import TableAccess, check_name
 from hudi_table_services.tables.written_files import WrittenFiles
 
@@ -123,7 +123,7 @@ def _inspect_snapshot(
 ) -> _Inspection:
     timeline = snapshot.timeline
     partitions = partition_health(snapshot, report.small_file_limit_bytes)
-    pending = describe_pending(table, timeline)
+    pending = load_pending(table, timeline)
     cleaned = last_clean(table, timeline)
     retained_before = cleaned.earliest_commit_to_retain if cleaned else ""
     retention = _retention(table, request, timeline, retained_before)

@@ -22,7 +22,7 @@ from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import SavepointMetadata, SavepointPartition
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.timeline_only import ServiceOptions, resolve_service_options
-from hudi_table_services.planning.recovery.savepoint import savepoint_partitions
+from hudi_table_services.planning.recovery.savepoint_files import savepoint_partitions
 from hudi_table_services.planning.recovery.undo_rules import refuse_unfinished_restore
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.file_listing import list_partitions

@@ -1,7 +1,7 @@
-"""Which files of a partition a clean deletes (CleanPlanner, Hudi 1.2): pure, one partition at a time.
+"""Choose the files of one partition that a clean deletes (CleanPlanner, Hudi 1.2).
 
-Beyond Hudi: files of replaced groups follow one rule under every policy, with the floor's grace for running readers,
-and files that a pending plan is going to read are kept by name.
+Beyond Hudi: files of replaced groups follow one rule under every policy; the floor in hours keeps them for running
+readers; and files that a pending plan will read are kept by name.
 """
 
 from collections.abc import Collection
@@ -25,23 +25,23 @@ def plan_partition(
     floor_cutoff: str,
     pinned: Collection[str],
 ) -> DoomedFiles:
-    """The files that go, and whether nothing of the partition stays.
+    """Choose the files to delete, and report whether the partition is then empty.
 
     Args:
         retention: see `retain_from`.
-        floor_cutoff: what readers stopped to see after this instant time stays.
-        pinned: names of files that stay whatever the policy says.
+        floor_cutoff: instant time; a version that became outdated at or after it is kept.
+        pinned: names of files that are kept under every policy.
     """
     sizes: dict[str, int] = {}
     kept = 0
     waits = False
     for group in partition.groups:
         outdated = _outdated(group, options, retention)
-        going = [s for s in outdated if _may_go(group, s, floor_cutoff, pinned)]
-        for each in going:
+        to_delete = [s for s in outdated if _is_deletable(group, s, floor_cutoff, pinned)]
+        for each in to_delete:
             sizes.update(each.sizes)
-        waits = waits or len(going) < len(outdated)
-        kept += len(group.slices) - len(going)
+        waits = waits or len(to_delete) < len(outdated)
+        kept += len(group.slices) - len(to_delete)
     is_emptied = bool(sizes) and kept == 0 and not partition.has_other_files
     return DoomedFiles(
         partition_path=partition.partition_path, sizes=sizes, is_emptied=is_emptied, waits=waits
@@ -51,7 +51,7 @@ def plan_partition(
 def _outdated(
     group: FileGroupVersions, options: CleanOptions, retention: Retention
 ) -> tuple[SliceFiles, ...]:
-    """What the policy does not keep."""
+    """Versions of a file group that the policy does not keep."""
     by_versions = options.policy is CleanPolicy.KEEP_LATEST_FILE_VERSIONS
     earliest = retention.earliest.requested_time if retention.earliest else None
     if group.replaced_by is not None:
@@ -62,16 +62,16 @@ def _outdated(
     if earliest is None:
         return ()
     older = tuple(s for s in group.slices if s.base_instant_time < earliest)
-    # Who reads the table as of the earliest retained commit needs the newest version from before it.
+    # A query as of the earliest retained commit reads the newest version from before that commit.
     return older[1:]
 
 
-def _may_go(
+def _is_deletable(
     group: FileGroupVersions, file_slice: SliceFiles, floor_cutoff: str, pinned: Collection[str]
 ) -> bool:
-    """Whether readers stopped to see it long enough ago, and nothing else needs it.
+    """Whether the slice became outdated before the cutoff, and none of its files is pinned.
 
-    A slice is kept whole if one of its files is: a base file without its log files is another state.
+    One pinned file keeps the whole slice: a base file without its log files would be another state.
     """
     if any(name in pinned for name in file_slice.sizes):
         return False

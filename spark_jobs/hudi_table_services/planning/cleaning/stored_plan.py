@@ -17,10 +17,10 @@ from hudi_table_services.model.table_service_plans import (
 )
 
 SAVEPOINTS_KEY = "savepointed_timestamps"
-"""Extra metadata of Hudi 1.x: savepoints that the plan spared, between commas."""
+"""Extra metadata of Hudi 1.x: savepoints whose files the plan kept, separated by commas."""
 
-LOOK_AGAIN_KEY = "airflow.clean.look_again"
-"""Extra metadata of ours, a JSON list: partitions in which something outdated had to stay for the time being."""
+RECHECK_KEY = "airflow.clean.look_again"
+"""Extra metadata of this project, a JSON list: partitions in which outdated files had to stay for now."""
 
 
 def stored_clean_plan(
@@ -32,14 +32,14 @@ def stored_clean_plan(
     last_completed_commit_time: str,
     extra_metadata: Mapping[str, str],
 ) -> CleanPlan:
-    """The plan with absolute paths, as Hudi's own executor wants them.
+    """Build the stored plan, with absolute paths as Hudi's own executor needs them.
 
     Args:
         base_path: the base path as Hudi writes it into plans.
-        last_completed_commit_time: requested time of the newest completed write that the plan knew.
+        last_completed_commit_time: requested time of the newest completed write at the time of planning.
         extra_metadata: see `notes_for_the_next_clean`.
     """
-    going = [each for each in doomed if each.sizes]
+    with_files = [each for each in doomed if each.sizes]
     return CleanPlan(
         policy=options.policy.value,
         earliest_instant_to_retain=_retained(retention.earliest),
@@ -48,21 +48,21 @@ def stored_clean_plan(
             each.partition_path: tuple(
                 CleanFile(path=_absolute(base_path, each.partition_path, name)) for name in sorted(each.sizes)
             )
-            for each in going
+            for each in with_files
         },
-        partitions_to_delete=tuple(each.partition_path for each in going if each.is_emptied),
+        partitions_to_delete=tuple(each.partition_path for each in with_files if each.is_emptied),
         extra_metadata=extra_metadata,
     )
 
 
-def notes_for_the_next_clean(savepoints: Collection[str], look_again: Collection[str]) -> dict[str, str]:
-    """Extra metadata of a plan that looked at all partitions in which something can be outdated.
+def notes_for_the_next_clean(savepoints: Collection[str], recheck: Collection[str]) -> dict[str, str]:
+    """Extra metadata of a plan that covers all partitions that may have outdated files.
 
     Args:
-        savepoints: requested times of those that were spared.
-        look_again: partitions in which something outdated stays for now.
+        savepoints: requested times of the savepoints whose files the plan kept.
+        recheck: partitions in which outdated files stay for now; the next clean checks them again.
     """
-    notes = {LOOK_AGAIN_KEY: json.dumps(sorted(look_again))}
+    notes = {RECHECK_KEY: json.dumps(sorted(recheck))}
     if savepoints:
         notes[SAVEPOINTS_KEY] = ",".join(sorted(savepoints))
     return notes
@@ -82,29 +82,31 @@ def _absolute(base_path: str, partition_path: str, name: str) -> str:
 
 
 def planned_names(plan: CleanPlan) -> dict[str, tuple[str, ...]]:
-    """Partition path → names of the data files that a stored plan deletes, wherever the table lies now.
+    """Partition path → names of the data files that a stored plan deletes.
+
+    Names instead of absolute paths, because the table may have been moved since the plan was written.
 
     Raises:
-        CorruptTableError: the plan names a file outside of its partition, or one that is no data file; or a
-            partition where no data of the table can be.
+        CorruptTableError: the plan names a file outside its partition, a file that is not a data file, or a partition
+            outside the table's data folders.
     """
     found: dict[str, tuple[str, ...]] = dict(plan.file_names_to_delete)
     for partition_path, files in plan.files_to_delete.items():
         found[partition_path] = tuple(_name_in(partition_path, each.path) for each in files)
     for partition_path in (*found, *plan.partitions_to_delete):
         if not may_hold_data(partition_path):
-            raise _wrong(partition_path, partition_path)
+            raise _bad_path(partition_path, partition_path)
     for partition_path, names in found.items():
         for name in names:
             if not _is_data_file(name):
-                raise _wrong(partition_path, name)
+                raise _bad_path(partition_path, name)
     return found
 
 
 def _name_in(partition_path: str, path: str) -> str:
     name = path.rpartition("/")[2]
     if not f"/{path}".endswith(f"/{partition_path}/{name}" if partition_path else f"/{name}"):
-        raise _wrong(partition_path, path)
+        raise _bad_path(partition_path, path)
     return name
 
 
@@ -118,9 +120,9 @@ def _is_data_file(name: str) -> bool:
     return False
 
 
-def _wrong(partition_path: str, path: str) -> CorruptTableError:
+def _bad_path(partition_path: str, path: str) -> CorruptTableError:
     return CorruptTableError(
-        f"A clean plan names {path!r}, which is no data file of partition {partition_path!r}; nothing was deleted.",
+        f"A clean plan names {path!r}, which is not a data file of partition {partition_path!r}; nothing was deleted.",
         hint="Remove the pending clean with Hudi's command line.",
     )
 
@@ -138,7 +140,7 @@ def clean_metadata(
 
     Args:
         start_time: requested time of the clean.
-        deleted, failed: partition path → file names; a file that was gone already counts as deleted, as in Hudi.
+        deleted, failed: partition path → file names; a file that did not exist counts as deleted, as in Hudi.
         emptied: partitions whose folder was removed.
     """
     paths = sorted({*deleted, *failed, *emptied})
@@ -165,9 +167,9 @@ def clean_metadata(
     )
 
 
-def partitions_to_look_at_again(metadata: CleanMetadata) -> frozenset[str] | None:
-    """Partitions in which a clean left something outdated or failed to delete; None: it does not tell."""
-    text = metadata.extra_metadata.get(LOOK_AGAIN_KEY)
+def partitions_to_recheck(metadata: CleanMetadata) -> frozenset[str] | None:
+    """Partitions in which a clean left outdated files or failed to delete files; None if it did not note them."""
+    text = metadata.extra_metadata.get(RECHECK_KEY)
     if text is None:
         return None
     try:

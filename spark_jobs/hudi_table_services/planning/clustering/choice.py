@@ -1,6 +1,6 @@
-"""Which groups of which partitions a plan takes when there is not room for all.
+"""Choose the groups of a plan when there are more than the plan may have.
 
-Hudi 1.2 takes the first ones in the order of its listing, so that partitions late in it may wait for ever.
+Hudi 1.2 takes the first groups in the order of its listing, so partitions late in the listing may wait for ever.
 """
 
 from collections import Counter
@@ -13,13 +13,13 @@ from hudi_table_services.model.clustering import (
     PlannedGroup,
     SkippedPartition,
 )
-from hudi_table_services.planning.clustering.groups import usefulness
+from hudi_table_services.planning.clustering.groups import usefulness_order
 from hudi_table_services.planning.clustering.slices import PartitionGroups, no_room
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Groups of a plan, and those that wait for the next one."""
+    """Groups that a plan takes, and groups that wait for the next plan."""
 
     taken: tuple[PlannedGroup, ...]
     waiting: tuple[PlannedGroup, ...]
@@ -28,30 +28,33 @@ class Choice:
 def choose_groups(
     partitions: Iterable[PartitionGroups], options: ClusteringOptions, given: ClusteringInput
 ) -> Choice:
-    """Partitions that waited come first; each in turn gives a group, the most useful of a turn first."""
+    """Choose groups round by round, one per partition in each round, the most useful first.
+
+    Partitions that waited since an earlier plan come before all others.
+    """
     waited = frozenset(given.overdue_partitions)
     ranked = []
     rest: list[PlannedGroup] = []
     for partition in partitions:
         path = partition.partition_path
-        # No partition can give more than a plan takes: those beyond need no rank.
-        for turn, group in enumerate(partition.groups[: options.max_num_groups]):
-            ranked.append(((path not in waited, turn, usefulness(group), path), group))
+        # A partition cannot have more groups in the plan than the plan may have: the rest needs no rank.
+        for round_number, group in enumerate(partition.groups[: options.max_num_groups]):
+            ranked.append(((path not in waited, round_number, usefulness_order(group), path), group))
         rest.extend(partition.groups[options.max_num_groups :])
     ranked.sort(key=lambda r: r[0])
-    return cut([*(group for _, group in ranked), *rest], options)
+    return first_groups([*(group for _, group in ranked), *rest], options)
 
 
-def cut(groups: Sequence[PlannedGroup], options: ClusteringOptions) -> Choice:
-    """The first groups, as many as a plan may have."""
-    most = options.max_num_groups
-    return Choice(taken=tuple(groups[:most]), waiting=tuple(groups[most:]))
+def first_groups(groups: Sequence[PlannedGroup], options: ClusteringOptions) -> Choice:
+    """Choose the first groups, as many as a plan may have."""
+    limit = options.max_num_groups
+    return Choice(taken=tuple(groups[:limit]), waiting=tuple(groups[limit:]))
 
 
 def waiting_partitions(
     groups: Iterable[PlannedGroup], options: ClusteringOptions
 ) -> tuple[SkippedPartition, ...]:
-    """The partitions whose groups wait, as those with which the next plan begins."""
+    """Partitions with waiting groups, marked so that the next plan begins with them."""
     slices: Counter[str] = Counter()
     for group in groups:
         slices[group.partition_path] += len(group.slices)

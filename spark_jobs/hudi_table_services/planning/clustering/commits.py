@@ -1,9 +1,10 @@
-"""Clustering of what certain commits wrote (CommitBasedClusteringPlanStrategy; Hudi 1.2).
+"""Clustering of the files that certain commits wrote (CommitBasedClusteringPlanStrategy; Hudi 1.2).
 
-Looked at are completed writes requested after ``earliest.commit.to.cluster``. Replace commits are passed over, but
-what they replaced is out. Only the latest slices are planned, each once: Hudi takes a file group again for each
-commit that wrote it, in versions that may be gone. Hudi has no size limit here and its checkpoint passes over what
-had no room; ours keeps to the small-file limit (Hudi's way: parity) and stops before the first file that waits.
+The strategy considers completed writes requested after ``earliest.commit.to.cluster``. Files that replace commits wrote
+are not planned, and file groups that they replaced are left out. Only the latest slices are planned, each once: Hudi
+plans a file group once per commit that wrote it, in versions that may no longer exist. Hudi has no size limit here, and
+its checkpoint skips files for which the plan had no room; this planner applies the small-file limit, and its checkpoint
+stops before the first file that waits. Parity mode follows Hudi.
 """
 
 from collections import Counter
@@ -21,7 +22,7 @@ from hudi_table_services.planning.clustering.slices import (
     PartitionGroups,
     no_room,
     obstacle,
-    skips,
+    skipped_partitions,
 )
 
 NO_BASE_FILE = "in a partition whose commits left only log files"
@@ -29,10 +30,10 @@ NO_BASE_FILE = "in a partition whose commits left only log files"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenSince:
-    """What commits wrote.
+    """File groups that commits wrote.
 
     Attributes:
-        commits: requested times looked at, oldest first.
+        commits: requested times of the considered commits, oldest first.
         file_groups: file group that was not replaced since → the first of the commits that wrote it.
     """
 
@@ -56,23 +57,24 @@ def written_since(options: ClusteringOptions, given: ClusteringInput) -> Written
 
 
 def checkpoint(written: WrittenSince, waiting: Collection[FileGroupId], options: ClusteringOptions) -> str:
-    """The last commit of which nothing waits, nor of any before it; the earliest commit if there is none."""
+    """The last commit up to which no file waits; `earliest_commit` if there is no such commit."""
     stop = min((written.file_groups[g] for g in waiting if g in written.file_groups), default=None)
-    passed = [time for time in written.commits if stop is None or time < stop]
-    return passed[-1] if passed else options.earliest_commit
+    finished = [time for time in written.commits if stop is None or time < stop]
+    return finished[-1] if finished else options.earliest_commit
 
 
 def group_commits_as_hudi(
     snapshot: TableSnapshot, partitions: Sequence[str], options: ClusteringOptions, given: ClusteringInput
 ) -> tuple[tuple[PartitionGroups, ...], str]:
-    """Hudi's groups in Hudi's order, and the last commit looked at.
+    """Hudi's groups in Hudi's order, and the last considered commit.
 
-    A partition's slices are grouped as soon as they reach ``max.bytes.per.group``, and those of all others at the
-    end, until the plan is full after a commit. Hudi leaves the order of partitions to a hash map; here it is theirs.
+    A partition's slices are grouped as soon as they reach ``max.bytes.per.group``, and the slices of all other
+    partitions at the end. Grouping stops after the commit that fills the plan. Hudi leaves the order of partitions to a
+    hash map; here partitions are taken in the order of `partitions`.
     """
     eligible, skipped = _eligible(snapshot, partitions, options, written_since(options, given))
     open_slices: dict[str, list[FileSlice]] = {path: [] for path in partitions}
-    made: list[PartitionGroups] = []
+    grouped: list[PartitionGroups] = []
     last = options.earliest_commit
     for instant, metadata in _commits(options, given):
         last = instant.requested_time
@@ -83,22 +85,22 @@ def group_commits_as_hudi(
                 touched.add(file_group.partition_path)
         for path in sorted(touched):
             if _base_bytes(open_slices[path]) >= options.max_bytes_per_group:
-                made.append(pack_as_hudi(path, open_slices.pop(path), Counter(), options))
+                grouped.append(pack_as_hudi(path, open_slices.pop(path), Counter(), options))
                 open_slices[path] = []
-        if _is_full(made, options):
+        if _is_full(grouped, options):
             break
     for path in partitions:
-        if not _is_full(made, options) and _base_bytes(open_slices[path]) > 0:
-            made.append(pack_as_hudi(path, open_slices.pop(path), Counter(), options))
-    late = Counter(path for path, slices in open_slices.items() for _ in slices)
-    late.update(file_group.partition_path for file_group in eligible)
-    return (*made, *_left_out(skipped, late, _is_full(made, options), options)), last
+        if not _is_full(grouped, options) and _base_bytes(open_slices[path]) > 0:
+            grouped.append(pack_as_hudi(path, open_slices.pop(path), Counter(), options))
+    ungrouped = Counter(path for path, slices in open_slices.items() for _ in slices)
+    ungrouped.update(file_group.partition_path for file_group in eligible)
+    return (*grouped, *_left_out(skipped, ungrouped, _is_full(grouped, options), options)), last
 
 
 def _eligible(
     snapshot: TableSnapshot, partitions: Sequence[str], options: ClusteringOptions, written: WrittenSince
 ) -> tuple[dict[FileGroupId, FileSlice], dict[str, Counter[str]]]:
-    """Slices the commits wrote, and per partition the reasons why others are out."""
+    """Slices that the commits wrote, and per partition the reasons why other slices are left out."""
     eligible: dict[FileGroupId, FileSlice] = {}
     skipped: dict[str, Counter[str]] = {path: Counter() for path in partitions}
     for path in partitions:
@@ -115,21 +117,21 @@ def _eligible(
 
 def _left_out(
     skipped: Mapping[str, Counter[str]],
-    late: Counter[str],
+    ungrouped: Counter[str],
     plan_is_full: bool,
     options: ClusteringOptions,
 ) -> Iterator[PartitionGroups]:
-    """What is in no group, as partitions without groups."""
+    """Slices that are in no group, as partitions without groups."""
     for path, reasons in skipped.items():
         rest = SkippedPartition(
             partition_path=path,
             reason=no_room(options) if plan_is_full else NO_BASE_FILE,
-            slices=late[path],
+            slices=ungrouped[path],
             is_overdue=plan_is_full,
         )
-        out = skips(path, reasons) + ((rest,) if late[path] else ())
-        if out:
-            yield PartitionGroups(partition_path=path, groups=(), skipped=out)
+        left_out = skipped_partitions(path, reasons) + ((rest,) if ungrouped[path] else ())
+        if left_out:
+            yield PartitionGroups(partition_path=path, groups=(), skipped=left_out)
 
 
 def _commits(options: ClusteringOptions, given: ClusteringInput) -> list[tuple[Instant, CommitMetadata]]:
@@ -138,7 +140,7 @@ def _commits(options: ClusteringOptions, given: ClusteringInput) -> list[tuple[I
 
 
 def _written(instant: Instant, metadata: CommitMetadata) -> Iterator[FileGroupId]:
-    """File groups a commit wrote, each once and in order; none for a replace commit."""
+    """File groups that a commit wrote, each once and in order; none for a replace commit."""
     if instant.action.comparable is not Action.REPLACE_COMMIT:
         yield from sorted({FileGroupId(s.partition_path, s.file_id) for s in metadata.write_stats})
 
@@ -153,5 +155,5 @@ def _base_bytes(file_slices: Sequence[FileSlice]) -> int:
     return sum(s.base_file.size_bytes for s in file_slices if s.base_file)
 
 
-def _is_full(made: Sequence[PartitionGroups], options: ClusteringOptions) -> bool:
-    return sum(len(p.groups) for p in made) >= options.max_num_groups
+def _is_full(grouped: Sequence[PartitionGroups], options: ClusteringOptions) -> bool:
+    return sum(len(p.groups) for p in grouped) >= options.max_num_groups

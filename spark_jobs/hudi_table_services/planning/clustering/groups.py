@@ -1,9 +1,9 @@
-"""Groups of one partition: few files near the target size, and no rewrite that improves nothing.
+"""Group the slices of one partition into few files near the target size, without useless rewrites.
 
-In place of SparkSizeBasedClusteringPlanStrategy and SparkSingleFileSortPlanStrategy (Hudi 1.2), whose groups
-`clustering_parity` makes. Three things differ: slices are packed by best fit instead of into one open group; a
-group must leave fewer files, or bring rows in order; what a clustering with the same options wrote is done, and
-is rewritten only together with something new.
+Replaces SparkSizeBasedClusteringPlanStrategy and SparkSingleFileSortPlanStrategy (Hudi 1.2); `clustering.parity` forms
+their groups. Three differences: slices are packed by best fit instead of into one open group; a group must result in
+fewer files or put rows in order; and files that a clustering with the same options wrote are settled, so they are
+rewritten only together with other files.
 """
 
 from bisect import bisect_left, insort
@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hudi_table_services.model.clustering import ClusteringOptions, PlannedGroup, PlanStrategyKind
-from hudi_table_services.planning.clustering.checks import SINGLE_GROUP_ENABLED
+from hudi_table_services.planning.clustering.option_checks import SINGLE_GROUP_ENABLED
 from hudi_table_services.planning.clustering.slices import (
     Candidate,
     Candidates,
     PartitionGroups,
-    files,
-    group_of,
-    skips,
+    files_in_words,
+    planned_group,
+    skipped_partitions,
 )
 
 IN_ORDER = "its rows are in order"
@@ -29,7 +29,7 @@ NOT_FEWER = "would not become fewer files"
 NOT_BETTER = "would not become fewer or better ordered files"
 
 _OPEN_BINS = 1_000
-"""Bins that may still take slices. Closing the fullest beyond bounds the cost and hardly changes the result."""
+"""Maximum number of open bins. Closing the fullest bins beyond it limits the cost and hardly changes the result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ class _Bin:
     """Slices that could become one group.
 
     Attributes:
-        output_files: new files if they do.
-        improves: whether they should.
+        output_files: number of new files if they become a group.
+        improves: whether rewriting them improves the table.
     """
 
     members: list[Candidate]
@@ -51,7 +51,7 @@ class _Bin:
 
 
 class _Rules:
-    """What the options mean for one group."""
+    """Rules for one group that follow from the options."""
 
     def __init__(self, options: ClusteringOptions) -> None:
         self.cap_bytes = options.max_bytes_per_group
@@ -59,13 +59,13 @@ class _Rules:
         self.layout = options.layout
         self.single_file = options.plan_strategy is PlanStrategyKind.SINGLE_FILE_SORT
         self._single_group = options.single_group_enabled
-        self._most_bytes = max(int(options.target_file_max_bytes * (1 + options.size_tolerance)), 1)
+        self._max_file_bytes = max(int(options.target_file_max_bytes * (1 + options.size_tolerance)), 1)
 
-    def judge(self, members: list[Candidate]) -> _Bin:
-        """No more outputs than slices, and none above the target by more than the tolerance."""
+    def evaluate(self, members: list[Candidate]) -> _Bin:
+        """Choose the number of output files: at most one per slice, each within the tolerance above the target."""
         count = len(members)
         total = sum([c.size_bytes for c in members])
-        outputs = min(max(-(-total // self._most_bytes), 1), count)
+        outputs = min(max(-(-total // self._max_file_bytes), 1), count)
         return _Bin(members, outputs, self._improves(members, outputs))
 
     def _improves(self, members: list[Candidate], outputs: int) -> bool:
@@ -80,15 +80,15 @@ class _Rules:
         return not all(c.is_in_order for c in members)
 
     def reason(self, group: _Bin) -> str:
-        """What the group improves, in words."""
-        count = files(len(group.members))
+        """Improvement by the group, in words."""
+        count = files_in_words(len(group.members))
         if group.output_files == len(group.members):
             return f"{count} not in order {self.layout}"
         order = f", ordered by {self.layout}" if self.layout.is_sorted else ""
         return f"{count} into {group.output_files}{order}"
 
     def left_out(self, candidate: Candidate, bin_size: int) -> str:
-        """Why a slice is in no group."""
+        """Reason why a slice is in no group."""
         if self.single_file:
             return IN_ORDER
         if candidate.is_settled:
@@ -101,25 +101,25 @@ class _Rules:
 def group_partition(
     partition_path: str, candidates: Candidates, options: ClusteringOptions
 ) -> PartitionGroups:
-    """Groups that improve something, most useful first, and the slices left out with reasons."""
+    """Groups that improve the table, most useful first, and the slices left out with reasons."""
     rules = _Rules(options)
-    single = [rules.judge([c]) for c in candidates.chosen] if rules.single_file else None
+    single = [rules.evaluate([c]) for c in candidates.chosen] if rules.single_file else None
     bins = _pack(candidates.chosen, rules) if single is None else single
     skipped = Counter(candidates.skipped)
-    for left in (b for b in bins if not b.improves):
-        skipped.update(rules.left_out(c, len(left.members)) for c in left.members)
+    for dropped in (b for b in bins if not b.improves):
+        skipped.update(rules.left_out(c, len(dropped.members)) for c in dropped.members)
     groups = [
-        group_of(partition_path, b.members, b.output_files, rules.reason(b)) for b in bins if b.improves
+        planned_group(partition_path, b.members, b.output_files, rules.reason(b)) for b in bins if b.improves
     ]
     return PartitionGroups(
         partition_path=partition_path,
-        groups=tuple(sorted(groups, key=usefulness)),
-        skipped=skips(partition_path, skipped),
+        groups=tuple(sorted(groups, key=usefulness_order)),
+        skipped=skipped_partitions(partition_path, skipped),
     )
 
 
-def usefulness(group: PlannedGroup) -> tuple[int, float, int, tuple[str, ...]]:
-    """Key that sorts the most useful group first: files removed per byte, then those that only order, by size."""
+def usefulness_order(group: PlannedGroup) -> tuple[int, float, int, tuple[str, ...]]:
+    """Sort key, most useful group first: by files removed per byte; then groups that only order rows, by size."""
     tie = tuple(s.file_group_id.file_id for s in group.slices[:1])
     if group.files_removed > 0:
         return (0, -group.files_removed / max(group.input_bytes, 1), -group.input_bytes, tie)
@@ -127,22 +127,23 @@ def usefulness(group: PlannedGroup) -> tuple[int, float, int, tuple[str, ...]]:
 
 
 def _pack(candidates: Sequence[Candidate], rules: _Rules) -> list[_Bin]:
-    """The best of three packings: bins of whole target files, bins as large as allowed, and Hudi's.
+    """The best of three packings: bins of whole target files, bins as large as allowed, and Hudi's packing.
 
-    Fewest files win, then fewest bins: larger ones are ordered over more rows. Whole target files come first as
-    a cap of 2.5 targets would make three files of 0.83. Hudi's packing is a bound that best fit may miss in odd cases.
+    The packing with the fewest files wins, then the one with the fewest bins, because larger bins sort more rows
+    together. Whole target files are tried first, because a cap of 2.5 targets would produce three files of 0.83. Hudi's
+    packing is included because best fit can, in rare cases, be worse.
     """
     if not candidates:
         return []
     whole = rules.cap_bytes // rules.target_bytes * rules.target_bytes or rules.cap_bytes
     packings = [_best_fit(candidates, cap) for cap in dict.fromkeys((whole, rules.cap_bytes))]
     packings.append(_next_fit(candidates, rules.cap_bytes))
-    judged = [_join_leftover([rules.judge(members) for members in p], rules) for p in packings]
-    return min(judged, key=lambda bins: (sum([b.files_after for b in bins]), len(bins)))
+    evaluated = [_join_leftover([rules.evaluate(members) for members in p], rules) for p in packings]
+    return min(evaluated, key=lambda bins: (sum([b.files_after for b in bins]), len(bins)))
 
 
 def _best_fit(candidates: Sequence[Candidate], cap: int) -> list[list[Candidate]]:
-    """Each slice, largest first, into the fullest bin that can take it."""
+    """Put each slice, largest first, into the fullest bin with enough room."""
     bins: list[list[Candidate]] = []
     rooms: list[tuple[int, int]] = []
     smallest = candidates[-1].size_bytes
@@ -162,7 +163,7 @@ def _best_fit(candidates: Sequence[Candidate], cap: int) -> list[list[Candidate]
 
 
 def _next_fit(candidates: Sequence[Candidate], cap: int) -> list[list[Candidate]]:
-    """Each slice, largest first, into the last bin or a new one."""
+    """Put each slice, largest first, into the last bin or a new one."""
     bins: list[list[Candidate]] = []
     room = 0
     for candidate in candidates:
@@ -175,9 +176,9 @@ def _next_fit(candidates: Sequence[Candidate], cap: int) -> list[list[Candidate]
 
 
 def _join_leftover(bins: list[_Bin], rules: _Rules) -> list[_Bin]:
-    """Give a slice left alone a companion from the bin with most slices, where that makes no more files.
+    """Move a slice from the bin with the most slices to a slice that is alone, unless that results in more files.
 
-    Else the next plan would take the files this one makes from that bin, and write them again with it.
+    Otherwise the next plan would rewrite the single slice together with the files that this plan writes.
     """
     lone = [b for b in bins if len(b.members) == 1 and not b.improves and not b.members[0].is_settled]
     donor = max(bins, key=lambda b: len(b.members))
@@ -186,7 +187,7 @@ def _join_leftover(bins: list[_Bin], rules: _Rules) -> list[_Bin]:
     leftover, companion = lone[-1], donor.members[-1]
     if leftover.members[0].size_bytes + companion.size_bytes > rules.cap_bytes:
         return bins
-    fewer, more = rules.judge(donor.members[:-1]), rules.judge([*leftover.members, companion])
+    fewer, more = rules.evaluate(donor.members[:-1]), rules.evaluate([*leftover.members, companion])
     if fewer.files_after + more.files_after > donor.files_after + 1:
         return bins
     return [*(b for b in bins if b is not leftover and b is not donor), fewer, more]

@@ -1,7 +1,7 @@
-"""Tell which groups of a pending clustering plan can still be carried out.
+"""Find the groups of a pending clustering plan that can still be executed.
 
-A plan names files. Once a completed write has replaced one of them the group it belongs to is outdated for good: what
-the plan would rewrite is not what readers see.
+A plan names files. Once a completed write has replaced one of them, its group is permanently outdated: the plan would
+rewrite rows that readers no longer see.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from hudi_table_services.model.table_snapshot import TableSnapshot
 
 
 def file_groups_of(group: ClusteringGroup) -> frozenset[FileGroupId]:
-    """File groups that are rewritten together."""
+    """File groups that a group of the plan rewrites together."""
     return frozenset(FileGroupId(s.partition_path, s.file_id) for s in group.slices)
 
 
@@ -22,17 +22,17 @@ def partitions_of(plan: ClusteringPlan) -> tuple[str, ...]:
 
 
 def unchanged_groups(plan: ClusteringPlan, snapshot: TableSnapshot) -> tuple[ClusteringGroup, ...]:
-    """Groups of which every file is still the latest one of its file group.
+    """Groups in which every file is still the latest version of its file group.
 
     Args:
-        snapshot: the table now, with the partitions of the plan at least.
+        snapshot: current state of the table, with at least the partitions of the plan.
     """
     latest = {s.file_group_id: s.base_file.file_name for s in snapshot.all_slices if s.base_file is not None}
     taken: set[FileGroupId] = set()
     kept = []
     for group in plan.groups:
         file_groups = file_groups_of(group)
-        # Plans of Hudi's commit-based strategy can name a file group twice: its rows would be there twice.
+        # Plans of Hudi's commit-based strategy can name a file group twice, which would duplicate its rows.
         is_once = len(file_groups) == len(group.slices) and taken.isdisjoint(file_groups)
         if is_once and all(_is_latest(s, latest) for s in group.slices):
             kept.append(group)

@@ -1,10 +1,11 @@
-"""Groups as Hudi makes them, for those who want the same plan from both schedulers.
+"""Groups as Hudi forms them, for users who want the same plan from both schedulers.
 
 SparkSizeBasedClusteringPlanStrategy, SparkSingleFileSortPlanStrategy and PartitionAwareClusteringPlanStrategy of
-Hudi 1.2: eligible by the base file alone, which counts 0 where there is none; packed by next fit, where a missing
-base file weighs 120 MiB; as many outputs as targets fit, rounded up; only the last group of a partition may be
-dropped for holding one slice. Sizes are compared as long integers: Hudi narrows their difference to 32 bits, which
-misorders files that are 2 GiB apart. Slices that tie go by file id; Hudi takes the order of its view.
+Hudi 1.2. The size of the base file alone decides whether a slice is eligible; a missing base file counts as 0. Slices
+are packed by next fit, where a missing base file counts as 120 MiB. The number of output files is the group's size
+divided by the target, rounded up. Only the last group of a partition may be dropped for having one slice. Sizes are
+compared as long integers: Hudi narrows their difference to 32 bits, which misorders files that differ by 2 GiB. Ties
+are ordered by file id, in Hudi by the order of its view.
 """
 
 from collections import Counter
@@ -18,7 +19,7 @@ from hudi_table_services.model.clustering import (
 )
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.table_snapshot import TableSnapshot
-from hudi_table_services.planning.clustering.checks import (
+from hudi_table_services.planning.clustering.option_checks import (
     SINGLE_GROUP_ENABLED,
     SORT_BY_INSTANT_TIME,
     SORT_BY_SIZE,
@@ -28,16 +29,16 @@ from hudi_table_services.planning.clustering.slices import (
     Candidate,
     PartitionGroups,
     above_limit,
-    arrival,
-    files,
-    group_of,
+    arrival_order,
+    files_in_words,
     no_room,
     obstacle,
-    skips,
+    planned_group,
+    skipped_partitions,
 )
 
 PARQUET_MAX_FILE_SIZE = 125_829_120
-"""Default of ``hoodie.parquet.max.file.size``: what Hudi expects of a slice without a base file."""
+"""Default of ``hoodie.parquet.max.file.size``: the size that Hudi assumes for a slice without a base file."""
 
 ALONE = f"alone in the last group: {SINGLE_GROUP_ENABLED}=false"
 
@@ -69,7 +70,7 @@ def pack_as_hudi(
     skipped: Counter[str],
     options: ClusteringOptions,
 ) -> PartitionGroups:
-    """Groups of the given slices, of known size; what no group takes is added to the skipped."""
+    """Group the given slices, whose sizes are known; slices in no group are added to the skipped slices."""
     candidates = in_hudi_order(file_slices, options)
     bins, waiting = _bins(candidates, options)
     packs = options.plan_strategy is not PlanStrategyKind.SINGLE_FILE_SORT
@@ -82,15 +83,15 @@ def pack_as_hudi(
     return PartitionGroups(
         partition_path=partition_path,
         groups=tuple(_group(partition_path, members, options) for members in bins),
-        skipped=skips(partition_path, skipped) + ((overdue,) if waiting else ()),
+        skipped=skipped_partitions(partition_path, skipped) + ((overdue,) if waiting else ()),
     )
 
 
 def in_hudi_order(file_slices: Sequence[FileSlice], options: ClusteringOptions) -> list[Candidate]:
-    """The slices with the bytes Hudi packs them by, in the order of ``file.slices.sort.by``."""
+    """The slices with the size that Hudi uses for packing, in the order of ``file.slices.sort.by``."""
 
     def key(candidate: Candidate) -> tuple[_Key, tuple[str, str]]:
-        return tuple(_SORT_KEYS[by](candidate) for by in options.slices_sort_by), arrival(
+        return tuple(_SORT_KEYS[by](candidate) for by in options.slices_sort_by), arrival_order(
             candidate.file_slice
         )
 
@@ -111,7 +112,7 @@ def _too_large(file_slice: FileSlice, options: ClusteringOptions) -> str | None:
 def _bins(
     candidates: Sequence[Candidate], options: ClusteringOptions
 ) -> tuple[list[list[Candidate]], Sequence[Candidate]]:
-    """Bins, and the slices for which a plan's groups were used up by this partition alone."""
+    """Bins, and the slices left over because this partition alone fills the plan."""
     if options.plan_strategy is PlanStrategyKind.SINGLE_FILE_SORT:
         return [[c] for c in candidates], ()
     bins: list[list[Candidate]] = []
@@ -129,9 +130,11 @@ def _bins(
 
 def _group(partition_path: str, members: Sequence[Candidate], options: ClusteringOptions) -> PlannedGroup:
     total = sum(c.size_bytes for c in members)
-    # Hudi says 0 for a group of no bytes; rows must go somewhere.
+    # Hudi plans 0 output files for a group of 0 bytes; its rows still need one file.
     outputs = max(-(-total // options.target_file_max_bytes), 1)
     if options.plan_strategy is PlanStrategyKind.SINGLE_FILE_SORT:
         outputs = 1
     order = f", ordered by {options.layout}" if options.layout.is_sorted else ""
-    return group_of(partition_path, members, outputs, f"{files(len(members))} into {outputs}{order}")
+    return planned_group(
+        partition_path, members, outputs, f"{files_in_words(len(members))} into {outputs}{order}"
+    )

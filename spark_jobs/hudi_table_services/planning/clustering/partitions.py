@@ -1,7 +1,8 @@
-"""Which partitions clustering looks at (ClusteringPlanPartitionFilter and ClusteringPlanStrategy; Hudi 1.2).
+"""Select the partitions that clustering considers (ClusteringPlanPartitionFilter and ClusteringPlanStrategy; Hudi 1.2).
 
-Differences from Hudi: a partition is one with at least one live file group; a partition named that is not there,
-and a pattern or mode that leaves none, are said in words; skipping more partitions than there are is no error.
+Differences from Hudi: only partitions with at least one live file group count; the result reports selected partitions
+that do not exist, and a pattern or mode that matches no partition; skipping more partitions than there are is not an
+error.
 """
 
 import re
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.clustering import ClusteringOptions, PartitionFilterMode
-from hudi_table_services.planning.clustering.checks import BEGIN_PARTITION, END_PARTITION
+from hudi_table_services.planning.clustering.option_checks import BEGIN_PARTITION, END_PARTITION
 
 PARTITION_SELECTED = "hoodie.clustering.plan.strategy.partition.selected"
 PARTITION_PATTERN = "hoodie.clustering.plan.strategy.partition.regex.pattern"
@@ -23,14 +24,15 @@ _HOURS = 24
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionSelection:
-    """The partitions that passed.
+    """Result of selecting partitions.
 
     Attributes:
-        partitions: in Hudi's order: as selected, newest first for RECENT_DAYS, else ascending.
-        total: partitions of the table.
-        unknown: selected partitions that the table does not have, or that hold no file.
-        reason: what was asked and how many match, e.g. ``12 of 40 partitions match …pattern=2024.*``; empty if
-            nothing was asked.
+        partitions: selected partitions in Hudi's order: as listed in the option, newest first for RECENT_DAYS, else
+            ascending.
+        total: number of partitions of the table.
+        unknown: partitions named in the option that the table does not have, or that have no file.
+        reason: the filters and how many partitions match, e.g. ``12 of 40 partitions match …pattern=2024.*``; empty
+            without filters.
     """
 
     partitions: tuple[str, ...]
@@ -40,49 +42,49 @@ class PartitionSelection:
 
 
 def select_partitions(partitions: Sequence[str], options: ClusteringOptions, hour: int) -> PartitionSelection:
-    """Selected partitions or those the pattern fits, then the filter mode.
+    """Select partitions by list or pattern, then by the filter mode.
 
     Args:
-        partitions: those of the table, in any order.
-        hour: hour of the day in the table's zone, for DAY_ROLLING.
+        partitions: partitions of the table, in any order.
+        hour: hour of the day in the table's time zone, for DAY_ROLLING.
 
     Raises:
         InvalidRequestError: the pattern is not a regular expression.
     """
-    there = sorted(partitions)
-    named, asked = _by_name(there, options)
-    left = _by_mode(named, options, hour)
+    existing = sorted(partitions)
+    named, filters = _by_name(existing, options)
+    selected = _by_mode(named, options, hour)
     if options.partition_filter_mode is not PartitionFilterMode.NONE:
-        asked.append(_mode_in_words(options, hour))
-    unknown = tuple(sorted(set(options.selected_partitions) - set(there)))
-    reason = f"{len(left)} of {len(there)} partitions match {' and '.join(asked)}" if asked else ""
+        filters.append(_mode_in_words(options, hour))
+    unknown = tuple(sorted(set(options.selected_partitions) - set(existing)))
+    reason = f"{len(selected)} of {len(existing)} partitions match {' and '.join(filters)}" if filters else ""
     if unknown:
         reason += f"; the table has no partition {', '.join(map(repr, unknown))}"
-    return PartitionSelection(partitions=tuple(left), total=len(there), unknown=unknown, reason=reason)
+    return PartitionSelection(partitions=tuple(selected), total=len(existing), unknown=unknown, reason=reason)
 
 
-def _by_name(there: list[str], options: ClusteringOptions) -> tuple[list[str], list[str]]:
-    """Partitions selected by path or pattern, and what was asked, in words."""
+def _by_name(existing: list[str], options: ClusteringOptions) -> tuple[list[str], list[str]]:
+    """Partitions selected by path or pattern, and that filter in words."""
     if options.selected_partitions:
-        known = set(there)
+        known = set(existing)
         selected = [p for p in dict.fromkeys(options.selected_partitions) if p in known]
         return selected, [f"{PARTITION_SELECTED}={','.join(options.selected_partitions)}"]
     if not options.partition_pattern:
-        return there, []
+        return existing, []
     try:
         pattern = re.compile(options.partition_pattern)
     except (re.error, OverflowError, RecursionError) as error:
         raise InvalidRequestError(
-            f"{PARTITION_PATTERN} is {options.partition_pattern!r}, which is no regular expression: {error}."
+            f"{PARTITION_PATTERN} is {options.partition_pattern!r}, which is not a regular expression: {error}."
         ) from error
-    fitting = [p for p in there if pattern.fullmatch(p)]
-    return fitting, [f"{PARTITION_PATTERN}={options.partition_pattern}"]
+    matching = [p for p in existing if pattern.fullmatch(p)]
+    return matching, [f"{PARTITION_PATTERN}={options.partition_pattern}"]
 
 
 def _by_mode(partitions: list[str], options: ClusteringOptions, hour: int) -> list[str]:
     mode = options.partition_filter_mode
     if mode is PartitionFilterMode.RECENT_DAYS:
-        # Order of text, as in Hudi: paths are no dates to it.
+        # Sort as text, as Hudi does: it does not parse paths as dates.
         recent = sorted(partitions, reverse=True)[max(options.skip_from_latest, 0) :]
         return recent[: options.lookback_partitions] if options.lookback_partitions > 0 else recent
     if mode is PartitionFilterMode.SELECTED_PARTITIONS:

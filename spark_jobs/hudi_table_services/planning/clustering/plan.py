@@ -1,7 +1,7 @@
 """Choose file slices to be rewritten into fewer or better ordered files.
 
-Follows the purpose of ClusteringPlanStrategy and its subclasses (Hudi 1.2): the same selection of partitions and
-small slices, other groups; `docs/adr/0022` says in what they differ. `ClusteringOptions.parity` gives Hudi's.
+Follows the purpose of ClusteringPlanStrategy and its subclasses (Hudi 1.2): the same selection of partitions and small
+slices, but different groups; `docs/adr/0022` explains the differences. `ClusteringOptions.parity` gives Hudi's groups.
 """
 
 from collections import Counter
@@ -16,8 +16,12 @@ from hudi_table_services.model.clustering import (
 )
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_snapshot import TableSnapshot
-from hudi_table_services.planning.clustering.checks import check_clustering_options
-from hudi_table_services.planning.clustering.choice import Choice, choose_groups, cut, waiting_partitions
+from hudi_table_services.planning.clustering.choice import (
+    Choice,
+    choose_groups,
+    first_groups,
+    waiting_partitions,
+)
 from hudi_table_services.planning.clustering.commits import (
     WrittenSince,
     checkpoint,
@@ -25,6 +29,7 @@ from hudi_table_services.planning.clustering.commits import (
     written_since,
 )
 from hudi_table_services.planning.clustering.groups import group_partition
+from hudi_table_services.planning.clustering.option_checks import check_clustering_options
 from hudi_table_services.planning.clustering.parity import group_partition_as_hudi
 from hudi_table_services.planning.clustering.partitions import (
     PARTITION_SELECTED,
@@ -39,7 +44,7 @@ _NAMED_REASONS = 3
 def plan_clustering(
     snapshot: TableSnapshot, options: ClusteringOptions, given: ClusteringInput
 ) -> ClusteringProposal:
-    """Groups worth rewriting, and every slice that was left out with its reason.
+    """Plan the groups worth rewriting, and report every other slice with the reason why it is left out.
 
     The result does not depend on the order of any input. File groups under a pending plan are in no group.
 
@@ -64,7 +69,7 @@ def plan_clustering(
 def _plan(
     snapshot: TableSnapshot, paths: Sequence[str], options: ClusteringOptions, given: ClusteringInput
 ) -> tuple[Sequence[PartitionGroups], Choice, str]:
-    """What could be rewritten, what is, and the checkpoint of a commit-based plan."""
+    """Possible groups per partition, the choice among them, and the checkpoint of a commit-based plan."""
     by_commits = options.plan_strategy is PlanStrategyKind.COMMIT_BASED
     if options.parity:
         mark = ""
@@ -72,14 +77,14 @@ def _plan(
             partitions, mark = group_commits_as_hudi(snapshot, paths, options, given)
         else:
             partitions = tuple(group_partition_as_hudi(snapshot, path, options) for path in paths)
-        return partitions, cut([g for p in partitions for g in p.groups], options), mark
+        return partitions, first_groups([g for p in partitions for g in p.groups], options), mark
     written = written_since(options, given) if by_commits else None
     partitions = tuple(_group_partition(snapshot, path, options, given, written) for path in paths)
     choice = choose_groups(partitions, options, given)
     if written is None:
         return partitions, choice, ""
-    late = _file_groups(choice) | snapshot.reserved_file_groups.keys()
-    return partitions, choice, checkpoint(written, late, options)
+    waiting = _waiting_file_groups(choice) | snapshot.reserved_file_groups.keys()
+    return partitions, choice, checkpoint(written, waiting, options)
 
 
 def _group_partition(
@@ -93,12 +98,12 @@ def _group_partition(
     return group_partition(path, find_candidates(snapshot, path, options, given, file_groups), options)
 
 
-def _file_groups(choice: Choice) -> set[FileGroupId]:
+def _waiting_file_groups(choice: Choice) -> set[FileGroupId]:
     return {s.file_group_id for group in choice.waiting for s in group.slices}
 
 
 def _added_up(skipped: Sequence[SkippedPartition]) -> list[SkippedPartition]:
-    """One line per partition and reason."""
+    """Add the slices up per partition and reason."""
     slices: Counter[tuple[str, str, bool]] = Counter()
     for line in skipped:
         slices[line.partition_path, line.reason, line.is_overdue] += line.slices
@@ -116,7 +121,7 @@ def _unknown(selection: PartitionSelection) -> list[SkippedPartition]:
 def _no_groups(
     skipped: Sequence[SkippedPartition], selection: PartitionSelection, options: ClusteringOptions
 ) -> str:
-    """Why there are none, in one sentence."""
+    """Reason why a plan has no groups, in one sentence."""
     if not selection.total:
         return "the table has no files"
     if not selection.partitions:

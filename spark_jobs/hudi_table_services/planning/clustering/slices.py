@@ -1,4 +1,4 @@
-"""Which file slices of a partition clustering may rewrite, what they weigh, and why the others stay out."""
+"""Find the file slices of a partition that clustering may rewrite, their sizes, and why the others are left out."""
 
 from collections import Counter
 from collections.abc import Iterable, Set
@@ -13,18 +13,18 @@ from hudi_table_services.model.clustering import (
 )
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.table_snapshot import TableSnapshot
-from hudi_table_services.planning.clustering.checks import MAX_NUM_GROUPS
+from hudi_table_services.planning.clustering.option_checks import MAX_NUM_GROUPS
 
 UNKNOWN_SIZE = "size of a file is unknown"
 
 
 class Candidate(NamedTuple):
-    """A slice that may be rewritten; a named tuple, as there may be a hundred thousand.
+    """A slice that may be rewritten. A named tuple, because there may be a hundred thousand of them.
 
     Attributes:
-        size_bytes: base file and weighed log files.
-        is_settled: a clustering with the same target and layout wrote it: not a reason to rewrite anything.
-        is_in_order: its rows are known to be in the wanted order; also where none is wanted.
+        size_bytes: base file and weighted log files.
+        is_settled: whether a clustering with the same target and layout wrote it, so it is no reason for a rewrite.
+        is_in_order: whether its rows are known to be in the requested order; True if no order is requested.
     """
 
     file_slice: FileSlice
@@ -38,8 +38,8 @@ class Candidates:
     """Slices of one partition.
 
     Attributes:
-        chosen: those that may be rewritten, largest first.
-        skipped: reason → slices that may not.
+        chosen: slices that may be rewritten, largest first.
+        skipped: reason → number of slices that may not be rewritten.
     """
 
     chosen: tuple[Candidate, ...]
@@ -48,10 +48,10 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionGroups:
-    """What could be rewritten in one partition.
+    """Possible groups of one partition.
 
     Attributes:
-        groups: most useful first; in parity in Hudi's order.
+        groups: most useful first; in parity mode in Hudi's order.
         skipped: slices left out, by reason.
     """
 
@@ -67,15 +67,15 @@ def find_candidates(
     given: ClusteringInput,
     written: Set[FileGroupId] | None,
 ) -> Candidates:
-    """Latest slices that are small, of known size and under no pending plan.
+    """Find the latest slices that are small, of known size and under no pending plan.
 
     Args:
-        written: file groups that alone may be chosen; None: any.
+        written: the only file groups that may be chosen; None for any file group.
     """
     chosen = []
     skipped: Counter[str] = Counter()
     for file_slice in snapshot.slices_of(partition_path):
-        size = weigh(file_slice, options.log_weight)
+        size = equivalent_bytes(file_slice, options.log_weight)
         reason = obstacle(file_slice, snapshot, options, written)
         if reason is None and size is None:
             reason = UNKNOWN_SIZE
@@ -83,12 +83,12 @@ def find_candidates(
             chosen.append(_candidate(file_slice, size, options, given))
         else:
             skipped[reason or above_limit(options)] += 1
-    chosen.sort(key=lambda c: (-c.size_bytes, arrival(c.file_slice)))
+    chosen.sort(key=lambda c: (-c.size_bytes, arrival_order(c.file_slice)))
     return Candidates(chosen=tuple(chosen), skipped=skipped)
 
 
-def weigh(file_slice: FileSlice, log_weight: float) -> int | None:
-    """Bytes of base file that the slice is worth; None: the size of a file is not known."""
+def equivalent_bytes(file_slice: FileSlice, log_weight: float) -> int | None:
+    """Equivalent size of the slice as one base file, in bytes; None if the size of a file is unknown."""
     base = file_slice.base_file.size_bytes if file_slice.base_file else 0
     if not file_slice.log_files:
         return base if base >= 0 else None
@@ -104,7 +104,7 @@ def obstacle(
     options: ClusteringOptions,
     written: Set[FileGroupId] | None,
 ) -> str | None:
-    """Why the slice may not be planned, whatever its size; None: it may."""
+    """Reason why the slice may not be planned regardless of its size, or None if it may be planned."""
     reserved = snapshot.reserved_file_groups
     if reserved and file_slice.file_group_id in reserved:
         return f"under the pending plan {reserved[file_slice.file_group_id]}"
@@ -114,44 +114,44 @@ def obstacle(
 
 
 def above_limit(options: ClusteringOptions) -> str:
-    """Reason of a slice that is not small."""
+    """Reason for a slice that is not small."""
     return f"at or above the small-file limit of {options.small_file_limit_bytes} bytes"
 
 
 def no_room(options: ClusteringOptions) -> str:
-    """Reason of a slice whose group waits for the next plan."""
+    """Reason for a slice whose group waits for the next plan."""
     return f"no room in this plan: {MAX_NUM_GROUPS}={options.max_num_groups}"
 
 
-def arrival(file_slice: FileSlice) -> tuple[str, str]:
-    """Order in which a stitch reads slices: that in which their rows came."""
+def arrival_order(file_slice: FileSlice) -> tuple[str, str]:
+    """Sort key of slices by the time their rows were written: the order in which a stitch reads them."""
     return (file_slice.base_instant_time, file_slice.file_group_id.file_id)
 
 
-def skips(partition_path: str, reasons: Counter[str]) -> tuple[SkippedPartition, ...]:
-    """The reasons of one partition, in order."""
+def skipped_partitions(partition_path: str, reasons: Counter[str]) -> tuple[SkippedPartition, ...]:
+    """Skipped slices of one partition, by reason."""
     return tuple(
         SkippedPartition(partition_path=partition_path, reason=reason, slices=count)
         for reason, count in sorted(reasons.items())
     )
 
 
-def group_of(
+def planned_group(
     partition_path: str, members: Iterable[Candidate], output_files: int, reason: str
 ) -> PlannedGroup:
-    """The members as a group, in order of arrival."""
+    """Build a group of the members, in the order of `arrival_order`."""
     members = list(members)
     return PlannedGroup(
         partition_path=partition_path,
-        slices=tuple(sorted((c.file_slice for c in members), key=arrival)),
+        slices=tuple(sorted((c.file_slice for c in members), key=arrival_order)),
         output_files=output_files,
         input_bytes=sum(c.size_bytes for c in members),
         reason=reason,
     )
 
 
-def files(count: int) -> str:
-    """The number with its noun."""
+def files_in_words(count: int) -> str:
+    """A number of files in words, e.g. ``1 file`` or ``2 files``."""
     return f"{count} file{'' if count == 1 else 's'}"
 
 

@@ -1,7 +1,8 @@
-"""From chosen groups to the plan on the timeline, and from any plan back to what it asks for.
+"""Convert chosen groups to the plan on the timeline, and read the settings of any stored plan.
 
 HoodieClusteringPlan as Hudi 1.2 stores it (ClusteringPlanStrategy, FileSliceMetricUtils). Hudi's plans leave target
-size and layout to the configuration of whoever executes them; ours carry both, under the keys of the options.
+size and layout to the configuration of the executing job; plans of this project store both, under the keys of the
+options.
 """
 
 import re
@@ -26,7 +27,7 @@ from hudi_table_services.model.table_service_plans import (
     ClusteringSlice,
     PlanStrategy,
 )
-from hudi_table_services.planning.clustering.checks import (
+from hudi_table_services.planning.clustering.option_checks import (
     LAYOUT_STRATEGY,
     SORT_COLUMNS,
     TARGET_FILE_MAX_BYTES,
@@ -34,7 +35,7 @@ from hudi_table_services.planning.clustering.checks import (
 from hudi_table_services.planning.clustering.parity import PARQUET_MAX_FILE_SIZE
 
 COMMIT_CHECKPOINT = "clustering.commit.checkpoint"
-"""Key of the extra metadata in which CommitBasedClusteringPlanStrategy keeps the last commit it looked at."""
+"""Key of the extra metadata in which CommitBasedClusteringPlanStrategy keeps the last commit it considered."""
 
 _SIZE = re.compile(r"[0-9]{1,18}")
 _MIB = 1 << 20
@@ -46,11 +47,11 @@ def stored_plan(
     options: ClusteringOptions,
     to_uri: Callable[[str], str],
 ) -> ClusteringPlan:
-    """The groups as the plan of one instant.
+    """Build the stored plan of one instant.
 
     Args:
-        groups: all of the proposal's, or those of them that share the instant.
-        proposal: tells the partitions left for later, and the checkpoint.
+        groups: all groups of the proposal, or the part of them that shares the instant.
+        proposal: names the partitions left for later, and the checkpoint.
         to_uri: path relative to the base path → absolute path as Hudi reads it, e.g. ``file:///t/p/f.parquet``.
     """
     single_file = options.plan_strategy is PlanStrategyKind.SINGLE_FILE_SORT
@@ -66,19 +67,21 @@ def stored_plan(
 
 
 def read_plan_settings(plan: ClusteringPlan, default: ClusteringOptions) -> SettledSlice:
-    """Order and size of the files a plan asks for; its own parameters win over the running configuration.
+    """Layout and target size that a plan requests. The plan's own parameters win over the running configuration.
 
-    A plan without sort columns, as Hudi makes it where none are set, asks for no order, whatever the default.
-    Hudi's plans say no more than the columns: curve and target are then the default's.
+    A plan without sort columns requests no order, whatever the default is: Hudi writes such a plan if no columns are
+    set. Hudi's plans name the columns only; curve and target size then come from `default`.
 
     Raises:
-        MalformedMetadataError: a parameter has a value that this release cannot follow.
+        MalformedMetadataError: a parameter has a value that this release does not support.
     """
     parameters = plan.strategy.parameters
     columns = tuple(c.strip() for c in parameters.get(SORT_COLUMNS, "").split(",") if c.strip())
     target = parameters.get(TARGET_FILE_MAX_BYTES, str(default.target_file_max_bytes))
     if not (_SIZE.fullmatch(target) and int(target) > 0):
-        raise MalformedMetadataError(f"The clustering plan has {TARGET_FILE_MAX_BYTES}={target!r}, no size.")
+        raise MalformedMetadataError(
+            f"The clustering plan has {TARGET_FILE_MAX_BYTES}={target!r}, which is not a size in bytes."
+        )
     strategy = _layout_strategy(parameters, default.layout.strategy) if columns else LayoutStrategy.LINEAR
     return SettledSlice(layout=Layout(columns=columns, strategy=strategy), target_file_max_bytes=int(target))
 
@@ -124,7 +127,7 @@ def _stored_slice(file_slice: FileSlice, to_uri: Callable[[str], str]) -> Cluste
 
 
 def _metrics(file_slices: Iterable[FileSlice]) -> dict[str, float]:
-    """Hudi's figures; megabytes are whole mebibytes, rounded down."""
+    """Metrics as Hudi computes them; megabytes are whole mebibytes, rounded down."""
     logs = written = read = log_bytes = 0
     for file_slice in file_slices:
         base = max(file_slice.base_file.size_bytes, 0) if file_slice.base_file else 0

@@ -15,7 +15,7 @@ from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.option import Effect, KnownOption
 from hudi_table_services.options.registry import ALIASES, KNOWN_OPTIONS, find_option, similar_option
 from hudi_table_services.options.writing import resolve_options
-from hudi_table_services.planning.clustering.checks import check_clustering_options
+from hudi_table_services.planning.clustering.option_checks import check_clustering_options
 from hudi_table_services.planning.config_check.settings import Problem, Settings, config_rule
 
 _LIST = "docs/options.md"

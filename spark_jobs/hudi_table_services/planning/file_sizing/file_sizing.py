@@ -1,8 +1,8 @@
 """Choose where the rows of a batch go, so that base files reach their size and stay there.
 
-Follows the purpose of UpsertPartitioner (Hudi 1.2) with exact quotas, padding the largest small file first,
-room that leaves out the batch's own updates, and no tiny remainder; `docs/file-sizing.md` explains each step.
-`FileSizingOptions.parity` gives Hudi's own plan.
+Follows the purpose of UpsertPartitioner (Hudi 1.2). Differences: quotas are exact, the largest small file is padded
+first, the free space of a file accounts for the batch's own updates, and no tiny remainder is left;
+`docs/file-sizing.md` explains each step. `FileSizingOptions.parity` gives Hudi's own plan.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,8 @@ from hudi_table_services.model.file_sizing import (
     Workload,
 )
 from hudi_table_services.model.table_snapshot import TableSnapshot
-from hudi_table_services.planning.file_sizing.bin_packing import FileCost, divide_records
+from hudi_table_services.planning.file_sizing.bin_packing import divide_records
+from hudi_table_services.planning.file_sizing.file_cost import FileCost
 from hudi_table_services.planning.file_sizing.hudi_parity import plan_as_hudi
 from hudi_table_services.planning.file_sizing.record_size import estimate_record_sizes, incoming_record_size
 from hudi_table_services.planning.file_sizing.small_files import (
@@ -48,16 +49,16 @@ def plan_file_sizing(
 ) -> FileSizingPlan:
     """Place every row of the batch.
 
-    Updates go to the file group that holds their key. Inserts fill small files, the largest first, then new
-    files. The result does not depend on the order of any input. File groups under a pending plan take no row.
+    Updates go to the file group that has their key. Inserts fill small files, the largest first, then new files. The
+    result does not depend on the order of any input. File groups under a pending plan get no rows.
 
     Args:
-        samples: rows and bytes of base files of this table; any selection, more is better. Unused in parity.
+        samples: rows and bytes of base files of this table; any selection, more is better. Unused in parity mode.
         pad_small_files: False for operations that only open new file groups (bulk_insert, insert_overwrite).
 
     Raises:
         InvalidRequestError: the workload contradicts itself.
-        FileGroupConflictError: it updates a file group that is gone or under a pending plan.
+        FileGroupConflictError: the workload updates a file group that no longer exists or is under a pending plan.
     """
     check_workload(snapshot, workload)
     if options.parity:
@@ -93,14 +94,14 @@ def _room(
 def _plan_partition(
     inserts: int, room: PartitionRoom, small_files: SmallFiles, options: FileSizingOptions
 ) -> PartitionSizing:
-    padding, passed_over = _pad(inserts, room, small_files.candidates, options)
+    padding, not_padded = _pad(inserts, room, small_files.candidates, options)
     per_file = room.cost.records_per_file(options)
     division = divide_records(inserts - sum(padding.values()), per_file, len(padding), options)
     padding = {
         file_id: count + more
         for (file_id, count), more in zip(padding.items(), division.absorbed, strict=True)
     }
-    skipped = tuple(sorted(small_files.skipped + passed_over)) if inserts else ()
+    skipped = tuple(sorted(small_files.skipped + not_padded)) if inserts else ()
     return PartitionSizing(
         partition_path=room.partition_path,
         buckets=room.update_buckets(padding) + tuple(room.insert_bucket(n) for n in division.new_files),
@@ -113,25 +114,25 @@ def _plan_partition(
 def _pad(
     inserts: int, room: PartitionRoom, candidates: Sequence[FileSlice], options: FileSizingOptions
 ) -> tuple[Mapping[str, int], tuple[SkippedFileGroup, ...]]:
-    """File id → inserts that pad it, and the candidates passed over.
+    """File id → inserts that pad the file, and the candidates that are not padded.
 
-    The largest goes first: it needs the fewest rows to be finished, and a finished file is not rewritten
-    again.
+    The largest candidate is padded first: it needs the fewest rows to reach its size, and a file that has reached its
+    size is not rewritten again.
     """
     padding: dict[str, int] = {}
-    passed_over = []
+    not_padded = []
     left = inserts
     for candidate in sorted(candidates, key=lambda s: (-s.size_bytes, s.file_group_id)):
         file_id = candidate.file_group_id.file_id
         if left == 0:
-            passed_over.append(skip(candidate, NO_INSERTS_LEFT))
+            not_padded.append(skip(candidate, NO_INSERTS_LEFT))
             continue
         growth = room.growth_bytes(file_id)
         free = options.max_file_size_bytes - candidate.size_bytes - growth
         fitting = room.cost.records_within(free, existing_records=room.record_count(file_id))
         if fitting == 0:
-            passed_over.append(skip(candidate, NO_ROOM_AFTER_UPDATES if growth else NO_ROOM))
+            not_padded.append(skip(candidate, NO_ROOM_AFTER_UPDATES if growth else NO_ROOM))
             continue
         padding[file_id] = min(fitting, left)
         left -= padding[file_id]
-    return padding, tuple(passed_over)
+    return padding, tuple(not_padded)

@@ -1,10 +1,10 @@
-"""File sizing as Hudi 1.x does it, for those who want the same files from both writers.
+"""File sizing as Hudi 1.x does it, for users who want the same files from both writers.
 
-UpsertPartitioner, SparkUpsertDeltaCommitPartitioner and AverageRecordSizeEstimator of Hudi 1.2, in integers:
-record size from the totals of the latest commits, footers included; small files in order of file id (Hudi
-takes the order its view gives, which is not defined) or, merge-on-read, the smallest first and only as many
-as the candidates limit; growth by updates not counted; a remainder left as a file of its own. Hudi then draws
-rows at random: its counts are expected values. Ours are exact, as the one thing that cannot be reproduced.
+UpsertPartitioner, SparkUpsertDeltaCommitPartitioner and AverageRecordSizeEstimator of Hudi 1.2, in integers. The record
+size comes from the totals of the latest commits, footers included. Small files are padded in order of file id (Hudi
+uses the order of its view, which is not defined) or, for merge-on-read, the smallest first and only as many as the
+candidates limit. Growth by updates is not counted. A remainder becomes a separate file. Hudi then assigns rows at
+random, so its counts are expected values; the counts here are exact, because random assignment cannot be reproduced.
 """
 
 import math
@@ -27,7 +27,7 @@ from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.table_version import TableType
 from hudi_table_services.model.write_stat import CommitMetadata, WriteStat
-from hudi_table_services.planning.file_sizing.bin_packing import FileCost
+from hudi_table_services.planning.file_sizing.file_cost import FileCost
 from hudi_table_services.planning.file_sizing.small_files import (
     NO_INSERTS_LEFT,
     NO_ROOM,
@@ -38,11 +38,11 @@ from hudi_table_services.planning.file_sizing.small_files import (
 from hudi_table_services.planning.file_sizing.write_buckets import PartitionRoom, sizes_of, updates_of
 
 _ESTIMATING_ACTIONS = frozenset({Action.COMMIT, Action.DELTA_COMMIT, Action.COMPACTION})
-"""Not replacecommit: clustered files compress better than what a writer will write."""
+"""Without replacecommit: clustered files compress better than files that a writer will write."""
 
 
 def commit_totals(instant: Instant, metadata: CommitMetadata) -> tuple[CommitTotals, ...]:
-    """The evidence one completed instant gives to `hudi_record_size`; none for actions Hudi leaves out."""
+    """Totals of one completed instant for `hudi_record_size`; empty for actions that Hudi's estimator ignores."""
     if instant.action not in _ESTIMATING_ACTIONS:
         return ()
     if instant.action is Action.DELTA_COMMIT:
@@ -67,15 +67,15 @@ def _totals(instant: Instant, stats: Iterable[WriteStat]) -> CommitTotals:
 
 
 def hudi_record_size(totals: Iterable[CommitTotals], options: FileSizingOptions) -> RecordSizeEstimate:
-    """Whole bytes per record of the latest commits that are large enough; else the configured estimate."""
+    """Whole bytes per record of the latest commits that are large enough, or else the configured estimate."""
     relevant = sorted(t for t in totals if t.action in _ESTIMATING_ACTIONS)
     instants = sorted({t.requested_time for t in relevant}, reverse=True)[: options.estimator_max_commits]
     threshold = int(options.estimation_threshold * options.small_file_limit_bytes)
-    least = max(threshold, options.estimator_metadata_bytes)
+    minimum = max(threshold, options.estimator_metadata_bytes)
     pooled = [
         t
         for t in relevant
-        if t.requested_time in instants and t.bytes_written > least and t.records_written > 0
+        if t.requested_time in instants and t.bytes_written > minimum and t.records_written > 0
     ]
     if not pooled:
         return RecordSizeEstimate(
@@ -97,7 +97,7 @@ def hudi_record_size(totals: Iterable[CommitTotals], options: FileSizingOptions)
 def plan_as_hudi(
     snapshot: TableSnapshot, workload: Workload, options: FileSizingOptions, *, pad_small_files: bool
 ) -> FileSizingPlan:
-    """Hudi 1.x's plan for a workload that `check_workload` let pass."""
+    """Hudi 1.x's plan for a workload that `check_workload` has accepted."""
     estimate = hudi_record_size(workload.commit_totals, options)
     return FileSizingPlan(
         partitions=tuple(
@@ -118,7 +118,7 @@ def _plan_partition(
     average = int(estimate.bytes_per_record)
     small_files = find_small_files(snapshot, path, options, pad_small_files=pad_small_files)
     candidates, over_limit = _in_hudi_order(small_files.candidates, snapshot, options)
-    padding, passed_over = _pad(partition.insert_count, average, candidates, options)
+    padding, not_padded = _pad(partition.insert_count, average, candidates, options)
     room = PartitionRoom(
         partition_path=path,
         sizes=sizes_of(snapshot, path),
@@ -130,7 +130,7 @@ def _plan_partition(
     )
     per_file = _records_per_new_file(average, options)
     new_files = _open_new_files(partition.insert_count - sum(padding.values()), per_file)
-    skipped = tuple(sorted(small_files.skipped + over_limit + passed_over)) if partition.insert_count else ()
+    skipped = tuple(sorted(small_files.skipped + over_limit + not_padded)) if partition.insert_count else ()
     return PartitionSizing(
         partition_path=path,
         buckets=room.update_buckets(padding) + tuple(room.insert_bucket(n) for n in new_files),
@@ -154,16 +154,16 @@ def _pad(
     inserts: int, average: int, candidates: Sequence[FileSlice], options: FileSizingOptions
 ) -> tuple[Mapping[str, int], tuple[SkippedFileGroup, ...]]:
     padding: dict[str, int] = {}
-    passed_over = []
+    not_padded = []
     left = inserts
     for candidate in candidates:
         fitting = (options.max_file_size_bytes - candidate.size_bytes) // average
         if left == 0 or fitting <= 0:
-            passed_over.append(skip(candidate, NO_ROOM if left else NO_INSERTS_LEFT))
+            not_padded.append(skip(candidate, NO_ROOM if left else NO_INSERTS_LEFT))
             continue
         padding[candidate.file_group_id.file_id] = min(fitting, left)
         left -= padding[candidate.file_group_id.file_id]
-    return padding, tuple(passed_over)
+    return padding, tuple(not_padded)
 
 
 def _records_per_new_file(average: int, options: FileSizingOptions) -> int:

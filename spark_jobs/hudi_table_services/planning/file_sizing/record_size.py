@@ -1,9 +1,8 @@
-"""How many bytes one row takes in a base file.
+"""Estimate the bytes of one row in a base file.
 
-Hudi divides the bytes of whole commits by their rows, footers included, and uses one figure for the whole
-table (AverageRecordSizeEstimator, Hudi 1.2; `planning.hudi_parity` has it). Here every base file is one
-witness: its bytes without the footer, divided by its rows. Each row has one vote, so that large files decide
-and odd ones do not.
+Hudi divides the bytes of whole commits by their rows, footers included, and uses one figure for the whole table
+(AverageRecordSizeEstimator, Hudi 1.2; see `file_sizing.hudi_parity`). Here every base file is one sample: its bytes
+without the footer, divided by its rows. Samples are weighted by rows, so large files decide and odd files do not.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,15 +18,15 @@ from hudi_table_services.model.file_sizing import (
 )
 
 MINIMUM_RECORDS = 100
-"""Fewer rows are no evidence while there is other: page headers and dictionaries outweigh them."""
+"""Samples with fewer rows are used only as a last resort: page headers and dictionaries dominate their size."""
 
 ODD_FACTOR = 2.0
-"""Files whose rows are this many times larger or smaller than the typical row are left out."""
+"""Files whose rows are larger or smaller than the typical row by more than this factor are left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Evidence:
-    """What a set of base files says; `bytes_per_record` means nothing while `records` is 0."""
+    """Bytes per row measured on a set of base files; `bytes_per_record` is meaningless if `records` is 0."""
 
     bytes_per_record: float = 0.0
     files: int = 0
@@ -40,9 +39,9 @@ def estimate_record_sizes(
 ) -> Mapping[str, RecordSizeEstimate]:
     """Partition path → bytes per record, for every partition of the workload.
 
-    The first of these that exists: base files of the partition, of the whole table (at least
-    `MINIMUM_RECORDS` rows each), the estimate the user gave, the size measured on the batch, base files with
-    fewer rows, the default. Repeated samples count once; order does not matter.
+    The first available of these sources is used: base files of the partition; base files of the whole table (both with
+    at least `MINIMUM_RECORDS` rows); the estimate from the options; the size measured on the batch; base files with
+    fewer rows; the default. Repeated samples count once; their order does not matter.
     """
     distinct = sorted(set(samples))
     by_partition: dict[str, list[FileSample]] = {p.partition_path: [] for p in workload.partitions}
@@ -62,7 +61,7 @@ def estimate_record_sizes(
 
 
 def incoming_record_size(partition: PartitionWorkload, batch_record_size: float | None) -> float | None:
-    """Bytes per row of the batch in this partition; None where nobody measured it."""
+    """Bytes per row of the batch in this partition; None if it was not measured."""
     hint = partition.insert_bytes_hint
     if hint is not None and hint > 0 and partition.insert_count > 0:
         return hint / partition.insert_count
@@ -102,7 +101,7 @@ def _from_files(evidence: _Evidence, source: RecordSizeSource) -> RecordSizeEsti
 
 
 def _weigh(samples: Sequence[FileSample]) -> _Evidence:
-    """Bytes per record of the files near the median; the median counts rows, not files."""
+    """Bytes per record of the files near the median. The median is weighted by rows."""
     usable = [s for s in samples if s.record_count > 0 and s.data_size_bytes > 0]
     if not usable:
         return _Evidence(odd_files=len(samples))
@@ -120,11 +119,11 @@ def _weigh(samples: Sequence[FileSample]) -> _Evidence:
 
 
 def _median_record_size(usable: Sequence[FileSample]) -> float:
-    votes = sorted((s.data_size_bytes / s.record_count, s.record_count) for s in usable)
-    half = sum(records for _, records in votes) / 2
+    weighted = sorted((s.data_size_bytes / s.record_count, s.record_count) for s in usable)
+    half = sum(records for _, records in weighted) / 2
     seen = 0
-    for size, records in votes:
+    for size, records in weighted:
         seen += records
         if seen >= half:
             return size
-    return votes[-1][0]
+    return weighted[-1][0]

@@ -1,4 +1,4 @@
-"""Which file groups of a partition may take inserts, and why the others may not."""
+"""Find the file groups of a partition that inserts may pad, and the reasons why others may not be padded."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ OVER_CANDIDATES_LIMIT = "over hoodie.merge.small.file.group.candidates.limit"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmallFiles:
-    """File slices of one partition, by file id: those that may be padded, and the rest with reasons."""
+    """File slices of one partition, by file id: slices that may be padded, and all others with reasons."""
 
     candidates: tuple[FileSlice, ...]
     skipped: tuple[SkippedFileGroup, ...]
@@ -23,7 +23,7 @@ class SmallFiles:
 def find_small_files(
     snapshot: TableSnapshot, partition_path: str, options: FileSizingOptions, *, pad_small_files: bool
 ) -> SmallFiles:
-    """Latest slices with a base file below the small-file limit, no log files and no pending plan."""
+    """Find the latest slices with a base file below the small-file limit, no log files and no pending plan."""
     candidates = []
     skipped = []
     for file_slice in sorted(snapshot.slices_of(partition_path), key=lambda s: s.file_group_id):
@@ -36,7 +36,7 @@ def find_small_files(
 
 
 def skip(file_slice: FileSlice, reason: str) -> SkippedFileGroup:
-    """The slice as one that takes no inserts."""
+    """Record a slice that is not padded."""
     return SkippedFileGroup(
         file_group_id=file_slice.file_group_id, size_bytes=max(file_slice.size_bytes, 0), reason=reason
     )
@@ -45,7 +45,7 @@ def skip(file_slice: FileSlice, reason: str) -> SkippedFileGroup:
 def _obstacle(
     file_slice: FileSlice, snapshot: TableSnapshot, options: FileSizingOptions, pad_small_files: bool
 ) -> str | None:
-    """Why the slice may not be padded; None: it may."""
+    """Reason why the slice may not be padded, or None if it may be padded."""
     plan = snapshot.reserved_file_groups.get(file_slice.file_group_id)
     if plan is not None:
         return f"under the pending plan {plan}"

@@ -1,4 +1,4 @@
-"""From decisions to write buckets: one per file group with rows, one per new file."""
+"""Build the write buckets of a partition: one per file group that gets rows, one per new file."""
 
 import math
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from hudi_table_services.model.file_sizing import (
     WriteBucket,
 )
 from hudi_table_services.model.table_snapshot import TableSnapshot
-from hudi_table_services.planning.file_sizing.bin_packing import FileCost
+from hudi_table_services.planning.file_sizing.file_cost import FileCost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,9 +24,9 @@ class PartitionRoom:
 
     Attributes:
         sizes: file id → bytes of its latest slice.
-        updates: file id → rows tagged to it; file groups without any left out.
+        updates: file id → rows tagged to it; without file groups that have no such rows.
         record_size: estimate for the rows of the partition.
-        incoming_record_size: bytes of one row of the batch, as far as known.
+        incoming_record_size: bytes of one row of the batch; if unknown, the estimate for the partition.
         counts_growth: whether growth by updates is expected; Hudi expects none.
     """
 
@@ -41,8 +41,8 @@ class PartitionRoom:
     def growth_bytes(self, file_id: str) -> int:
         """Bytes by which the batch's own updates are expected to grow the file; never below 0.
 
-        An update replaces a row of the usual size by one of the batch; a moved row comes on top; a delete
-        counts for nothing, as what it frees is seen when the file has been written.
+        An update replaces a row of the usual size by a row of the batch. A moved row adds a row. A delete counts as 0:
+        the freed bytes are known only after the file has been written.
         """
         update = self.updates.get(file_id)
         if update is None or not self.counts_growth:
@@ -56,14 +56,14 @@ class PartitionRoom:
         return self.cost.records_in(self.sizes[file_id])
 
     def update_buckets(self, padding: Mapping[str, int]) -> tuple[WriteBucket, ...]:
-        """One bucket per file group that has updates or takes inserts, by file id."""
+        """One bucket per file group that gets updates or inserts, by file id."""
         return tuple(
             self._update_bucket(file_id, padding.get(file_id, 0))
             for file_id in sorted(self.updates.keys() | padding.keys())
         )
 
     def insert_bucket(self, records: int) -> WriteBucket:
-        """A new file group of so many rows."""
+        """Bucket of a new file group with this many rows."""
         return WriteBucket(
             kind=BucketKind.INSERT,
             partition_path=self.partition_path,
@@ -88,26 +88,26 @@ class PartitionRoom:
         )
 
     def _added_bytes(self, file_id: str, records: int) -> int:
-        # Most file groups get no row, and estimating their rows costs more than all else here.
+        # Skip the estimate for file groups that get no rows: it is the most expensive step here, and most get none.
         return self.cost.added_bytes(records, existing_records=self.record_count(file_id)) if records else 0
 
 
 def sizes_of(snapshot: TableSnapshot, partition_path: str) -> Mapping[str, int]:
-    """File id → bytes of the latest slice; 0 where the size is unknown."""
+    """File id → bytes of the latest slice; 0 if the size is unknown."""
     return {s.file_group_id.file_id: max(s.size_bytes, 0) for s in snapshot.slices_of(partition_path)}
 
 
 def updates_of(partition: PartitionWorkload) -> Mapping[str, UpdateWorkload]:
-    """File id → updates, those without rows left out."""
+    """File id → updates, without entries that have no rows."""
     return {u.file_id: u for u in partition.updates if u.update_count > 0}
 
 
 def check_workload(snapshot: TableSnapshot, workload: Workload) -> None:
-    """Refuse a workload no plan can serve.
+    """Refuse a workload for which no plan is possible.
 
     Raises:
-        InvalidRequestError: a count below 0, or a partition or file group named twice.
-        FileGroupConflictError: updates for a file group under a pending plan, or that is no longer there.
+        InvalidRequestError: a count is below 0, or a partition or file group is named twice.
+        FileGroupConflictError: the workload updates a file group that is under a pending plan or no longer exists.
     """
     paths = [p.partition_path for p in workload.partitions]
     if len(set(paths)) < len(paths):
@@ -137,11 +137,11 @@ def _check_updatable(snapshot: TableSnapshot, known: set[FileGroupId], group: Fi
     if group not in known:
         raise FileGroupConflictError(
             f"The batch updates file group {group}, which the table no longer has.",
-            hint="Load the table, look the keys up and plan again.",
+            hint="Load the table again, find the file groups of the keys again, and plan again.",
         )
     plan = snapshot.reserved_file_groups.get(group)
     if plan is not None:
         raise FileGroupConflictError(
             f"The batch updates file group {group}, which is under the pending plan {plan}.",
-            hint="Execute that plan or roll it back, then run the request again.",
+            hint="Execute or cancel that plan, then run the request again.",
         )

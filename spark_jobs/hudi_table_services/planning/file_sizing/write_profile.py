@@ -1,4 +1,4 @@
-"""Values a commit stores beside its data: the workload profile and the final metadata (HoodieCommitMetadata)."""
+"""Metadata that a commit stores: the workload profile and the final commit metadata (HoodieCommitMetadata)."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -17,10 +17,10 @@ def workload_profile(
     extra_metadata: Mapping[str, str],
     replaced: Mapping[str, tuple[str, ...]] | None,
 ) -> CommitMetadata:
-    """Content of the inflight instant: what is going to be written where, and what will be replaced.
+    """Content of the inflight instant: the planned rows per file group, and the file groups that will be replaced.
 
-    Other writers read it to detect conflicts; per partition first the inserts under an empty file id, then each
-    file group to be rewritten with the slice it will be merged with.
+    Other writers read it to detect conflicts. Each partition lists first the inserts, under an empty file id, and then
+    each file group to be rewritten, with the slice that it will be merged with.
     """
     current = {s.file_group_id: s.base_instant_time for s in snapshot.all_slices}
     stats: dict[str, tuple[WriteStat, ...]] = {}
@@ -71,10 +71,10 @@ def commit_metadata(
 
 
 def replaced_file_ids(snapshot: TableSnapshot, partition_paths: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """File groups that disappear when the given partitions are overwritten.
+    """File groups that an overwrite of the given partitions replaces.
 
     Raises:
-        FileGroupConflictError: one of them is reserved by a pending plan of a table service.
+        FileGroupConflictError: a pending plan of a table service reserves one of them.
     """
     replaced = {
         path: snapshot.slices_of(path) for path in sorted(partition_paths) if snapshot.slices_of(path)

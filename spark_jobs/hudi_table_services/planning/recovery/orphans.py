@@ -1,7 +1,7 @@
-"""Which base files belong to no instant, as a pure rule. In doubt a file belongs.
+"""Find the base files that belong to no instant. In doubt a file belongs to an instant.
 
-What is older than the active timeline counts as archived, so it belongs, unless the timeline itself says that its
-write was undone: once that is archived as well, readers take such a file for committed.
+A file older than the active timeline counts as archived and therefore belongs, unless the timeline shows that its write
+was undone. Once that rollback is archived as well, readers treat such a file as committed.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -19,19 +19,20 @@ NO_INSTANT = "its instant is not on the timeline"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownInstants:
-    """What decides about files at one look at the timeline.
+    """Facts from one reading of the timeline that decide whether files are orphans.
 
     Attributes:
-        first_write_time: from here on nothing is archived; None: no writes at all, so nothing can be told.
+        first_write_time: requested time from which on no write is archived; None if there are no writes, so no file
+            can be judged.
         running: requested times of pending writes and services, and of writers with a living heartbeat.
         named: requested time of completed writes → paths of the files in their metadata.
         undone: requested times of writes that a rollback or a restore undid.
-        undone_for_good: those of them that cannot have been executed again since, as clusterings can.
+        undone_for_good: the `undone` writes that cannot have been executed again since; a clustering can.
         needed: names of files in savepoints and pending plans.
-        needed_paths: their paths, below the base path.
-        archived: requested times of archived writes later than `first_write_time`; there are some where a commit was
-            left behind alone by archival, because of a savepoint that is gone.
-        archived_named: as `named`, of archived writes; empty: the archive was not read.
+        needed_paths: paths of those files, relative to the base path.
+        archived: requested times of archived writes later than `first_write_time`. They exist if archival left a single
+            older commit active because of a savepoint that has since been deleted.
+        archived_named: like `named`, for archived writes; empty if the archive was not read.
     """
 
     first_write_time: str | None
@@ -46,9 +47,9 @@ class KnownInstants:
 
 
 def orphan_reason(path: str, known: KnownInstants) -> str:
-    """Why a file belongs to no instant; empty: it belongs to one, or is no base file.
+    """Reason why a file belongs to no instant; empty if it belongs to an instant or is not a base file.
 
-    `DISPLACED` holds only if the file is whole where it is named, which storage has to tell: see `is_copy`.
+    `DISPLACED` is final only if the file at the path in the metadata is complete. Check that with `is_copy`.
     """
     name = _name(path)
     time = _time(name)
@@ -68,33 +69,35 @@ def orphan_reason(path: str, known: KnownInstants) -> str:
 
 
 def named_elsewhere(path: str, *named: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """Paths under which its completed write names a base file of this name; empty: here, or nowhere.
+    """Other paths under which the file's completed write names a base file of this name.
+
+    Empty if the write names this path, or no file of this name.
 
     Args:
-        named: each requested time of completed writes → paths of the files in their metadata.
+        named: mappings from the requested time of completed writes to the paths of the files in their metadata.
     """
     name = _name(path)
     time = _time(name) or ""
-    places = next((each[time] for each in named if time in each), frozenset())
-    if path in places:
+    paths = next((each[time] for each in named if time in each), frozenset())
+    if path in paths:
         return frozenset()
-    return frozenset(place for place in places if _name(place) == name)
+    return frozenset(other for other in paths if _name(other) == name)
 
 
 def is_copy(size_bytes: int, places: Collection[str], size_at: Callable[[str], int | None]) -> bool:
-    """Whether a file is as long as what lies at one of the places where its write names it.
+    """Whether a file is as long as a file at one of the paths in its write's metadata.
 
-    Otherwise it may be the only whole one: somebody moved it, or copied it before the other one was damaged.
+    If not, it may be the only complete file: it may have been moved, or copied before the original was damaged.
 
     Args:
-        places: see `named_elsewhere`.
-        size_at: length of the file of a path on storage; None: there is none.
+        places: paths from `named_elsewhere`.
+        size_at: path → length of the file on storage; None if there is no file.
     """
     return any(size_at(place) == size_bytes for place in places)
 
 
 def doubled_times(paths: Iterable[str]) -> frozenset[str]:
-    """Instant times of the base files whose name is in more than one folder."""
+    """Instant times of base files whose name exists in more than one folder."""
     seen: set[str] = set()
     doubled: set[str] = set()
     for path in paths:
@@ -104,7 +107,7 @@ def doubled_times(paths: Iterable[str]) -> frozenset[str]:
 
 
 def named_paths(stats: Collection[WriteStat]) -> frozenset[str]:
-    """Paths of the files that a write names. A path that is spelled unlike its partition counts in both spellings."""
+    """Paths of the files that a write names. If a stat's path differs from its partition path, both spellings count."""
     found: set[str] = set()
     for stat in stats:
         folder, name = stat.partition_path.strip("/"), _name(stat.path)

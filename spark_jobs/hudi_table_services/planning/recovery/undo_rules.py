@@ -1,7 +1,7 @@
-"""Which completed writes may be undone, as pure rules on the timeline (BaseRollbackActionExecutor, Hudi 1.2).
+"""Rules on the timeline that decide which completed writes may be undone (BaseRollbackActionExecutor, Hudi 1.2).
 
-Hudi asks that nothing was committed or begun later, and that no savepoint holds the commit. Beyond Hudi: what the
-commit replaced must still be there, which is not a question of the timeline alone.
+Hudi requires that nothing was committed or begun later, and that no savepoint protects the commit. Beyond Hudi, the
+file groups that the commit replaced must still exist; the timeline alone cannot show that, so it is checked elsewhere.
 """
 
 from collections.abc import Collection, Iterable
@@ -10,20 +10,20 @@ from hudi_table_services.errors import InvalidRequestError, UnsupportedTableErro
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
 
-_CURE_OF_LATER = (
+_LATER_WRITES_HINT = (
     "Undo those first, or name them in the same request; or go back to a savepoint with restore.py."
 )
 
 
 def newest_first(instants: Iterable[Instant]) -> tuple[Instant, ...]:
-    """Pending ones first, then completed ones by the time at which they became visible, the latest first."""
+    """Sort instants: pending ones first, then completed ones by the time they became visible, the latest first."""
     return tuple(
         sorted(instants, key=lambda i: (not i.is_completed, i.visible_from, i.requested_time), reverse=True)
     )
 
 
 def require_newest(timeline: Timeline, chosen: Collection[Instant]) -> None:
-    """Raises InvalidRequestError where a chosen completed write has later ones that are not chosen."""
+    """Raise InvalidRequestError if a chosen completed write has later writes that are not chosen."""
     identities = {i.identity for i in chosen}
     others = [i for i in timeline if i.action.writes_data and i.identity not in identities]
     for instant in chosen:
@@ -36,7 +36,7 @@ def require_newest(timeline: Timeline, chosen: Collection[Instant]) -> None:
             raise InvalidRequestError(
                 f"{instant.action.value} {instant.requested_time} is not the newest write: {named}{more} came later, "
                 "and may build on it.",
-                hint=_CURE_OF_LATER,
+                hint=_LATER_WRITES_HINT,
             )
 
 
@@ -47,28 +47,29 @@ def _is_later(other: Instant, instant: Instant) -> bool:
 
 
 def require_unsaved(timeline: Timeline, chosen: Iterable[Instant]) -> None:
-    """Raises InvalidRequestError where a savepoint holds a chosen completed write, or one that came after it."""
+    """Raise InvalidRequestError if there is a savepoint of a chosen completed write or of a later one."""
     savepoints = [i.requested_time for i in timeline if i.action is Action.SAVEPOINT]
     for instant in chosen:
-        held = [time for time in savepoints if time >= instant.requested_time]
-        if instant.is_completed and held:
+        protecting = [time for time in savepoints if time >= instant.requested_time]
+        if instant.is_completed and protecting:
             raise InvalidRequestError(
-                f"Savepoint {held[0]} keeps {instant.action.value} {instant.requested_time}.",
-                hint=f"Delete it first: delete_savepoint.py --instant {held[0]}.",
+                f"Savepoint {protecting[0]} keeps {instant.action.value} {instant.requested_time}.",
+                hint=f"Delete it first: delete_savepoint.py --instant {protecting[0]}.",
             )
 
 
 def restored_instants(
     timeline: Timeline, savepoint: Instant, replacing: Collection[Instant] = ()
 ) -> tuple[Instant, ...]:
-    """What a restore undoes, in this order: pending services and writes after it, then completed writes.
+    """Instants that a restore undoes, in this order: later pending services and writes, then later completed writes.
 
-    A completed write counts as after the savepointed commit by completion time, where the table writes it down, else
-    by requested time (SavepointRestore, Hudi 0.15 and 1.2).
+    Completion times decide whether a completed write is later than the savepointed commit; in tables without completion
+    times, requested times decide (SavepointRestore, Hudi 0.15 and 1.2).
 
     Args:
-        replacing: replace commits that took out file groups of the savepoint. Beyond Hudi they go too, whatever their
-            time: cleaning may have taken what they wrote, and without either version the rows would be gone.
+        replacing: replace commits that replaced file groups of the savepoint. Beyond Hudi they are undone too, at
+            whatever time: cleaning may have deleted the files that they wrote, and without either version the rows
+            would be lost.
     """
     commit = next(i for i in timeline.completed_writes if i.requested_time == savepoint.requested_time)
     pending = [
@@ -81,7 +82,7 @@ def restored_instants(
 
 
 def refuse_unfinished_restore(timeline: Timeline) -> None:
-    """Raises UnsupportedTableError while a restore is under way or was left half done."""
+    """Raise UnsupportedTableError if a restore is running or was left unfinished."""
     restores = [i for i in timeline.pending if i.action is Action.RESTORE]
     if restores:
         raise UnsupportedTableError(

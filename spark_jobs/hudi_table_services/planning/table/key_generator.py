@@ -1,4 +1,4 @@
-"""Decide how keys are made: table properties first, then options, then Hudi's inference.
+"""Choose the key generator and its settings: from table properties first, then options, then Hudi's inference.
 
 Follows KeyGenUtils.inferKeyGeneratorType and HoodieWriterUtils.validateTableConfig (Hudi 0.15 and 1.2).
 """
@@ -41,19 +41,19 @@ def key_generator_config(
     existing_key: str | None = None,
     default_time_zone: str = "UTC",
 ) -> KeyGeneratorConfig:
-    """How keys of this table are made.
+    """Key generator settings of a write.
 
     Args:
-        table: properties of the table; None: it is about to be created.
+        table: properties of the table; None if the write creates the table.
         hoodie_options: ``hoodie.*`` options of the write.
-        existing_key: any ``_hoodie_record_key`` of the table, ``""`` if it has no rows. Needed only where
-            `depends_on_existing_key` says so: a one-field COMPLEX table of version 6 or 8 holds ``value`` or
+        existing_key: any ``_hoodie_record_key`` of the table, ``""`` if it has no rows. Needed only if
+            `depends_on_existing_key`: a COMPLEX table of version 6 or 8 with one key column stores ``value`` or
             ``column:value``, depending on the release that wrote it.
-        default_time_zone: default zone of the JVM beside which Hudi would run.
+        default_time_zone: default time zone of the JVM in which Hudi would run.
 
     Raises:
-        InvalidRequestError: no record key, an option contradicts the table, or options contradict each other.
-        UnsupportedTableError: a key generator that cannot be followed.
+        InvalidRequestError: there is no record key, an option contradicts the table, or options contradict each other.
+        UnsupportedTableError: the key generator is not supported.
     """
     record_key = _record_key_fields(table, hoodie_options)
     partition_text = _partition_text(table, hoodie_options)
@@ -101,7 +101,7 @@ def _record_key_fields(table: TableConfig | None, options: Mapping[str, str]) ->
     fields = stored or wanted
     if table is not None and not stored:
         raise UnsupportedTableError(
-            "The table has no hoodie.table.recordkey.fields: its keys are generated, not made from columns.",
+            "The table has no hoodie.table.recordkey.fields: its keys are generated, not built from columns.",
             hint="Write it with the engine that created it.",
         )
     if not fields:
@@ -123,7 +123,7 @@ def _partition_text(table: TableConfig | None, options: Mapping[str, str]) -> st
     stored_items, wanted_items = _fields(stored), _fields(wanted)
     if wanted_items == stored_items:
         return stored
-    # Hudi 0.15 stores the columns of a custom key generator without their types: the option supplies them.
+    # Hudi 0.15 stores the columns of a custom key generator without their types; the option supplies the types.
     if not any(":" in item for item in stored_items) and _names(wanted_items) == stored_items:
         return wanted
     if _names(stored_items) == wanted_items:
@@ -160,7 +160,7 @@ def _named_type(type_name: str | None, class_name: str | None) -> KeyGeneratorTy
 def infer_key_generator_type(
     record_key: tuple[str, ...], partition_items: tuple[str, ...]
 ) -> KeyGeneratorType:
-    """What Hudi 1.2 takes when nothing is configured (0.15 does the same, but never infers CUSTOM)."""
+    """Key generator that Hudi 1.2 uses if none is configured (0.15 does the same, but never infers CUSTOM)."""
     if not partition_items:
         return KeyGeneratorType.NON_PARTITION
     if any(":" in item for item in partition_items):
@@ -177,7 +177,7 @@ def _partition_fields(kind: KeyGeneratorType, text: str) -> tuple[PartitionField
     typed = [item for item in items if ":" in item]
     if typed:
         raise InvalidRequestError(
-            f"Partition column {typed[0]!r} has a type, which the {kind.value} key generator does not know.",
+            f"Partition column {typed[0]!r} has a type, which the {kind.value} key generator does not support.",
             hint="Leave the type out or choose the CUSTOM key generator.",
         )
     if kind is KeyGeneratorType.TIMESTAMP:
@@ -224,7 +224,7 @@ def _flag(table: TableConfig | None, options: Mapping[str, str], key: str) -> bo
 
 
 def depends_on_existing_key(table: TableConfig, hoodie_options: Mapping[str, str]) -> bool:
-    """Whether the form of record keys can only be learned from a row of the table.
+    """Whether only a row of the table shows the form of its record keys.
 
     Raises:
         InvalidRequestError, UnsupportedTableError: as `key_generator_config`.
@@ -252,9 +252,9 @@ def _encodes_single_key_name(
     if table is not None and existing_key is None:
         raise InvalidRequestError(
             "The keys of this table may be stored as value or as column:value.",
-            hint=f"Look at one _hoodie_record_key and set {NEW_ENCODING_OPTION} to true for value, else to false.",
+            hint=f"Check one _hoodie_record_key and set {NEW_ENCODING_OPTION} to true for value, else to false.",
         )
-    # A table without rows follows the releases these versions belong to (0.14.1 to 1.0.2).
+    # A table without rows follows the releases that write these table versions (0.14.1 to 1.0.2).
     return (existing_key or "").startswith(f"{record_key[0]}:")
 
 
@@ -319,7 +319,7 @@ def _input_formats(
 
 
 def _time_zone(text: str | None) -> str | None:
-    """A zone name that Arrow knows; Java would silently take an unknown one for UTC."""
+    """Time zone name for Arrow. An unknown name is an error; Java would silently use UTC."""
     if not text or not text.strip():
         return None
     name = text.strip()

@@ -1,4 +1,4 @@
-"""Features of a table with which this release does not write it."""
+"""Features of a table that this release cannot write."""
 
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TableType
@@ -9,10 +9,10 @@ _TIMELINE_PATH = "hoodie.timeline.path"
 
 
 def refused_features(config: TableConfig) -> tuple[str, ...]:
-    """What the table has or does, in words that follow "The table"; empty: nothing stands in the way.
+    """Unsupported features of the table, in words that follow "The table"; empty if the table can be written.
 
     Raises:
-        MalformedMetadataError: a property has no possible value.
+        MalformedMetadataError: a property has an impossible value.
     """
     return tuple(feature for feature, present in _features(config).items() if present)
 
@@ -29,7 +29,7 @@ def _features(config: TableConfig) -> dict[str, bool]:
             _PARTIAL_UPDATES
         )
         not in (None, "", "NONE"),
-        f"merges by rules of its own ({_MERGE_PROPERTIES}*)": any(
+        f"merges by custom rules ({_MERGE_PROPERTIES}*)": any(
             key.startswith(_MERGE_PROPERTIES) for key in config.properties
         ),
         f"keeps its timeline at {config.get(_TIMELINE_PATH)}": config.get(_TIMELINE_PATH)

@@ -1,9 +1,10 @@
-"""The schema a write stores: that of the table, widened as Hudi widens it on write (HoodieSchemaCompatibility, 1.2).
+"""Widen the table's schema for the rows of a write, as Hudi does on write (HoodieSchemaCompatibility, 1.2).
 
 Observed with Hudi 0.15.0 and 1.2.0 at their default options; docs/schema-evolution.md has the table of cases.
-Refused although Hudi accepts it: changes that lose or invent values (text parsed as decimal, number taken for a time,
-bytes written as the name of a Java object), text of floating point numbers, which depends on the Java version, and a
-wider number inside a struct, list or map, after which Spark cannot read the files that were not rewritten.
+Refused although Hudi accepts them: changes that lose or invent values (text parsed as a decimal, a number read as a
+time, bytes written as the name of a Java object); floating point numbers written as text, which depends on the Java
+version; and a wider number inside a struct, list or map, because Spark then cannot read the files that were not
+rewritten.
 """
 
 from dataclasses import dataclass
@@ -38,22 +39,24 @@ def evolve_schema(
     table_version: TableVersion = TableVersion.V9,
     fill_missing_with_null: bool = False,
 ) -> StructType:
-    """Schema that holds the rows of the table and the incoming rows.
+    """Schema that can store the rows of the table and the incoming rows.
 
-    The table's columns keep their order, new ones follow. A column becomes the wider type of both sides: int, long,
-    float, double in this order; int and long become string beside string; a decimal grows from table version 8 on.
-    It is nullable if either side is. New columns and struct members must be nullable. Inside structs, lists and maps
-    members may be added and become nullable, but the rows' types must fit into the table's.
+    The table's columns keep their order, new columns follow. A column gets the wider of both types: int, long, float,
+    double in this order; string if one side is string and the other int or long; from table version 8 on, the wider
+    decimal. A column is nullable if either side is. New columns and struct members must be nullable. Inside structs,
+    lists and maps, members may be added and become nullable, but the incoming types must fit into the table's types.
 
     Args:
-        table: columns the table has; None: nothing was written yet.
-        incoming: columns of the rows to write; meta columns are left out.
-        table_version: Hudi 0.15 knows neither growing decimals nor timestamps without zone.
-        fill_missing_with_null: a column the rows lack is filled with null and becomes nullable; Hudi's options
-            `FILL_MISSING_OPTION` and `RECONCILE_OPTION`. Otherwise such rows are refused, as Hudi does by default.
+        table: columns of the table; None if nothing was written yet.
+        incoming: columns of the rows to write; meta columns are ignored.
+        table_version: version of the table. Versions below 8 (Hudi 0.15) support neither wider decimals nor timestamps
+            without time zone.
+        fill_missing_with_null: whether a column that the rows lack is filled with null and becomes nullable (Hudi's
+            options `FILL_MISSING_OPTION` and `RECONCILE_OPTION`). If not, such rows are refused, as Hudi does by
+            default.
 
     Raises:
-        InvalidRequestError: names the column, both types and what to do.
+        InvalidRequestError: the schemas do not match; the message names the column, both types and what to do.
     """
     incoming = without_meta_columns(incoming)
     check_names(incoming)
@@ -74,7 +77,8 @@ def _similar(name: str, struct: StructType) -> Field | None:
 
 def _differs_in_case(path: str, name: str) -> InvalidRequestError:
     return InvalidRequestError(
-        f"The rows call the column {path!r} of the table {name!r}.", hint="Rename it in the source query."
+        f"The table has a column {path!r}, the rows have {name!r}: the names differ in case only.",
+        hint="Rename it in the source query.",
     )
 
 
@@ -120,14 +124,14 @@ class _Merger:
         return field
 
     def check_new(self, added: StructType, parent: str) -> None:
-        """Refuse new columns of a type that Hudi 0.15 cannot read, where it may be the reader."""
+        """Refuse new columns of a type that Hudi 0.15 cannot read, if the table's version allows Hudi 0.15."""
         if self.version >= TableVersion.V8:
             return
         for path, field in walk_fields(added, parent):
             if innermost(field.type) == TIMESTAMP_NTZ:
                 raise InvalidRequestError(
                     f"Column {path!r} is a timestamp without zone, which tables of version {int(self.version)} "
-                    "cannot hold.",
+                    "cannot store.",
                     hint="Cast it to timestamp in the source query, or use table version 8 or 9.",
                 )
 
@@ -147,7 +151,7 @@ class _Merger:
             case _:
                 merged = _wider_primitive(table, incoming)
         if merged is None:
-            raise _incompatible(table, incoming, path, "no type holds both")
+            raise _incompatible(table, incoming, path, "no type can store both")
         if merged != table and nested:
             raise _incompatible(
                 table,
@@ -163,7 +167,7 @@ class _Merger:
 
 
 def _wider_primitive(table: DataType, incoming: DataType) -> DataType | None:
-    """The type that holds both; None: there is none."""
+    """The type that can store values of both types, or None if there is none."""
     if table == incoming:
         return table
     old, new = str(table), str(incoming)

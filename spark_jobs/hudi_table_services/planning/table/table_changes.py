@@ -1,4 +1,4 @@
-"""What another writer may do to a table between a job's first look at it and its commit."""
+"""Changes of the table's schema by concurrent writers, and the partition patterns of delete_partition."""
 
 import re
 
@@ -7,10 +7,10 @@ from hudi_table_services.model.schema import StructType
 
 
 def refuse_changed_schema(planned_with: StructType | None, found: StructType | None) -> None:
-    """A merge by an older schema would erase the columns that a newer one added.
+    """Refuse to commit rows merged with an outdated schema, which would erase columns added since.
 
     Raises:
-        CommitConflictError: the table's schema is another one than the job planned with.
+        CommitConflictError: the table's schema differs from the schema that the job planned with.
     """
     if planned_with is None or found is None or planned_with == found:
         return
@@ -23,7 +23,7 @@ def refuse_changed_schema(planned_with: StructType | None, found: StructType | N
 
 
 def partition_matches(partition_path: str, patterns: tuple[str, ...]) -> bool:
-    """Whether a partition is named; ``*`` stands for any text, as in Hudi's delete_partition, and nothing else does."""
+    """Whether a pattern matches a partition. The only wildcard is ``*``, any text, as in Hudi's delete_partition."""
     return any(
         re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), partition_path, re.DOTALL)
         for pattern in patterns

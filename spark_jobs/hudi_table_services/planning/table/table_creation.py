@@ -17,11 +17,11 @@ _COMMIT_TIME_STRATEGY = "ce9acb64-bde0-424c-9b91-f6ebba25356d"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTable:
-    """What a table is created with.
+    """Settings of a new table.
 
     Attributes:
-        create_schema_json: Avro JSON of the first batch, without meta columns.
-        ordering_fields: empty: the later commit wins.
+        create_schema_json: Avro JSON schema of the first batch, without meta columns.
+        ordering_fields: columns that decide which record wins; empty if the later commit wins.
     """
 
     table_name: str
@@ -35,7 +35,7 @@ class NewTable:
 
 
 def new_table_properties(table: NewTable) -> dict[str, str]:
-    """Entries of ``hoodie.properties``. A version 6 table must not carry keys that only later versions know."""
+    """Entries of ``hoodie.properties``. A version 6 table must not have keys that only later versions know."""
     version = table.table_version
     properties = {
         "hoodie.table.name": table.table_name,
@@ -59,7 +59,7 @@ def new_table_properties(table: NewTable) -> dict[str, str]:
 
 
 def _merge_properties(table: NewTable) -> Mapping[str, str]:
-    """Say once, in each version's own words, which of two records wins."""
+    """Properties that decide which of two records wins, in the keys of the table's version."""
     by_event_time = table.merge_mode is RecordMergeMode.EVENT_TIME_ORDERING
     payload = DEFAULT_PAYLOAD if by_event_time else OVERWRITE_PAYLOAD
     if not table.table_version.has_merge_mode:

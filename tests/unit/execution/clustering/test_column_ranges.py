@@ -1,4 +1,4 @@
-"""What a reader skips, told by ranges."""
+"""The share of rows that a reader must read, from column ranges."""
 
 import pytest
 
@@ -24,12 +24,12 @@ def test_share_of_rows_read_for_one_value(found: list[RowGroupRange], share: flo
     assert read_share(found, 0) == pytest.approx(share)
 
 
-def test_partitions_count_by_themselves() -> None:
+def test_the_share_is_computed_per_partition() -> None:
     same = ranges((1, 9))
     assert mean_read_share([("a", same), ("b", same), ("c", same)], 0) == 1.0
     assert mean_read_share([("a", ranges((1, 4))), ("a", ranges((5, 9)))], 0) == 0.5
 
 
-def test_types_that_do_not_compare_have_to_be_read() -> None:
+def test_values_that_cannot_be_compared_must_be_read() -> None:
     mixed = [RowGroupRange(1, ((1, 2),)), RowGroupRange(1, (("a", "b"),))]
     assert read_share(mixed, 0) == 1.0

@@ -1,4 +1,4 @@
-"""What a clustered file's footer says of its layout, also where somebody else wrote it."""
+"""The layout in the footer of a clustered file, also with values of another writer."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from hudi_table_services.storage.stores.local import LocalStorage
     ("target", "expected"),
     [("1048576", 1048576), ("", None), ("\u00b2", None), ("9" * 5000, None), ("-1", None)],
 )
-def test_a_target_that_is_no_number_of_bytes_is_none(
+def test_a_target_that_is_not_a_number_of_bytes_is_ignored(
     tmp_path: Path, target: str, expected: int | None
 ) -> None:
     pairs = {LAYOUT_STRATEGY: "LINEAR", LAYOUT_COLUMNS: "a,b", TARGET_BYTES: target}

@@ -1,4 +1,4 @@
-"""The checksum over keys: order and chunks do not count, every key does."""
+"""The checksum over keys: it depends on every key, and not on order or chunks."""
 
 import pyarrow as pa
 from hypothesis import given
@@ -14,7 +14,7 @@ def checksum(*chunks: list[str]) -> KeyChecksum:
 
 
 @given(KEYS, KEYS)
-def test_order_and_chunks_do_not_count(one: list[str], other: list[str]) -> None:
+def test_order_and_chunks_do_not_change_the_checksum(one: list[str], other: list[str]) -> None:
     assert checksum(one, other) == checksum(sorted(one + other)) == checksum(one) + checksum(other)
 
 

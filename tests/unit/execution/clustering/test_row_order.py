@@ -1,4 +1,4 @@
-"""Orders of rows: whatever the type, nulls first, the same rows, and neighbours on a curve close to each other."""
+"""Row orders: nulls first for every type, no row lost, and neighbours on a curve close to each other."""
 
 from decimal import Decimal
 from typing import Any
@@ -38,7 +38,7 @@ def test_rows_are_sorted_with_nulls_first(values: list[int | None]) -> None:
 
 
 @given(NUMBERS, NUMBERS)
-def test_bounds_are_counted_as_by_hand(rows: list[int | None], bounds: list[int | None]) -> None:
+def test_the_count_of_bounds_equals_a_naive_count(rows: list[int | None], bounds: list[int | None]) -> None:
     def key(value: int | None) -> tuple[bool, int]:
         return (value is not None, value or 0)
 
@@ -101,7 +101,7 @@ def test_a_curve_keeps_every_row_and_equal_rows_together(
     assert [f for f, _ in zip(firsts, rows, strict=True)] == sorted(firsts), "equal rows are apart"
 
 
-def test_a_common_prefix_and_negative_numbers_do_not_hurt_a_curve() -> None:
+def test_a_curve_handles_common_prefixes_and_negative_numbers() -> None:
     rng = np.random.default_rng(7)
     x, y = rng.integers(-500, 500, 4000), rng.integers(-500, 500, 4000)
     table = pa.table(

@@ -1,4 +1,4 @@
-"""Keys and partition paths, against what real Hudi wrote for the same values (tests/golden/keys.json)."""
+"""Keys and partition paths, compared with those of real Hudi for the same values (tests/golden/keys.json)."""
 
 import datetime as dt
 import json
@@ -89,7 +89,7 @@ def test_the_golden_values_are_present() -> None:
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_each_type_has_the_text_real_hudi_gives_it_in_a_key(name: str) -> None:
+def test_each_type_has_hudis_text_in_a_key(name: str) -> None:
     table, schema = a_frame(GOLDEN["rows"], COLUMNS)
     keys = a_generator(schema, f"id,{name}").record_keys(table).to_pylist()
     expected = [
@@ -99,7 +99,7 @@ def test_each_type_has_the_text_real_hudi_gives_it_in_a_key(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_each_type_has_the_text_real_hudi_gives_it_in_a_path(name: str) -> None:
+def test_each_type_has_hudis_text_in_a_path(name: str) -> None:
     table, schema = a_frame(GOLDEN["rows"], COLUMNS)
     paths = (
         a_generator(schema, "id", name, hive_style=True, url_encode=True).partition_paths(table).to_pylist()
@@ -108,7 +108,7 @@ def test_each_type_has_the_text_real_hudi_gives_it_in_a_path(name: str) -> None:
 
 
 @pytest.mark.parametrize("zone", GOLDEN["consistent_timestamp_key_part"])
-def test_consistent_timestamps_are_text_in_the_zone_of_the_jvm(zone: str) -> None:
+def test_consistent_timestamps_are_written_in_the_zone_of_the_jvm(zone: str) -> None:
     ancient = GOLDEN["rows"].index("r5")
     table, schema = a_frame(GOLDEN["rows"], {"ts": COLUMNS["ts"]})
     generator = a_generator(schema, "id,ts", consistent_logical_timestamp=True, default_time_zone=zone)
@@ -129,7 +129,7 @@ CASES = [(case, zone) for case in GOLDEN["cases"] for zone in sorted(case["expec
 
 
 @pytest.mark.parametrize(("case", "zone"), CASES, ids=[f"{case['name']}-{zone}" for case, zone in CASES])
-def test_each_key_generator_writes_what_real_hudi_writes(case: dict[str, object], zone: str) -> None:
+def test_each_key_generator_writes_the_same_as_hudi(case: dict[str, object], zone: str) -> None:
     expected = case["expected"][zone]  # type: ignore[index]
     if case.get("frame") == "columns":
         rows = GOLDEN["rows"] if len(expected) > 2 else ["r0", "r3"]
@@ -181,13 +181,13 @@ def test_rows_without_a_key_are_refused_with_number_and_example(
     assert "Example row: " in str(refused.value)
 
 
-def test_a_single_complex_key_can_carry_its_name() -> None:
+def test_a_single_complex_key_can_include_its_name() -> None:
     schema, table = StructType((Field("id", LONG),)), pa.table({"id": [7]})
     assert a_generator(schema, "id").record_keys(table).to_pylist() == ["7"]
     assert a_generator(schema, "id", encodes_single_key_name=True).record_keys(table).to_pylist() == ["id:7"]
 
 
-def test_dots_reach_into_structs() -> None:
+def test_dotted_names_select_struct_members() -> None:
     schema = StructType((Field("id", STRING), Field("s", StructType((Field("x", INT),)))))
     table = pa.table({"id": ["a", "b"], "s": pa.array([{"x": 1}, None], pa.struct([("x", pa.int32())]))})
     generator = a_generator(schema, "id,s.x", "s.x", hive_style=True)
@@ -213,7 +213,7 @@ def test_values_that_hudi_cannot_read_back_are_refused_without_url_encoding(valu
         generator.partition_paths(pa.table({"id": ["x"], "p": [value]}))
 
 
-def test_harmless_values_stay_as_they_are_without_url_encoding() -> None:
+def test_harmless_values_are_unchanged_without_url_encoding() -> None:
     values = ["a b", "x=y", "50%", "ü", "a/b", "#?*", None, ""]
     table = pa.table({"id": ["x"] * len(values), "p": values})
     paths = a_generator(StructType((Field("id", STRING), Field("p", STRING))), "id", "p").partition_paths(
@@ -226,7 +226,9 @@ def test_harmless_values_stay_as_they_are_without_url_encoding() -> None:
     st.lists(st.tuples(st.sampled_from([None, "", "a", "b/c"]), st.sampled_from([None, 1, 2])), max_size=8),
     st.integers(0, 8),
 )
-def test_paths_of_many_rows_are_those_of_each_row_alone(rows: list[tuple[object, object]], cut: int) -> None:
+def test_paths_of_a_batch_equal_the_paths_of_each_row_alone(
+    rows: list[tuple[object, object]], cut: int
+) -> None:
     schema = StructType((Field("id", LONG), Field("p", STRING), Field("q", LONG)))
     ids = pa.array(range(len(rows)), pa.int64())
     whole = pa.table([ids, pa.array([r[0] for r in rows], pa.string()), pa.array([r[1] for r in rows], pa.int64())],

@@ -1,4 +1,4 @@
-"""What a source that cannot be read means for a retry."""
+"""Errors of a source that cannot be read: which of them are retried."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from hudi_table_services.execution.writing.source import read_source
 
 
 class FailingSpark:
-    """Fails as soon as it is asked to read."""
+    """A session whose reader always fails."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
@@ -21,13 +21,11 @@ class FailingSpark:
         raise self.error
 
 
-def test_what_java_says_is_told_and_not_which_call_it_was() -> None:
+def test_the_message_has_javas_text_and_not_the_py4j_call() -> None:
     error = RuntimeError(
         "An error occurred while calling o29.load.\n: org.x.SparkException: [SOME] a.csv is odd\n at"
     )
-    with pytest.raises(
-        ExecutionFailedError, match=r"was not read: org.x.SparkException: \[SOME\] a.csv is odd\."
-    ):
+    with pytest.raises(ExecutionFailedError, match=r"failed: org.x.SparkException: \[SOME\] a.csv is odd\."):
         read_source(FailingSpark(error), SourceSpec(path="/landing"))  # type: ignore[arg-type]
 
 
@@ -40,7 +38,7 @@ def test_what_java_says_is_told_and_not_which_call_it_was() -> None:
         (ConnectionRefusedError("the gateway is gone"), ExecutionFailedError),
     ],
 )
-def test_mistakes_are_final_and_failures_may_pass(
+def test_mistakes_are_not_retryable_and_failures_are(
     error: Exception, expected: type[HudiTableServiceError]
 ) -> None:
     with pytest.raises(expected, match="/landing"):

@@ -284,7 +284,7 @@ def test_a_plan_that_names_something_else_is_refused(path: str) -> None:
     (done,) = history.commits(1, A)
     before = history.data_files()
     a_pending_clean(history, path.format(name=base_file_name(A.file_id, done.requested_time)))
-    with pytest.raises(CorruptTableError, match="no data file of partition 'a'"):
+    with pytest.raises(CorruptTableError, match="not a data file of partition 'a'"):
         history.clean()
     assert history.data_files() == before
 

@@ -141,7 +141,7 @@ def test_a_dead_write_and_its_files_are_reported(version: TableVersion) -> None:
     pending = checked.pending()
     assert (pending.is_dead, pending.action, pending.state) == (True, "commit", "inflight")
     assert "its writer died" in pending.meaning
-    assert "rolled back first" in pending.next_step
+    assert "rolls it back first" in pending.next_step
     assert any("cleaning and archival" in each for each in pending.blocks)
     # Files of a pending write are not leftovers; they would be after its rollback.
     assert checked.report().measures["leftover_files"] == 0
@@ -304,7 +304,7 @@ def test_a_forgotten_clustering_plan_is_reported(version: TableVersion) -> None:
     assert (pending.operation, pending.file_groups, pending.is_dead) == ("CLUSTER", 2, False)
     assert "planned and not begun" in pending.meaning
     pending = checked.pending(later=timedelta(days=2))
-    assert "forgotten" in pending.meaning
+    assert "never executed" in pending.meaning
     assert "2 file groups" in pending.blocks[0]
     report = checked.report(later=timedelta(days=2))
     assert "oldest_pending_hours" in {each.measure for each in report.findings}

@@ -24,7 +24,7 @@ from hudi_table_services.model.table_service_plans import (
 )
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
-from hudi_table_services.planning.recovery.rollback import plan_rollback
+from hudi_table_services.planning.recovery.rollback_plan import plan_rollback
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config, update_properties

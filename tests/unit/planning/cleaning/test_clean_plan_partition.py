@@ -1,4 +1,4 @@
-"""Which files of a partition go: Hudi's rules by example, and what holds whatever the files are."""
+"""Files of a partition that a clean deletes: Hudi's rules by example, and laws for any files."""
 
 import hypothesis.strategies as st
 import pytest
@@ -71,21 +71,23 @@ def test_the_newest_version_before_the_earliest_commit_stays() -> None:
     assert plan(a_group(1, 4, 8, 14), earliest=None).sizes == {}
 
 
-def test_replaced_groups_go_whole_once_the_replacement_is_older_than_the_earliest_commit() -> None:
+def test_replaced_groups_are_deleted_completely_once_the_replacement_is_older_than_the_earliest_commit() -> (
+    None
+):
     group = a_group(1, 2, replaced=5)
     assert set(plan(group, earliest=6).sizes) == {name("f", 1), name("f", 2)}
     assert plan(group, earliest=5).sizes == {}
 
 
 @pytest.mark.parametrize("options", [BY_COMMITS, BY_VERSIONS], ids=["commits", "versions"])
-def test_replaced_groups_wait_for_readers_under_every_policy(options: CleanOptions) -> None:
-    """A plan of day 5 was executed on day 20 only: readers may still be at the files it replaced."""
+def test_replaced_groups_are_kept_for_running_readers_under_every_policy(options: CleanOptions) -> None:
+    """A plan of day 5 was not executed before day 20: readers may still read the files that it replaced."""
     group = a_group(1, replaced=5, replaced_at=at(20))
     assert plan(group, earliest=10, options=options, floor_cutoff=at(20)).sizes == {}
     assert plan(group, earliest=10, options=options, floor_cutoff=at(21)).sizes != {}
 
 
-def test_versions_are_counted_and_wait_for_readers_too() -> None:
+def test_versions_are_counted_and_kept_for_running_readers() -> None:
     group = a_group(1, 4, 8, 14)
     assert set(plan(group, options=BY_VERSIONS).sizes) == {name("f", 1), name("f", 4)}
     assert set(plan(group, options=BY_VERSIONS, floor_cutoff=at(8)).sizes) == {name("f", 1)}
@@ -97,7 +99,7 @@ def test_pinned_files_stay() -> None:
     assert plan(a_group(1, replaced=2), earliest=9, pinned=pinned).sizes == {}
 
 
-def test_a_partition_is_emptied_when_nothing_stays_and_nobody_else_has_files_there() -> None:
+def test_a_partition_is_emptied_if_no_version_and_no_other_file_stays() -> None:
     group = a_group(1, 2, replaced=5)
     assert plan(group, earliest=6).is_emptied
     assert not plan(group, earliest=6, has_other_files=True).is_emptied
@@ -118,7 +120,7 @@ DAYS = st.integers(1, 28)
     by_versions=st.booleans(),
     pinned=st.sets(st.tuples(st.integers(0, 4), DAYS)),
 )
-def test_what_readers_may_need_is_never_planned(
+def test_files_that_readers_may_need_are_never_deleted(
     histories: list[set[int]],
     replaced: list[int | None],
     earliest: int,

@@ -1,4 +1,4 @@
-"""From which commit on a clean keeps everything; the worked examples of Hudi's behaviour first."""
+"""The earliest commit that a clean retains; worked examples of Hudi's behaviour first."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def earliest(retention: Retention) -> str | None:
     return retention.earliest.requested_time if retention.earliest else None
 
 
-def test_fifteen_commits_of_which_ten_are_kept() -> None:
+def test_the_newest_ten_of_fifteen_commits_are_kept() -> None:
     found = retain(commits(15))
     assert earliest(found) == at(6)
     assert found.reason == "10 of 15 commits are kept"
@@ -61,17 +61,17 @@ def test_a_pending_write_holds_cleaning_back_and_is_named(pending: int, expected
     assert f"but pending commit {at(pending)} holds cleaning back" in found.reason
 
 
-def test_a_pending_write_that_is_newer_holds_nothing_back() -> None:
+def test_a_newer_pending_write_holds_nothing_back() -> None:
     found = retain(commits(16, 16))
     assert (earliest(found), found.blocker) == (at(6), None)
 
 
-def test_not_more_commits_than_are_kept() -> None:
+def test_nothing_is_cleaned_if_there_are_no_more_commits_than_are_kept() -> None:
     found = retain(commits(10))
     assert (earliest(found), found.reason) == (None, "10 commits, 10 are kept")
 
 
-def test_by_hours_the_first_commit_within_them_is_the_earliest_and_pending_ones_count_too() -> None:
+def test_by_hours_the_first_recent_commit_is_the_earliest_and_pending_writes_limit_it_too() -> None:
     assert earliest(retain(commits(15), BY_HOURS, hours_cutoff=at(9))) == at(9)
     assert earliest(retain(commits(15, 5), BY_HOURS, hours_cutoff=at(9))) == at(4)
     nothing = retain(commits(15), BY_HOURS, hours_cutoff=NOW)
@@ -79,14 +79,14 @@ def test_by_hours_the_first_commit_within_them_is_the_earliest_and_pending_ones_
     assert "no commit within 24 hours" in nothing.reason
 
 
-def test_what_became_outdated_a_short_time_ago_stays() -> None:
-    """Commit 4 of a layout without completion times took long: it was requested early and visible late."""
+def test_recently_outdated_versions_stay() -> None:
+    """Commit 4, in a layout without completion times, ran for long: it was requested early and became visible late."""
     found = retain(commits(15), CleanOptions(floor_hours=2), floor_cutoff=at(14), visible_at={at(4): at(14)})
     assert earliest(found) == at(4)
-    assert found.reason.endswith("what is younger than 2 h stays")
+    assert found.reason.endswith("versions outdated for less than 2 h stay")
 
 
-def test_a_run_may_be_limited_and_goes_on_where_the_last_one_ended() -> None:
+def test_a_limited_run_continues_where_the_last_one_ended() -> None:
     options = CleanOptions(max_commits_per_run=2)
     first = retain(commits(15), options)
     assert earliest(first) == at(3)
@@ -95,7 +95,7 @@ def test_a_run_may_be_limited_and_goes_on_where_the_last_one_ended() -> None:
     assert earliest(retain(commits(15), options, retained_before=at(5))) == at(6)
 
 
-def test_what_was_cleaned_does_not_come_back_with_a_longer_retention() -> None:
+def test_a_longer_retention_does_not_move_the_earliest_commit_back() -> None:
     found = retain(commits(15), CleanOptions(commits_retained=12), retained_before=at(8))
     assert earliest(found) == at(8)
     assert f"needed since {at(8)}" in found.reason

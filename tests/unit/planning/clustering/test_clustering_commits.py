@@ -1,4 +1,4 @@
-"""Clustering of what certain commits wrote."""
+"""Clustering of the files that certain commits wrote."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def a_commit(
     replaced: tuple[str, ...] | None = None,
     state: InstantState = InstantState.COMPLETED,
 ) -> Commit:
-    """A commit that wrote the files, each ``partition/file id``."""
+    """A commit that wrote the files, each given as ``partition/file id``."""
     stats: dict[str, tuple[WriteStat, ...]] = {}
     for path, file_id in (f.split("/") for f in files):
         stat = WriteStat(file_id=file_id, partition_path=path, path=f"{path}/{file_id}.parquet")
@@ -49,7 +49,7 @@ def a_commit(
 
 
 def a_table(sizes: dict[str, int | None], reserved: tuple[str, ...] = ()) -> TableSnapshot:
-    """Slices by ``partition/file id``; size None: only a log file."""
+    """Slices by ``partition/file id``; size None for a slice with only a log file."""
     slices: dict[str, tuple[FileSlice, ...]] = {}
     for name, size in sizes.items():
         path, file_id = name.split("/")
@@ -101,7 +101,7 @@ def test_only_what_later_commits_wrote_is_planned(parity: bool) -> None:
 
 
 @BOTH
-def test_pending_commits_are_not_looked_at(parity: bool) -> None:
+def test_pending_commits_are_ignored(parity: bool) -> None:
     table = a_table({"p/a": 10, "p/b": 10, "p/c": 10})
     pending = a_commit(4, "p/c", state=InstantState.INFLIGHT)
     proposal = plan(table, a_commit(2, "p/a", "p/b"), pending, parity=parity)
@@ -109,7 +109,7 @@ def test_pending_commits_are_not_looked_at(parity: bool) -> None:
 
 
 @BOTH
-def test_what_replace_commits_wrote_or_replaced_is_left_out(parity: bool) -> None:
+def test_files_that_replace_commits_wrote_or_replaced_are_left_out(parity: bool) -> None:
     table = a_table({"p/a": 10, "p/b": 10, "p/c": 10, "p/new": 10})
     replace_commit = a_commit(3, "p/new", action=Action.REPLACE_COMMIT, replaced=("p/a",))
     proposal = plan(table, a_commit(2, "p/a", "p/b", "p/c"), replace_commit, parity=parity)
@@ -131,7 +131,7 @@ def test_without_later_commits_the_checkpoint_stays(parity: bool) -> None:
     assert f"1 not written after {at(1)}" in proposal.reason
 
 
-def test_the_checkpoint_stops_before_what_waits_for_room() -> None:
+def test_the_checkpoint_stops_before_files_without_room_in_the_plan() -> None:
     table = a_table({f"{p}/{f}": size for p, size in (("p", 10), ("q", 20)) for f in "ab"})
     commits = [a_commit(2, "p/a"), a_commit(3, "q/a", "q/b"), a_commit(4, "p/b")]
     proposal = plan(table, *commits, max_num_groups=1)
@@ -140,7 +140,7 @@ def test_the_checkpoint_stops_before_what_waits_for_room() -> None:
     assert plan(table, *commits[1:], commits[0], max_num_groups=2).checkpoint == at(4)
 
 
-def test_the_checkpoint_stops_before_what_another_plan_holds() -> None:
+def test_the_checkpoint_stops_before_files_under_another_plan() -> None:
     table = a_table({"p/a": 10, "p/b": 10, "p/c": 10}, reserved=("p/b",))
     proposal = plan(table, a_commit(2, "p/a"), a_commit(3, "p/b"), a_commit(4, "p/c"))
     assert (groups(proposal), proposal.checkpoint) == ([["p/a", "p/c"]], at(2))
@@ -148,7 +148,7 @@ def test_the_checkpoint_stops_before_what_another_plan_holds() -> None:
     assert (len(first.groups), first.checkpoint) == (1, at(1))
 
 
-def test_parity_knows_no_size_limit_and_ours_does() -> None:
+def test_only_the_planner_without_parity_has_a_size_limit() -> None:
     table = a_table({"p/a": 10, "p/b": 150, "p/c": 10})
     commit = a_commit(2, "p/a", "p/b", "p/c")
     assert groups(plan(table, commit)) == [["p/a", "p/c"]]

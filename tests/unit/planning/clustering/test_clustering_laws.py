@@ -1,4 +1,4 @@
-"""What every clustering plan keeps to, and what becomes of a table that is clustered again and again."""
+"""Laws of every clustering plan, and the result of clustering a table repeatedly."""
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -33,7 +33,7 @@ LAYOUTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """Everything a plan depends on."""
+    """All inputs of a plan."""
 
     snapshot: TableSnapshot
     options: ClusteringOptions
@@ -130,7 +130,7 @@ def test_every_slice_is_in_one_group_or_left_out_with_a_reason(case: Case) -> No
 
 
 @given(cases())
-def test_groups_keep_to_the_limits(case: Case) -> None:
+def test_groups_respect_the_limits(case: Case) -> None:
     proposal, options = case.proposal, case.options
     assert len(proposal.groups) <= options.max_num_groups
     for group in proposal.groups:
@@ -156,7 +156,7 @@ def test_every_group_improves_something_that_is_not_settled(case: Case) -> None:
 
 
 @given(cases(), st.randoms(use_true_random=False))
-def test_order_of_the_input_does_not_matter(case: Case, random: object) -> None:
+def test_the_plan_does_not_depend_on_the_order_of_the_input(case: Case, random: object) -> None:
     def shuffled(items: tuple[object, ...]) -> tuple[object, ...]:
         mixed = list(items)
         random.shuffle(mixed)  # type: ignore[attr-defined]
@@ -188,7 +188,7 @@ def files_after(proposal: ClusteringProposal, slices: int) -> int:
     st.integers(50, 2_000),
     st.booleans(),
 )
-def test_no_more_files_are_left_than_by_hudis_groups(
+def test_there_are_never_more_files_than_with_hudis_groups(
     sizes: list[int], limit: int, above: int, cap: int, single_group: bool
 ) -> None:
     table = a_table({"": tuple(a_slice("", f"f{i:02}", size) for i, size in enumerate(sizes))})
@@ -206,7 +206,7 @@ def test_no_more_files_are_left_than_by_hudis_groups(
 
 
 def executed(case: Case, shrink: float, round_: int) -> Case:
-    """The table when every group was written as planned, `shrink` times as large."""
+    """The table after every group was written as planned, with files `shrink` times as large."""
     options, proposal = case.options, case.proposal
     gone = {s.file_group_id for g in proposal.groups for s in g.slices}
     slices = {
@@ -229,7 +229,7 @@ def executed(case: Case, shrink: float, round_: int) -> Case:
 
 
 @given(cases(parity=False), st.integers(2, 5), st.integers(2, 5), st.floats(0.6, 1.1))
-def test_done_stays_done(case: Case, limits: int, targets: int, shrink: float) -> None:
+def test_settled_files_are_not_rewritten(case: Case, limits: int, targets: int, shrink: float) -> None:
     limit = case.options.small_file_limit_bytes
     target = 2 * limit + limits
     options = replace(
@@ -242,7 +242,7 @@ def test_done_stays_done(case: Case, limits: int, targets: int, shrink: float) -
 
 
 @given(cases(parity=False), st.floats(0.6, 1.1))
-def test_clustering_again_and_again_comes_to_an_end(case: Case, shrink: float) -> None:
+def test_repeated_clustering_comes_to_an_end(case: Case, shrink: float) -> None:
     unsettled = len(case.snapshot.all_slices) - sum(
         k.target_file_max_bytes is not None for k in case.known.settled.values()
     )
@@ -252,7 +252,7 @@ def test_clustering_again_and_again_comes_to_an_end(case: Case, shrink: float) -
         case = executed(case, shrink, rounds)
         rounds += 1
         assert len(case.snapshot.all_slices) <= before
-        # Each round settles something, and one whose groups all find room leaves little for the next.
+        # Each round settles some files, and a round with room for all groups leaves little for the next.
         assert rounds <= unsettled
         if case.options.max_num_groups == 30:
             assert rounds <= 3

@@ -1,4 +1,4 @@
-"""The parity switch: Hudi's worked example, each of its rules, and a naive second implementation of its packing."""
+"""Parity mode: Hudi's worked example, each of its rules, and a naive second implementation of its packing."""
 
 import math
 from dataclasses import replace
@@ -81,18 +81,18 @@ def test_the_worked_example() -> None:
     assert [g.reason for g in proposal.groups] == ["1 file into 2", "2 files into 2", "2 files into 1"]
 
 
-def test_a_lone_small_file_is_rewritten_unless_switched_off() -> None:
+def test_a_single_small_file_is_rewritten_unless_switched_off() -> None:
     assert groups(plan(a_table_of(10 * MB))) == [([10], 1)]
     off = plan(a_table_of(10 * MB), single_group_enabled=False)
     assert (off.groups, [(s.reason, s.slices) for s in off.skipped]) == ((), [(ALONE, 1)])
 
 
-def test_only_the_last_group_is_dropped_for_holding_one_slice() -> None:
+def test_only_the_last_group_is_dropped_for_having_one_slice() -> None:
     sizes = (250 * MB, 240 * MB, 230 * MB)
     assert groups(plan(a_table_of(*sizes), single_group_enabled=False)) == [([250], 2), ([240], 2)]
 
 
-def test_without_a_base_file_a_slice_is_eligible_and_weighs_120_mib() -> None:
+def test_a_slice_without_a_base_file_is_eligible_and_counts_as_120_mib() -> None:
     table = a_table(a_slice("log", None, log=1), a_slice("base", 100 * MB))
     proposal = plan(table, small_file_limit_bytes=101 * MB)
     assert [(len(g.slices), g.output_files, g.input_bytes) for g in proposal.groups] == [
@@ -125,7 +125,7 @@ def test_files_are_compared_as_long_integers() -> None:
         ("SIZE,INSTANT_TIME", ["a", "c", "b", "d"]),
     ],
 )
-def test_slices_are_packed_in_the_order_asked_for(sort_by: str, expected: list[str]) -> None:
+def test_slices_are_packed_in_the_requested_order(sort_by: str, expected: list[str]) -> None:
     table = a_table(
         a_slice("a", 4, instant=2),
         a_slice("b", 2, instant=1),
@@ -136,7 +136,7 @@ def test_slices_are_packed_in_the_order_asked_for(sort_by: str, expected: list[s
     assert [s.file_group_id.file_id for g in proposal.groups for s in g.slices] == expected
 
 
-def test_groups_of_all_partitions_are_cut_in_their_order() -> None:
+def test_a_full_plan_takes_the_groups_of_the_first_partitions() -> None:
     table = a_table(*(a_slice(f"f{i}", 250 * MB, p) for p in "ba" for i in range(2)), a_slice("f", 1, "c"))
     proposal = plan(table, max_num_groups=3)
     assert [g.partition_path for g in proposal.groups] == ["a", "a", "b"]
@@ -153,7 +153,7 @@ def test_a_partition_with_more_groups_than_a_plan_takes_is_overdue() -> None:
     assert [(s.reason, s.slices, s.is_overdue) for s in proposal.skipped] == [(NO_ROOM.format(2), 3, True)]
 
 
-def test_single_file_sort_takes_every_small_file_each_into_one() -> None:
+def test_single_file_sort_rewrites_every_small_file_into_one_file() -> None:
     proposal = plan(
         a_table_of(250 * MB, 10 * MB, 300 * MB),
         plan_strategy=PlanStrategyKind.SINGLE_FILE_SORT,
@@ -163,7 +163,7 @@ def test_single_file_sort_takes_every_small_file_each_into_one() -> None:
     assert groups(proposal) == [([250], 1), ([10], 1)]
 
 
-def test_what_clustering_wrote_is_planned_again_as_hudi_does() -> None:
+def test_files_that_clustering_wrote_are_planned_again_as_by_hudi() -> None:
     options = ClusteringOptions(parity=True)
     table = a_table_of(10, 20)
     first = plan_clustering(table, options, ClusteringInput())
@@ -171,7 +171,7 @@ def test_what_clustering_wrote_is_planned_again_as_hudi_does() -> None:
 
 
 def naive_groups(sizes: list[int], cap: int, target: int) -> list[tuple[int, int, int]]:
-    """Slices, bytes and outputs of each group, by peeling one group after the other off the list."""
+    """Slices, bytes and outputs of each group, by taking one group after the other off the list."""
     made = []
     left = sorted(sizes, reverse=True)
     while left:
@@ -184,7 +184,7 @@ def naive_groups(sizes: list[int], cap: int, target: int) -> list[tuple[int, int
 
 
 @given(st.lists(st.integers(0, 299), max_size=30), st.integers(1, 900), st.integers(1, 900))
-def test_the_groups_are_those_of_a_naive_next_fit(sizes: list[int], cap: int, target: int) -> None:
+def test_the_groups_equal_those_of_a_naive_next_fit(sizes: list[int], cap: int, target: int) -> None:
     proposal = plan(
         a_table_of(*sizes),
         small_file_limit_bytes=300,

@@ -1,4 +1,4 @@
-"""The stored form of a clustering plan, and what an executor reads from any plan."""
+"""The stored form of a clustering plan, and the settings that an executor reads from any plan."""
 
 import pytest
 
@@ -90,7 +90,7 @@ def test_slices_are_stored_with_absolute_paths() -> None:
     assert plan.preserve_hoodie_metadata is True
 
 
-def test_metrics_are_hudis() -> None:
+def test_metrics_equal_those_of_hudi() -> None:
     group = a_group(a_slice("f", 3 * MIB + 9, 2 * MIB, MIB - 10), a_slice("g", None, 5), a_slice("h", -1))
     assert stored(group).groups[0].metrics == {
         "TOTAL_LOG_FILES": 3.0,
@@ -101,20 +101,20 @@ def test_metrics_are_hudis() -> None:
     }
 
 
-def test_an_unsorted_plan_names_its_target_only() -> None:
+def test_an_unsorted_plan_stores_only_its_target() -> None:
     strategy = stored(target_file_max_bytes=7).strategy
     assert strategy.class_name == STRATEGIES + "SparkSortAndSizeExecutionStrategy"
     assert strategy.parameters == {TARGET: "7"}
 
 
-def test_a_sorted_plan_names_columns_and_curve() -> None:
+def test_a_sorted_plan_stores_columns_and_curve() -> None:
     layout = Layout(columns=("a", "b"), strategy=LayoutStrategy.ZORDER)
     strategy = stored(plan_strategy=PlanStrategyKind.SINGLE_FILE_SORT, layout=layout).strategy
     assert strategy.class_name == STRATEGIES + "SparkSingleFileSortExecutionStrategy"
     assert strategy.parameters == {TARGET: "1073741824", SORT_COLUMNS: "a,b", LAYOUT: "ZORDER"}
 
 
-def test_the_plan_says_what_waits_and_how_far_commits_were_looked_at() -> None:
+def test_the_plan_stores_waiting_partitions_and_the_checkpoint() -> None:
     waiting = SkippedPartition(partition_path="z", reason="no room", slices=3, is_overdue=True)
     plan = stored(proposal=ClusteringProposal(skipped=(waiting,), checkpoint=INSTANT))
     assert plan.missing_schedule_partitions == ("z",)
@@ -132,7 +132,7 @@ def test_the_stored_plan_survives_the_timeline() -> None:
     [Layout(), Layout(columns=("a", "b")), Layout(columns=("a",), strategy=LayoutStrategy.HILBERT)],
     ids=str,
 )
-def test_an_executor_reads_what_was_asked_for_whatever_its_own_options(layout: Layout) -> None:
+def test_settings_of_the_plan_win_over_the_executors_options(layout: Layout) -> None:
     running = ClusteringOptions(layout=Layout(columns=("z",), strategy=LayoutStrategy.ZORDER))
     settings = read_plan_settings(stored(layout=layout, target_file_max_bytes=5), running)
     assert settings == SettledSlice(layout=layout, target_file_max_bytes=5)
@@ -155,7 +155,7 @@ def test_hudis_plans_leave_curve_and_target_to_the_executor_but_not_the_columns(
     assert read_plan_settings(of_hudi(), default) == SettledSlice(layout=Layout(), target_file_max_bytes=9)
 
 
-def test_old_spellings_of_a_curve_are_understood() -> None:
+def test_old_spellings_of_a_curve_are_accepted() -> None:
     settings = read_plan_settings(of_hudi(columns="a", layout="z-order"), ClusteringOptions())
     assert settings.layout.strategy is LayoutStrategy.ZORDER
 
@@ -171,6 +171,6 @@ def test_old_spellings_of_a_curve_are_understood() -> None:
     ],
     ids=str,
 )
-def test_parameters_that_cannot_be_followed_are_refused(parameters: dict[str, str]) -> None:
+def test_unsupported_parameters_are_refused(parameters: dict[str, str]) -> None:
     with pytest.raises(MalformedMetadataError, match="hoodie"):
         read_plan_settings(of_hudi(**parameters), ClusteringOptions())

@@ -1,4 +1,4 @@
-"""Clustering by example: Hudi's worked example, and each decision on its own."""
+"""Clustering by example: Hudi's worked example, and each decision separately."""
 
 import pytest
 
@@ -19,7 +19,7 @@ from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.planning.clustering.checks import check_clustering_options
+from hudi_table_services.planning.clustering.option_checks import check_clustering_options
 from hudi_table_services.planning.clustering.plan import plan_clustering
 
 INSTANT = "20250101000000000"
@@ -107,7 +107,7 @@ def test_a_group_just_above_the_target_stays_one_file() -> None:
     assert groups(plan(a_table_of(90, 80, 50), size_tolerance=0.0)) == [(["f0", "f1", "f2"], 2)]
 
 
-def test_groups_hold_whole_target_files() -> None:
+def test_groups_have_the_size_of_whole_target_files() -> None:
     proposal = plan(a_table_of(*[50] * 20), max_bytes_per_group=500)
     assert [(g.input_bytes, g.output_files) for g in proposal.groups] == [(400, 2), (400, 2), (200, 1)]
 
@@ -126,13 +126,13 @@ def test_best_fit_needs_fewer_groups_than_next_fit() -> None:
 
 
 @pytest.mark.parametrize("single_group", [True, False])
-def test_a_lone_small_file_is_left_alone(single_group: bool) -> None:
+def test_a_single_small_file_is_not_rewritten(single_group: bool) -> None:
     proposal = plan(a_table_of(10), single_group_enabled=single_group)
     assert proposal.groups == ()
     assert proposal.reason == "none of the table's 1 files would become fewer: 1 would not become fewer files"
 
 
-def test_a_lone_file_out_of_order_is_a_group_unless_switched_off() -> None:
+def test_a_single_unsorted_file_is_a_group_unless_switched_off() -> None:
     proposal = plan(a_table_of(10), layout=Layout(columns=("a", "b")))
     assert [g.reason for g in proposal.groups] == ["1 file not in order LINEAR(a, b)"]
     off = plan(a_table_of(10), layout=LINEAR_A, single_group_enabled=False)
@@ -150,37 +150,37 @@ def test_the_reason_of_a_sorted_group_names_the_order() -> None:
     assert [g.reason for g in same_count.groups] == ["2 files not in order LINEAR(a)"]
 
 
-def test_what_clustering_wrote_is_not_written_again_for_its_own_sake() -> None:
+def test_settled_files_alone_are_not_rewritten() -> None:
     proposal = plan(a_table_of(10, 20), settled(None, 200, "f0", "f1"))
     assert proposal.groups == ()
     assert reasons(proposal) == {"as a clustering with these options left it": 2}
 
 
-def test_a_settled_file_takes_part_where_something_new_came() -> None:
+def test_settled_files_join_a_group_with_new_files() -> None:
     assert groups(plan(a_table_of(10, 20, 30), settled(None, 200, "f0", "f1"))) == [(["f0", "f1", "f2"], 1)]
 
 
 @pytest.mark.parametrize("known_target", [100, None])
-def test_another_target_unsettles(known_target: int | None) -> None:
+def test_files_of_another_target_size_are_not_settled(known_target: int | None) -> None:
     assert len(plan(a_table_of(10, 20), settled(None, known_target, "f0", "f1")).groups) == 1
 
 
-def test_another_order_unsettles() -> None:
+def test_files_of_another_layout_are_not_settled() -> None:
     zorder = Layout(columns=("a",), strategy=LayoutStrategy.ZORDER)
     given = settled(zorder, 200, "f0")
     assert plan(a_table_of(10), given, layout=zorder).groups == ()
     assert len(plan(a_table_of(10), given, layout=LINEAR_A).groups) == 1
-    # Unsorted asks for no order, so any will do.
+    # An unsorted layout accepts any order.
     assert plan(a_table_of(10, 10), settled(zorder, 200, "f0", "f1")).groups == ()
 
 
-def test_a_file_that_fits_nowhere_gets_a_companion_so_that_it_is_not_planned_again() -> None:
+def test_a_left_over_file_gets_a_companion_so_that_it_is_not_planned_again() -> None:
     proposal = plan(a_table_of(99, 99, 99, 99, 45))
     assert sorted(len(g.slices) for g in proposal.groups) == [2, 3]
     assert proposal.skipped == ()
 
 
-def test_slices_stand_in_order_of_arrival() -> None:
+def test_slices_of_a_group_are_in_order_of_arrival() -> None:
     table = a_table(
         a_slice("a", 10, instant="20250103000000000"),
         a_slice("c", 20, instant="20250101000000000"),
@@ -208,7 +208,7 @@ def test_every_file_left_out_has_a_reason() -> None:
     )
 
 
-def test_log_files_count_by_their_weight() -> None:
+def test_log_files_count_with_their_weight() -> None:
     table = a_table(
         a_slice("f0", 10, logs=(100, 100)), a_slice("f1", 10, logs=(300,)), a_slice("f2", None, logs=(20,))
     )
@@ -219,7 +219,7 @@ def test_log_files_count_by_their_weight() -> None:
     assert reasons(plan(a_table(a_slice("f0", 10, logs=(-1,))))) == {"size of a file is unknown": 1}
 
 
-def test_the_plan_takes_a_turn_from_each_partition_the_most_useful_first() -> None:
+def test_the_plan_takes_one_group_per_partition_and_round_the_most_useful_first() -> None:
     few, many = [40] * 3, [1] * 50
     table = a_table(
         *(a_slice(f"f{i}", 40, "a") for i in range(30)),
@@ -240,12 +240,12 @@ def test_partitions_that_waited_come_first() -> None:
     assert proposal.overdue_partitions == ("a", "b")
 
 
-def test_groups_that_only_order_come_last_and_the_larger_first() -> None:
+def test_groups_that_only_sort_come_last_the_larger_first() -> None:
     table = a_table(a_slice("f", 10, "a"), a_slice("f", 90, "b"), a_slice("f", 9, "c"), a_slice("g", 90, "c"))
     assert [g.partition_path for g in plan(table, layout=LINEAR_A).groups] == ["c", "b", "a"]
 
 
-def test_single_file_sort_takes_each_file_that_is_not_in_order() -> None:
+def test_single_file_sort_plans_each_file_that_is_not_in_order() -> None:
     table = a_table_of(10, 20, 30, 150)
     given = settled(LINEAR_A, None, "f1")
     proposal = plan(table, given, layout=LINEAR_A, plan_strategy=PlanStrategyKind.SINGLE_FILE_SORT)
@@ -256,11 +256,11 @@ def test_single_file_sort_takes_each_file_that_is_not_in_order() -> None:
     }
 
 
-def test_an_empty_table_says_so() -> None:
+def test_the_reason_names_an_empty_table() -> None:
     assert plan(a_table()).reason == "the table has no files"
 
 
-def test_no_partition_that_matches_says_so() -> None:
+def test_the_reason_names_filters_that_match_no_partition() -> None:
     proposal = plan(a_table_of(1, 2), partition_pattern="2024.*")
     assert proposal.reason == (
         "0 of 1 partitions match hoodie.clustering.plan.strategy.partition.regex.pattern=2024.*"
@@ -268,7 +268,7 @@ def test_no_partition_that_matches_says_so() -> None:
     assert (proposal.partitions_considered, proposal.partitions_total) == (0, 1)
 
 
-def test_nothing_to_gain_says_so_with_the_reasons_most_common() -> None:
+def test_the_reason_of_an_empty_plan_names_the_most_common_obstacles() -> None:
     table = a_table(*(a_slice(f"f{i}", 100 + i, p) for p in ("p", "q", "r") for i in range(2)))
     assert plan(table, partition_pattern="[pq]", layout=LINEAR_A).reason == (
         "2 of 3 partitions match hoodie.clustering.plan.strategy.partition.regex.pattern=[pq]; none of their 4 "
@@ -276,7 +276,7 @@ def test_nothing_to_gain_says_so_with_the_reasons_most_common() -> None:
     )
 
 
-def test_selected_partitions_that_are_not_there_are_named_beside_the_groups() -> None:
+def test_missing_selected_partitions_are_reported_with_the_groups() -> None:
     proposal = plan(a_table_of(1, 2), selected_partitions=("p", "nowhere"))
     assert len(proposal.groups) == 1
     assert proposal.skipped == (
@@ -330,18 +330,18 @@ def test_options_that_contradict_themselves_are_refused_by_name(
     assert all(key in raised.value.message for key in named)
 
 
-def test_parity_may_split_what_is_small() -> None:
+def test_parity_may_split_small_files() -> None:
     check_clustering_options(clustering(target_file_max_bytes=50, parity=True))
 
 
-def test_one_open_end_of_the_range_is_no_contradiction() -> None:
+def test_a_range_with_one_open_end_is_accepted() -> None:
     mode = PartitionFilterMode.SELECTED_PARTITIONS
     proposal = plan(a_table_of(1, 2), partition_filter_mode=mode, begin_partition="p")
     assert len(proposal.groups) == 1
 
 
 @pytest.mark.parametrize("partitions", [1_000, 1], ids=["1000 partitions", "one partition"])
-def test_a_hundred_thousand_file_slices_are_planned_at_once(partitions: int) -> None:
+def test_a_hundred_thousand_file_slices_are_planned_in_seconds(partitions: int) -> None:
     each = 100_000 // partitions
     table = a_table(
         *(a_slice(f"f{i}", (i * 7_919 + p) % 130, f"p{p:04}") for p in range(partitions) for i in range(each))

@@ -1,4 +1,4 @@
-"""Which partitions clustering looks at, and what is said of those it was asked for in vain."""
+"""The partitions that clustering considers, and the report on selected partitions that do not exist."""
 
 import pytest
 
@@ -16,12 +16,12 @@ def select(partitions: tuple[str, ...] = DAYS, hour: int = 0, **changes: object)
     return select_partitions(partitions, ClusteringOptions(**changes), hour)  # type: ignore[arg-type]
 
 
-def test_all_partitions_are_taken_where_nothing_is_asked() -> None:
+def test_all_partitions_are_selected_without_filters() -> None:
     selection = select(tuple(reversed(DAYS)))
     assert (selection.partitions, selection.total, selection.reason) == (DAYS, 30, "")
 
 
-def test_the_pattern_must_fit_the_whole_path() -> None:
+def test_the_pattern_must_match_the_whole_path() -> None:
     assert select(partition_pattern="2024/01/0").partitions == ()
     selection = select(partition_pattern="2024/01/0.")
     assert selection.partitions == DAYS[:9]
@@ -29,18 +29,18 @@ def test_the_pattern_must_fit_the_whole_path() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["(", "a{99999999999}", "*"])
-def test_a_pattern_that_is_none_is_refused_by_name(pattern: str) -> None:
+def test_an_invalid_pattern_is_refused_by_name(pattern: str) -> None:
     with pytest.raises(InvalidRequestError, match=PATTERN.replace(".", r"\.")):
         select(partition_pattern=pattern)
 
 
-def test_selected_partitions_are_taken_as_they_are_and_the_pattern_does_not_count() -> None:
+def test_selected_partitions_are_taken_as_listed_and_the_pattern_is_ignored() -> None:
     selection = select(selected_partitions=(DAYS[3], DAYS[1], DAYS[3]), partition_pattern="nothing")
     assert selection.partitions == (DAYS[3], DAYS[1])
     assert selection.reason == f"2 of 30 partitions match {SELECTED}={DAYS[3]},{DAYS[1]},{DAYS[3]}"
 
 
-def test_selected_partitions_that_are_not_there_are_named() -> None:
+def test_missing_selected_partitions_are_reported() -> None:
     selection = select(selected_partitions=("2024/01/01", " 2024/01/02", "x"))
     assert selection.partitions == ("2024/01/01",)
     assert selection.unknown == (" 2024/01/02", "x")
@@ -62,7 +62,7 @@ def test_selected_partitions_that_are_not_there_are_named() -> None:
         (1, -5, DAYS[-1:]),
     ],
 )
-def test_recent_days_are_the_last_partitions_by_text(
+def test_recent_days_are_the_last_partitions_in_text_order(
     lookback: int, skip: int, expected: tuple[str, ...]
 ) -> None:
     selection = select(
@@ -88,7 +88,7 @@ def test_recent_days_are_the_last_partitions_by_text(
         ("2025", "2026", ()),
     ],
 )
-def test_a_range_takes_both_its_ends(begin: str, end: str, expected: tuple[str, ...]) -> None:
+def test_a_range_includes_both_ends(begin: str, end: str, expected: tuple[str, ...]) -> None:
     mode = PartitionFilterMode.SELECTED_PARTITIONS
     selection = select(partition_filter_mode=mode, begin_partition=begin, end_partition=end)
     assert selection.partitions == expected
@@ -101,7 +101,7 @@ def test_day_rolling_takes_each_partition_in_one_hour_of_the_day() -> None:
     assert sorted(p for partitions in by_hour for p in partitions) == list(DAYS)
 
 
-def test_pattern_and_mode_narrow_together() -> None:
+def test_pattern_and_mode_are_combined() -> None:
     selection = select(
         partition_pattern="2024/01/1.", partition_filter_mode=PartitionFilterMode.DAY_ROLLING, hour=23
     )

@@ -1,4 +1,4 @@
-"""File sizing by example: the founding worked example, and each decision on its own."""
+"""File sizing by example: the founding worked example, and each decision separately."""
 
 import pytest
 
@@ -84,7 +84,7 @@ def reasons(plan: FileSizingPlan) -> dict[str, str]:
 
 @pytest.mark.parametrize("parity", [False, True], ids=["ours", "parity"])
 @pytest.mark.parametrize("auto_split", [False, True], ids=["split-size", "auto-split"])
-def test_the_founding_example_holds_to_the_row(parity: bool, auto_split: bool) -> None:
+def test_the_founding_example_is_planned_to_the_row(parity: bool, auto_split: bool) -> None:
     table = a_table_of({file_id: size * MB for file_id, size in FOUNDING_SIZES.items()})
     options = sizing(parity=parity, insert_auto_split=auto_split, insert_split_size=120_000)
     plan = plan_file_sizing(table, a_batch(80_000 + 40_000 + 30_000 + 300_000), [], options)
@@ -103,7 +103,7 @@ def test_the_founding_example_holds_to_the_row(parity: bool, auto_split: bool) -
     [(False, [120_000, 120_000, 60_000]), (True, [122_880, 122_880, 54_240])],
     ids=["split-size", "auto-split"],
 )
-def test_the_founding_example_holds_in_mebibytes_with_the_default_record_size(
+def test_the_founding_example_is_planned_in_mebibytes_with_the_default_record_size(
     parity: bool, auto_split: bool, expected: list[int]
 ) -> None:
     table = a_table_of({file_id: size * MIB for file_id, size in FOUNDING_SIZES.items()})
@@ -135,7 +135,7 @@ def test_a_file_exactly_at_the_limit_is_not_small() -> None:
     assert reasons(plan) == {"at": "at or above the small-file limit of 100000000 bytes"}
 
 
-def test_a_file_without_room_for_one_record_takes_none() -> None:
+def test_a_file_without_room_for_one_record_gets_none() -> None:
     options = sizing(max_file_size_bytes=100 * MB)
     plan = plan_file_sizing(a_table_of({"a": 100 * MB - 999}), a_batch(50_000), [], options)
     assert padding(plan) == {}
@@ -146,13 +146,13 @@ def test_a_file_without_room_for_one_record_takes_none() -> None:
 def test_growth_by_updates_of_the_batch_is_deducted_from_the_room() -> None:
     workload = a_batch(100_000, updates={"a": 10_000}, record_size=1_500)
     plan = plan_file_sizing(a_table_of({"a": 90 * MB}), workload, [], sizing())
-    # 10,000 updates grow by 500 bytes each: 5 of the 30 MB of room.
+    # 10,000 updates grow by 500 bytes each, which takes 5 of the 30 MB of free space.
     bucket = plan.padded_buckets[0]
     assert (bucket.update_count, bucket.insert_count) == (10_000, 25_000)
     assert bucket.expected_size_bytes == 120 * MB
 
 
-def test_a_file_its_updates_will_fill_takes_no_insert() -> None:
+def test_a_file_that_its_updates_will_fill_gets_no_insert() -> None:
     workload = a_batch(100, updates={"a": 60_000}, record_size=1_500)
     plan = plan_file_sizing(a_table_of({"a": 90 * MB}), workload, [], sizing())
     assert reasons(plan) == {"a": "no room after the batch's own updates"}
@@ -178,7 +178,7 @@ def test_smaller_updates_free_no_room() -> None:
 
 
 @pytest.mark.parametrize("parity", [False, True], ids=["ours", "parity"])
-def test_file_groups_under_a_pending_plan_take_no_inserts(parity: bool) -> None:
+def test_file_groups_under_a_pending_plan_get_no_inserts(parity: bool) -> None:
     table = a_table_of({"a": 40 * MB, "b": 40 * MB}, reserved=("a",))
     plan = plan_file_sizing(table, a_batch(100), [], sizing(parity=parity))
     assert padding(plan) == {"b": 100}
@@ -226,33 +226,33 @@ def test_slices_with_log_files_wait_for_compaction() -> None:
     }
 
 
-def test_a_remainder_of_one_row_opens_no_file() -> None:
+def test_a_remainder_of_one_row_does_not_open_a_file() -> None:
     plan = plan_file_sizing(a_table_of({}), a_batch(120_001), [], sizing())
     assert new_files(plan) == [120_001]
 
 
-def test_parity_leaves_the_remainder_of_one_row_in_a_file_of_its_own() -> None:
+def test_parity_writes_a_remainder_of_one_row_to_a_separate_file() -> None:
     plan = plan_file_sizing(a_table_of({}), a_batch(120_001), [], sizing(parity=True))
     assert new_files(plan) == [120_000, 1]
 
 
-def test_a_small_remainder_goes_on_top_of_padded_files() -> None:
+def test_a_small_remainder_is_added_to_padded_files() -> None:
     table = a_table_of({"a": 90 * MB, "b": 80 * MB})
     plan = plan_file_sizing(table, a_batch(30_000 + 40_000 + 3), [], sizing())
     assert (padding(plan), new_files(plan)) == ({"a": 30_002, "b": 40_001}, [])
 
 
-def test_without_tolerance_no_file_passes_the_max_size() -> None:
+def test_without_tolerance_no_file_exceeds_the_max_size() -> None:
     plan = plan_file_sizing(a_table_of({}), a_batch(120_001), [], sizing(remainder_tolerance=0.0))
     assert new_files(plan) == [120_000, 1]
 
 
-def test_rows_are_spread_evenly_where_every_file_ends_up_finished() -> None:
+def test_rows_are_spread_evenly_if_every_file_reaches_its_size() -> None:
     plan = plan_file_sizing(a_table_of({}), a_batch(5 * 120_000 + 70_000), [], sizing())
     assert new_files(plan) == [111_667] * 4 + [111_666] * 2
 
 
-def test_a_batch_that_only_updates_touches_nothing_else() -> None:
+def test_a_batch_of_updates_writes_only_the_updated_file_groups() -> None:
     plan = plan_file_sizing(
         a_table_of({"a": 1 * MB, "b": 1 * MB}), a_batch(0, updates={"b": 7, "a": 0}), [], sizing()
     )
@@ -264,7 +264,7 @@ def test_an_empty_batch_gives_an_empty_plan() -> None:
     assert plan_file_sizing(a_table_of({"a": 1}), a_batch(0), [], sizing()).is_empty
 
 
-def test_the_footer_is_counted_as_long_as_it_grows() -> None:
+def test_the_footer_is_counted_while_it_grows() -> None:
     options = sizing(footer_bytes_per_record=200.0, footer_max_records=10_000, footer_base_bytes=1 * MB)
     plan = plan_file_sizing(a_table_of({}), a_batch(200_000), [], options)
     # 1 MB + 10,000 x 200 bytes of footer leave 117 MB for rows of 1,000 bytes.
@@ -272,12 +272,12 @@ def test_the_footer_is_counted_as_long_as_it_grows() -> None:
     assert plan.new_buckets[0].expected_size_bytes == 120 * MB
 
 
-def test_a_split_size_never_makes_a_file_above_the_max_size() -> None:
+def test_a_split_size_never_results_in_a_file_above_the_max_size() -> None:
     options = sizing(insert_auto_split=False, insert_split_size=500_000)
     assert new_files(plan_file_sizing(a_table_of({}), a_batch(240_000), [], options)) == [120_000] * 2
 
 
-def test_records_larger_than_a_file_get_a_file_each() -> None:
+def test_each_record_larger_than_a_file_gets_one_file() -> None:
     options = sizing(record_size=1000, max_file_size_bytes=500, small_file_limit_bytes=100)
     assert new_files(plan_file_sizing(a_table_of({}), a_batch(3), [], options)) == [1, 1, 1]
 
@@ -302,7 +302,7 @@ def test_partitions_are_sized_by_their_own_records() -> None:
     ]
 
 
-def test_a_hundred_thousand_file_slices_are_planned_at_once() -> None:
+def test_a_hundred_thousand_file_slices_are_planned_in_seconds() -> None:
     updates = tuple(UpdateWorkload(file_id=f"f{i:03}", update_count=5) for i in range(100))
     partitions = tuple(
         PartitionWorkload(

@@ -1,4 +1,4 @@
-"""What every plan keeps to, whatever the table and the batch look like."""
+"""Laws of every file sizing plan, for any table and batch."""
 
 import math
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from hudi_table_services.model.file_sizing import (
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.planning.file_sizing.bin_packing import FileCost
+from hudi_table_services.planning.file_sizing.file_cost import FileCost
 from hudi_table_services.planning.file_sizing.file_sizing import plan_file_sizing
 
 INSTANT = "20250101000000000"
@@ -31,7 +31,7 @@ PARTITIONS = ("", "b/c")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """Everything a plan depends on."""
+    """All inputs of a plan."""
 
     snapshot: TableSnapshot
     workload: Workload
@@ -141,7 +141,7 @@ def test_every_row_is_placed_exactly_once(case: Case) -> None:
 
 
 @given(cases())
-def test_no_bucket_is_without_rows_and_no_file_group_has_two(case: Case) -> None:
+def test_every_bucket_has_rows_and_no_file_group_has_two_buckets(case: Case) -> None:
     buckets = case.plan.buckets
     assert all(b.update_count + b.insert_count > 0 for b in buckets)
     rewritten = [(b.partition_path, b.file_id) for b in buckets if b.kind is BucketKind.UPDATE]
@@ -150,7 +150,7 @@ def test_no_bucket_is_without_rows_and_no_file_group_has_two(case: Case) -> None
 
 
 @given(cases(parity=False))
-def test_no_file_passes_the_max_size_by_more_than_the_tolerance(case: Case) -> None:
+def test_no_file_exceeds_the_max_size_by_more_than_the_tolerance(case: Case) -> None:
     allowed = math.ceil(MAX * (1 + case.options.remainder_tolerance))
     for bucket in case.plan.buckets:
         if bucket.insert_count > 1:
@@ -158,7 +158,7 @@ def test_no_file_passes_the_max_size_by_more_than_the_tolerance(case: Case) -> N
 
 
 @given(cases(parity=True))
-def test_in_parity_only_a_new_file_passes_the_max_size_and_by_one_record_at_most(case: Case) -> None:
+def test_in_parity_mode_only_a_new_file_exceeds_the_max_size_and_by_at_most_one_record(case: Case) -> None:
     plan = replace(case, options=replace(case.options, insert_auto_split=True)).plan
     for partition in plan.partitions:
         allowed = MAX + partition.record_size.bytes_per_record
@@ -172,7 +172,7 @@ def test_reserved_file_groups_are_never_chosen(case: Case) -> None:
 
 
 @given(cases())
-def test_only_small_files_are_padded_and_only_where_asked(case: Case) -> None:
+def test_only_small_files_are_padded_and_only_if_requested(case: Case) -> None:
     for bucket in case.plan.padded_buckets:
         assert case.pad
         assert bucket.current_size_bytes < case.options.small_file_limit_bytes
@@ -191,7 +191,7 @@ def test_every_file_group_is_padded_or_left_out_with_a_reason(case: Case) -> Non
 
 
 @given(cases(), st.randoms(use_true_random=False))
-def test_order_of_the_input_does_not_matter(case: Case, random: object) -> None:
+def test_the_plan_does_not_depend_on_the_order_of_the_input(case: Case, random: object) -> None:
     def shuffled(items: tuple[object, ...]) -> tuple[object, ...]:
         mixed = list(items)
         random.shuffle(mixed)  # type: ignore[attr-defined]
@@ -236,7 +236,7 @@ def test_new_files_are_opened_only_when_the_small_ones_are_full(case: Case) -> N
 
 
 @given(st.integers(1, 300), st.integers(0, 50_000), st.sampled_from([0, 60_000, 100_000]))
-def test_no_new_file_is_tiny_beside_a_full_one(record_size: int, inserts: int, limit: int) -> None:
+def test_no_new_file_is_tiny_next_to_a_full_one(record_size: int, inserts: int, limit: int) -> None:
     options = FileSizingOptions(
         max_file_size_bytes=MAX, small_file_limit_bytes=limit, record_size_estimate_bytes=record_size
     )
@@ -247,7 +247,7 @@ def test_no_new_file_is_tiny_beside_a_full_one(record_size: int, inserts: int, l
 
 
 @given(st.lists(st.integers(1, 8_000), min_size=1, max_size=12), st.sampled_from([10, 100, 333]))
-def test_planning_again_with_the_resulting_sizes_opens_no_needless_file(
+def test_planning_with_the_resulting_sizes_opens_no_needless_file(
     batches: list[int], record_size: int
 ) -> None:
     options = FileSizingOptions(
@@ -261,7 +261,7 @@ def test_planning_again_with_the_resulting_sizes_opens_no_needless_file(
         per_file = plan.partitions[0].records_per_new_file
         assert len(plan.new_buckets) <= math.ceil(max(inserts - room, 0) / per_file)
         table = _after(table, plan)
-    # However the rows came, at most one file per table is still waiting to be filled.
+    # However the rows were split into batches, at most one file per table is still to be filled.
     assert sum(s.size_bytes < options.small_file_limit_bytes for s in table.slices_of("")) <= 1
 
 
@@ -275,7 +275,7 @@ def _inserts(count: int) -> Workload:
 
 
 def _after(table: TableSnapshot, plan: FileSizingPlan) -> TableSnapshot:
-    """The table when every file came out as expected."""
+    """The table after every file was written with its expected size."""
     slices = {s.file_group_id.file_id: s for s in table.slices_of("")}
     for number, bucket in enumerate(plan.buckets):
         file_id = _file_id(bucket, f"n{len(slices)}-{number}")

@@ -1,4 +1,4 @@
-"""The parity switch against a naive second implementation of Hudi 1.x's rules, and its record size."""
+"""Parity mode compared with a naive second implementation of Hudi 1.x's rules, and its record size."""
 
 import math
 
@@ -48,7 +48,7 @@ def a_table(slices: list[FileSlice], table_type: str = "COPY_ON_WRITE") -> Table
 def naive_plan(
     sizes: list[int], updates: list[int], inserts: int, options: FileSizingOptions
 ) -> tuple[list[tuple[str, int, int]], list[int]]:
-    """Row by row: each insert goes to the first file that Hudi's arithmetic still calls open."""
+    """Assign row by row: each insert goes to the first file that is still open by Hudi's arithmetic."""
     average = options.record_size_estimate_bytes
     placed = {f"f{i}": 0 for i in range(len(sizes))}
     new: list[int] = []

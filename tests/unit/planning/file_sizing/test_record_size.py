@@ -1,4 +1,4 @@
-"""Bytes per record: from which files, how odd ones are kept out, and what replaces missing evidence."""
+"""Bytes per record: which files are sampled, how odd files are left out, and the fallbacks without samples."""
 
 import pytest
 from hypothesis import given
@@ -43,7 +43,7 @@ def estimate(
 EXPLICIT = FileSizingOptions(record_size_estimate_bytes=300, record_size_estimate_is_explicit=True)
 
 
-def test_footers_do_not_count() -> None:
+def test_footers_do_not_count_as_record_bytes() -> None:
     expected = RecordSizeEstimate(
         bytes_per_record=50.0,
         source=RecordSizeSource.PARTITION_FILES,
@@ -53,12 +53,12 @@ def test_footers_do_not_count() -> None:
     assert estimate([a_sample(50)]) == expected
 
 
-def test_files_of_the_partition_go_before_files_of_the_table() -> None:
+def test_files_of_the_partition_take_precedence_over_files_of_the_table() -> None:
     found = estimate([a_sample(50), a_sample(500, records=10**6, partition="other")])
     assert (found.bytes_per_record, found.source) == (50.0, RecordSizeSource.PARTITION_FILES)
 
 
-def test_a_partition_without_files_uses_those_of_the_table() -> None:
+def test_a_partition_without_files_uses_the_files_of_the_table() -> None:
     found = estimate([a_sample(500, partition="other")], batch=70.0, options=EXPLICIT)
     assert (found.bytes_per_record, found.source) == (500.0, RecordSizeSource.TABLE_FILES)
 
@@ -69,12 +69,12 @@ def test_an_odd_file_does_not_move_the_estimate() -> None:
     assert (found.bytes_per_record, found.sampled_files, found.odd_files) == (100.0, 9, 1)
 
 
-def test_a_thousand_tiny_files_do_not_outvote_one_large_file() -> None:
+def test_a_thousand_tiny_files_do_not_outweigh_one_large_file() -> None:
     tiny = [a_sample(900, records=5, file_id=f"tiny{i}") for i in range(1_000)]
     assert estimate([*tiny, a_sample(100, records=10**6, file_id="large")]).bytes_per_record == 100.0
 
 
-def test_files_without_rows_or_data_are_no_evidence() -> None:
+def test_files_without_rows_or_data_are_ignored() -> None:
     empty = a_sample(0, records=0, file_id="empty")
     broken = a_sample(-100, file_id="broken")
     found = estimate([empty, broken, a_sample(80)])
@@ -82,7 +82,7 @@ def test_files_without_rows_or_data_are_no_evidence() -> None:
     assert estimate([empty, broken]).source is RecordSizeSource.DEFAULT_OPTION
 
 
-def test_few_records_count_only_where_nothing_else_is_known() -> None:
+def test_files_of_few_records_count_only_as_a_last_resort() -> None:
     few = a_sample(700, records=10)
     assert estimate([few], batch=70.0).source is RecordSizeSource.BATCH
     assert estimate([few], options=EXPLICIT).source is RecordSizeSource.EXPLICIT_OPTION
@@ -90,12 +90,12 @@ def test_few_records_count_only_where_nothing_else_is_known() -> None:
     assert (found.bytes_per_record, found.source) == (700.0, RecordSizeSource.FEW_RECORDS)
 
 
-def test_an_explicit_estimate_goes_before_the_size_of_the_batch() -> None:
+def test_an_explicit_estimate_takes_precedence_over_the_size_of_the_batch() -> None:
     found = estimate([], batch=70.0, options=EXPLICIT)
     assert (found.bytes_per_record, found.source) == (300.0, RecordSizeSource.EXPLICIT_OPTION)
 
 
-def test_the_size_of_the_batch_goes_before_the_default() -> None:
+def test_the_size_of_the_batch_takes_precedence_over_the_default() -> None:
     assert estimate([], batch=70.0).bytes_per_record == 70.0
     assert estimate([], batch=70.0, hint=900).bytes_per_record == 90.0
     assert estimate([], batch=0.0).source is RecordSizeSource.DEFAULT_OPTION
@@ -106,7 +106,7 @@ def test_without_any_evidence_the_default_is_used() -> None:
     assert estimate([]) == expected
 
 
-def test_the_estimate_says_where_it_comes_from() -> None:
+def test_the_estimate_names_its_source() -> None:
     assert str(estimate([])).startswith(
         "1024.0 bytes per record from hoodie.copyonwrite.record.size.estimate"
     )
@@ -133,7 +133,7 @@ def test_order_and_repetition_of_samples_do_not_matter(samples: list[FileSample]
 
 
 @given(st.lists(samples_of_any_size, max_size=12))
-def test_the_estimate_lies_between_the_records_it_rests_on(samples: list[FileSample]) -> None:
+def test_the_estimate_is_between_the_smallest_and_largest_sample(samples: list[FileSample]) -> None:
     found = estimate(samples)
     widths = [
         s.data_size_bytes / s.record_count for s in samples if s.record_count > 0 and s.data_size_bytes > 0

@@ -1,4 +1,4 @@
-"""Which files belong to no instant: laws that hold whatever the timeline says."""
+"""Files that belong to no instant: laws for any timeline."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def time_of(name: str) -> str:
 
 
 @given(names, known_instants)
-def test_what_something_needs_is_no_orphan(name: str, known: KnownInstants) -> None:
+def test_a_needed_file_is_not_an_orphan(name: str, known: KnownInstants) -> None:
     reason = orphan_reason(name, known)
     is_named = name in known.named.get(time_of(name), frozenset())
     if name in known.needed or time_of(name) in known.running or is_named:
@@ -47,7 +47,7 @@ def test_what_something_needs_is_no_orphan(name: str, known: KnownInstants) -> N
 
 
 @given(names, known_instants)
-def test_what_may_be_archived_is_an_orphan_only_if_it_was_undone_for_good(
+def test_a_file_of_a_possibly_archived_write_is_an_orphan_only_if_it_was_undone_for_good(
     name: str, known: KnownInstants
 ) -> None:
     time = time_of(name)
@@ -57,7 +57,7 @@ def test_what_may_be_archived_is_an_orphan_only_if_it_was_undone_for_good(
 
 
 @given(st.text(max_size=30), known_instants)
-def test_foreign_names_and_log_files_are_left_alone(name: str, known: KnownInstants) -> None:
+def test_foreign_names_and_log_files_are_not_orphans(name: str, known: KnownInstants) -> None:
     assert orphan_reason(f"{name}.txt", known) == ""
     assert orphan_reason(".f1_20260102030405009.log.1_0-1-0", known) == ""
 
@@ -81,7 +81,7 @@ def known_to(**fields: Any) -> KnownInstants:
 
 
 @pytest.mark.parametrize("where", ["named", "archived_named"])
-def test_a_file_in_another_folder_than_its_write_names_is_displaced(where: str) -> None:
+def test_a_file_in_another_folder_than_in_its_metadata_is_displaced(where: str) -> None:
     time = "20260102030405001" if where == "named" else "20260102030405000"
     name = base_file_name("f1", time)
     known = known_to(**{where: {time: frozenset({f"a/{name}"})}})
@@ -96,7 +96,7 @@ def test_a_file_in_another_folder_than_its_write_names_is_displaced(where: str) 
     assert orphan_reason(f"a/{twin}", known) == (NOT_NAMED if where == "named" else "")
 
 
-def test_a_copy_that_a_savepoint_or_a_plan_names_is_needed() -> None:
+def test_a_copy_named_by_a_savepoint_or_a_plan_is_needed() -> None:
     time = "20260102030405001"
     name = base_file_name("f1", time)
     known = known_to(
@@ -112,14 +112,14 @@ def test_a_copy_that_a_savepoint_or_a_plan_names_is_needed() -> None:
     ("partition", "path"),
     [("x=1%2F2", "x=1%2F2/f"), ("", "f"), ("/x=1", "x=1/f"), ("x=1", "/x=1/f"), ("x=1", "s3://b/t/x=1/f")],
 )
-def test_named_files_are_found_however_their_path_is_spelled(partition: str, path: str) -> None:
+def test_named_files_are_found_in_every_spelling_of_their_path(partition: str, path: str) -> None:
     stat = WriteStat(file_id="f", partition_path=partition, path=path)
     expected = f"{partition.strip('/')}/f" if partition else "f"
     assert expected in named_paths([stat])
     assert named_paths([WriteStat(file_id="f", partition_path="x", path="")]) == frozenset()
 
 
-def test_doubled_names_tell_their_instants() -> None:
+def test_doubled_names_are_reported_by_their_instant_time() -> None:
     old, new = base_file_name("f1", "20260102030405000"), base_file_name("f1", "20260102030405001")
     paths = [f"a/{old}", f"b/{old}", f"a/{new}", "a/part.parquet", "b/part.parquet"]
     assert doubled_times(paths) == {"20260102030405000"}

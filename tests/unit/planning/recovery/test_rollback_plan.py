@@ -1,4 +1,4 @@
-"""Rollback plans in Hudi's form, and what is refused."""
+"""Rollback plans in Hudi's form, and the rollbacks that are refused."""
 
 import pytest
 from hypothesis import given
@@ -12,7 +12,11 @@ from hudi_table_services.errors import (
 )
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import InstantReference, RollbackPlan, RollbackRequest
-from hudi_table_services.planning.recovery.rollback import files_to_delete, plan_rollback, rollback_metadata
+from hudi_table_services.planning.recovery.rollback_plan import (
+    files_to_delete,
+    plan_rollback,
+    rollback_metadata,
+)
 
 TIME = "20261121051541055"
 DEAD = Instant(requested_time=TIME, action=Action.COMMIT, state=InstantState.INFLIGHT)
@@ -54,13 +58,13 @@ def test_an_append_to_an_older_slice_is_refused(name: str) -> None:
         plan_rollback(DEAD, [f"a/{name}"], "/t")
 
 
-def test_a_marker_that_names_no_data_file_is_refused() -> None:
+def test_a_marker_that_does_not_name_a_data_file_is_refused() -> None:
     with pytest.raises(MalformedFileNameError):
         plan_rollback(DEAD, ["a/notes.txt"], "/t")
 
 
 @given(st.sets(st.tuples(st.sampled_from(["", "a", "x/y=z", "city=a b%"]), st.integers(0, 50)), max_size=8))
-def test_a_plan_deletes_exactly_the_files_it_was_made_of(files: set[tuple[str, int]]) -> None:
+def test_a_plan_deletes_exactly_the_files_it_was_built_from(files: set[tuple[str, int]]) -> None:
     paths = {f"{folder}/f{n}-0_{FILE.partition('_')[2]}".lstrip("/") for folder, n in files}
     plan = plan_rollback(DEAD, paths, "/t")
     assert {path for found in files_to_delete(plan).values() for path in found} == paths
@@ -68,7 +72,7 @@ def test_a_plan_deletes_exactly_the_files_it_was_made_of(files: set[tuple[str, i
 
 
 @pytest.mark.parametrize("prefix", ["/somewhere/else/b/", "file:/t/b/", "hdfs://host/t/b/"])
-def test_a_stored_plan_is_carried_out_where_the_table_lies_now(prefix: str) -> None:
+def test_a_stored_plan_is_valid_after_the_table_was_moved(prefix: str) -> None:
     request = RollbackRequest(partition_path="b", files_to_delete=(prefix + FILE,))
     plan = RollbackPlan(
         instant_to_rollback=InstantReference(requested_time=TIME, action="commit"), requests=(request,)
@@ -106,7 +110,7 @@ def test_a_stored_plan_with_log_blocks_is_refused() -> None:
         files_to_delete(plan)
 
 
-def test_metadata_tells_what_was_deleted_by_partition() -> None:
+def test_metadata_lists_deleted_files_by_partition() -> None:
     other = FILE.replace("48c79efb", "d66577da")
     plan = plan_rollback(DEAD, [f"b/{FILE}", f"a/{other}", f"b/{other}"], "/t")
     metadata = rollback_metadata(plan, "20261121051545305", 350)

@@ -1,4 +1,4 @@
-"""Which completed writes may be undone, and in which order a restore undoes, by the timeline alone."""
+"""Rules on the timeline: the completed writes that may be undone, and the order in which a restore undoes writes."""
 
 import pytest
 from hypothesis import given
@@ -16,7 +16,7 @@ from hudi_table_services.planning.recovery.undo_rules import (
 
 
 def at(number: int, action: Action = Action.COMMIT, completed: int | None = -1) -> Instant:
-    """An instant of layout 2; completed None: pending; -1: right after it was requested."""
+    """An instant of layout 2. `completed`: None for a pending instant, -1 for right after it was requested."""
     end = number if completed == -1 else completed
     return Instant(
         requested_time=f"202601020304{number:05d}",
@@ -36,7 +36,7 @@ timelines = st.lists(instants, max_size=12).map(Timeline.of)
 
 
 @given(timelines)
-def test_the_newest_writes_together_may_be_undone_and_no_others(timeline: Timeline) -> None:
+def test_only_the_newest_writes_may_be_undone_together(timeline: Timeline) -> None:
     ordered = newest_first(i for i in timeline if i.action.writes_data)
     for count in range(len(ordered) + 1):
         chosen = ordered[:count]
@@ -56,7 +56,7 @@ def test_the_newest_writes_together_may_be_undone_and_no_others(timeline: Timeli
 
 
 @given(timelines)
-def test_a_restore_leaves_no_write_that_came_after_the_savepoint(timeline: Timeline) -> None:
+def test_a_restore_undoes_every_write_after_the_savepoint(timeline: Timeline) -> None:
     for commit in timeline.completed_writes:
         savepoint = Instant(
             requested_time=commit.requested_time, action=Action.SAVEPOINT, state=InstantState.COMPLETED
@@ -68,7 +68,7 @@ def test_a_restore_leaves_no_write_that_came_after_the_savepoint(timeline: Timel
         assert all(i.visible_from <= target.visible_from for i in kept)
         completed = [i for i in undone if i.is_completed]
         assert completed == sorted(completed, key=lambda i: i.visible_from, reverse=True)
-        assert undone[len(undone) - len(completed) :] == tuple(completed), "pending ones go first"
+        assert undone[len(undone) - len(completed) :] == tuple(completed), "pending instants are undone first"
         assert not any(i.action in (Action.CLEAN, Action.ROLLBACK) for i in undone)
 
 
@@ -79,13 +79,13 @@ def test_a_later_write_is_named_with_its_state() -> None:
     require_newest(timeline, [at(2), at(3, completed=None)])
 
 
-def test_a_write_that_was_begun_earlier_and_completed_later_is_later() -> None:
+def test_a_write_that_began_earlier_and_completed_later_counts_as_later() -> None:
     slow, quick = at(1, completed=9), at(2, completed=3)
     with pytest.raises(InvalidRequestError, match="is not the newest"):
         require_newest(Timeline.of([slow, quick]), [quick])
 
 
-def test_a_savepoint_holds_what_came_before_it_and_nothing_after() -> None:
+def test_a_savepoint_protects_earlier_commits_and_no_later_ones() -> None:
     savepoint = Instant(
         requested_time=at(2).requested_time, action=Action.SAVEPOINT, state=InstantState.INFLIGHT
     )

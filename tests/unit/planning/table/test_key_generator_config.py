@@ -1,4 +1,4 @@
-"""Which key generator a write uses."""
+"""The key generator of a write, from table properties and options."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def configured(**options: str) -> KeyGeneratorConfig:
 
 
 @pytest.mark.parametrize("kind", KeyGeneratorType)
-def test_java_class_names_are_read_as_they_are_written(kind: KeyGeneratorType) -> None:
+def test_java_class_names_are_read_back_as_written(kind: KeyGeneratorType) -> None:
     assert KeyGeneratorType.from_class_name(kind.class_name) is kind
     assert KeyGeneratorType.from_class_name(kind.class_name.replace("KeyGen", "AvroKeyGen")) is kind
     assert KeyGeneratorType.from_type_name(kind.value.lower()) is kind
@@ -56,7 +56,7 @@ def test_other_classes_are_refused_by_name(name: str) -> None:
         ("id", "p:SIMPLE", KeyGeneratorType.CUSTOM),
     ],
 )
-def test_without_a_choice_the_columns_decide_as_in_hudi(
+def test_without_options_the_columns_decide_as_in_hudi(
     key: str, partition: str, expected: KeyGeneratorType
 ) -> None:
     assert configured(key=key, partition=partition).type is expected
@@ -78,7 +78,7 @@ def test_an_option_that_contradicts_the_table_is_refused(option: dict[str, str])
         key_generator_config(table, option)
 
 
-def test_an_option_that_repeats_the_table_is_welcome() -> None:
+def test_an_option_that_agrees_with_the_table_is_accepted() -> None:
     table = a_table(partition__fields="p", keygenerator__type="SIMPLE")
     options = {
         KEY: " id ",
@@ -105,7 +105,7 @@ def test_an_option_that_repeats_the_table_is_welcome() -> None:
         ({"key": "id", "type_": "SIMPLE", "class_": "org.apache.hudi.keygen.ComplexKeyGenerator"}, "both"),
     ],
 )  # fmt: skip
-def test_options_that_make_no_sense_together_are_refused(options: dict[str, str], message: str) -> None:
+def test_contradictory_options_are_refused(options: dict[str, str], message: str) -> None:
     with pytest.raises(InvalidRequestError, match=message):
         configured(**options)
 
@@ -132,7 +132,7 @@ def test_time_options_are_checked(time_options: dict[str, str], message: str) ->
         configured(key="id", partition="t", type_="TIMESTAMP", **options)
 
 
-def test_one_zone_for_both_sides_and_offsets_are_understood() -> None:
+def test_a_common_time_zone_and_offsets_are_accepted() -> None:
     options = {f"{TIME}timestamp.type": "UNIX_TIMESTAMP", f"{TIME}output.dateformat": "yyyy"}
     config = configured(
         key="id", partition="t", type_="TIMESTAMP", **options, **{f"{TIME}timezone": "GMT+8:00"}
@@ -167,7 +167,7 @@ def test_keys_without_columns_are_refused() -> None:
         (8, {"hoodie.write.complex.keygen.new.encoding": "true"}, None, False),
     ],
 )
-def test_a_single_complex_key_keeps_the_form_the_table_has(
+def test_a_single_complex_key_keeps_the_form_of_the_table(
     version: int, options: dict[str, str], existing_key: str | None, expected: bool
 ) -> None:
     table = a_table(version, partition__fields="p,q", keygenerator__type="COMPLEX")
@@ -176,14 +176,14 @@ def test_a_single_complex_key_keeps_the_form_the_table_has(
     assert depends_on_existing_key(table, options) is (version < 9 and not options)
 
 
-def test_without_a_row_to_look_at_an_ambiguous_table_is_refused() -> None:
+def test_an_ambiguous_table_is_refused_without_an_existing_key() -> None:
     table = a_table(6, partition__fields="p,q")
     with pytest.raises(InvalidRequestError, match="new.encoding"):
         key_generator_config(table, {})
 
 
 @pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V8, TableVersion.V9])
-def test_what_a_new_table_stores_leads_to_the_same_keys(version: TableVersion) -> None:
+def test_the_stored_properties_of_a_new_table_give_the_same_keys(version: TableVersion) -> None:
     options = {
         KEY: "id,s",
         PARTITION: "p:SIMPLE,t:TIMESTAMP",

@@ -1,4 +1,4 @@
-"""Which schema changes a write may make."""
+"""The schema changes that a write may make."""
 
 import pytest
 from hypothesis import given
@@ -49,7 +49,7 @@ def test_numbers_become_the_wider_of_both_types(table: DataType, incoming: DataT
 
 
 @pytest.mark.parametrize("number", [INT, LONG])
-def test_whole_numbers_beside_text_become_text(number: DataType) -> None:
+def test_integers_and_text_become_text(number: DataType) -> None:
     assert evolved(number, STRING) == evolved(STRING, number) == STRING
 
 
@@ -84,7 +84,7 @@ def test_other_changes_of_type_are_refused_with_column_and_both_types(
     assert str(incoming) in str(refused.value)
 
 
-def test_new_nullable_columns_follow_those_of_the_table() -> None:
+def test_new_nullable_columns_follow_the_tables_columns() -> None:
     table = a_schema(Field("a", INT), Field("b", INT))
     incoming = StructType((Field("new", DATE), Field("b", INT), Field("id", STRING, False), Field("a", INT)))
     assert evolve_schema(table, incoming).names == ("id", "a", "b", "new")
@@ -95,14 +95,14 @@ def test_a_new_column_that_is_not_nullable_is_refused() -> None:
         evolve_schema(a_schema(), a_schema(Field("new", INT, False)))
 
 
-def test_a_missing_column_is_refused_unless_it_shall_be_filled() -> None:
+def test_a_missing_column_is_refused_unless_it_is_filled_with_null() -> None:
     table = a_schema(Field("c", INT, False))
     with pytest.raises(InvalidRequestError, match="have no column 'c'"):
         evolve_schema(table, a_schema())
     assert evolve_schema(table, a_schema(), fill_missing_with_null=True) == a_schema(Field("c", INT, True))
 
 
-def test_a_column_is_nullable_as_soon_as_one_side_is() -> None:
+def test_a_column_is_nullable_if_either_side_is() -> None:
     for table, incoming in [(True, False), (False, True)]:
         made = evolve_schema(a_schema(Field("c", INT, table)), a_schema(Field("c", INT, incoming)))
         assert made.field("c").nullable
@@ -134,18 +134,18 @@ def test_a_type_inside_another_cannot_grow_because_spark_could_not_read_old_file
     assert evolved(incoming, table) == incoming
 
 
-def test_a_decimal_grows_only_where_hudi_0_15_need_not_read_it() -> None:
+def test_a_decimal_grows_only_in_tables_that_hudi_0_15_does_not_read() -> None:
     small, large = DecimalType(10, 2), DecimalType(12, 4)
     assert evolved(small, large) == evolved(large, small) == large
     old, new = a_schema(Field("c", small)), a_schema(Field("c", large))
     assert evolve_schema(new, old, table_version=TableVersion.V6) == new
     with pytest.raises(InvalidRequestError, match="version 6 cannot grow"):
         evolve_schema(old, new, table_version=TableVersion.V6)
-    with pytest.raises(InvalidRequestError, match="no type holds both"):
+    with pytest.raises(InvalidRequestError, match="no type can store both"):
         evolved(DecimalType(10, 2), DecimalType(10, 4))
 
 
-def test_timestamps_without_zone_do_not_enter_tables_of_version_6() -> None:
+def test_timestamps_without_zone_are_refused_for_tables_of_version_6() -> None:
     wall_clock = a_schema(Field("c", ArrayType(StructType((Field("t", TIMESTAMP_NTZ),)))))
     for table in (None, a_schema()):
         with pytest.raises(InvalidRequestError, match=r"'c\.t' is a timestamp without zone"):
@@ -160,7 +160,7 @@ def test_the_path_of_a_nested_column_is_named() -> None:
 
 
 def test_a_column_that_differs_only_in_case_is_refused() -> None:
-    with pytest.raises(InvalidRequestError, match="call the column 'c' of the table 'C'"):
+    with pytest.raises(InvalidRequestError, match="has a column 'c', the rows have 'C'"):
         evolve_schema(a_schema(Field("c", INT)), a_schema(Field("C", INT)), fill_missing_with_null=True)
     with pytest.raises(InvalidRequestError, match="cannot distinguish the columns 'C' and 'c'"):
         evolve_schema(a_schema(Field("c", INT)), a_schema(Field("C", INT), Field("c", INT)))

@@ -1,4 +1,4 @@
-"""Schemas that changed under a write, and partitions named by patterns."""
+"""Schemas that changed during a write, and partitions matched by patterns."""
 
 import pytest
 from hypothesis import given
@@ -12,7 +12,7 @@ NARROW = StructType((Field("k", PrimitiveType("string")),))
 WIDE = StructType((*NARROW.fields, Field("c", PrimitiveType("long"))))
 
 
-def test_a_column_that_came_meanwhile_is_a_conflict_that_names_it() -> None:
+def test_a_column_added_during_the_write_is_a_conflict_that_names_it() -> None:
     with pytest.raises(CommitConflictError, match="added c to it") as refused:
         refuse_changed_schema(NARROW, WIDE)
     assert refused.value.retryable
@@ -20,14 +20,14 @@ def test_a_column_that_came_meanwhile_is_a_conflict_that_names_it() -> None:
         refuse_changed_schema(WIDE, NARROW)
 
 
-def test_the_same_schema_or_none_yet_is_fine() -> None:
+def test_an_unchanged_or_missing_schema_is_accepted() -> None:
     refuse_changed_schema(WIDE, StructType(WIDE.fields))
     refuse_changed_schema(None, WIDE)
     refuse_changed_schema(WIDE, None)
 
 
 @given(st.text(min_size=1))
-def test_a_name_without_star_matches_itself_alone(name: str) -> None:
+def test_a_pattern_without_star_matches_only_itself(name: str) -> None:
     literal = name.replace("*", "+")
     assert partition_matches(literal, (literal,))
     assert not partition_matches(literal + "x", (literal,))
@@ -41,5 +41,5 @@ def test_a_star_stands_for_any_text(head: str, middle: str, tail: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["a?", "[ab]b", "a.", "A*"])
-def test_nothing_else_is_a_wildcard(pattern: str) -> None:
+def test_no_other_character_is_a_wildcard(pattern: str) -> None:
     assert not partition_matches("ab", (pattern,))

@@ -1,4 +1,4 @@
-"""Which files the latest state is made of, as completed writes tell it, and what is wrong with them."""
+"""The files of the latest state according to completed writes, and their faults."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ import pytest
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
-from hudi_table_services.planning.recovery.missing_files import NeededFile, fault_of, needed_files
+from hudi_table_services.planning.recovery.needed_files import NeededFile, fault_of, needed_files
 from support.small_tables import base_file_name
 
 T = [f"2026010203040500{n}" for n in range(10)]
@@ -50,7 +50,7 @@ def needed(
     return {each.path for each in needed_files(writes, live or {}, has_own_log_instants=own)}
 
 
-def test_only_the_newest_version_is_needed_whatever_order_writes_come_in() -> None:
+def test_only_the_newest_version_is_needed_in_any_order_of_the_writes() -> None:
     writes = [write(T[1], base(T[1])), write(T[3], base(T[3])), write(T[2], base(T[2]))]
     assert needed(*writes) == {base(T[3]).path}
 
@@ -60,13 +60,13 @@ def test_replaced_file_groups_are_not_needed() -> None:
     assert needed(write(T[1], base(T[1])), write(T[2], replaces={"b": ("f1",)})) == {base(T[1]).path}
 
 
-def test_a_newer_version_on_storage_is_enough() -> None:
+def test_nothing_is_needed_if_storage_has_a_newer_version() -> None:
     assert needed(write(T[1], base(T[1])), live={F1: T[2]}) == set()
     assert needed(write(T[1], base(T[1])), live={F1: T[0]}) == {base(T[1]).path}
 
 
 def test_logs_that_completed_after_the_base_file_was_requested_are_needed() -> None:
-    """As from table version 8 on: a compaction takes up what completed before it was requested."""
+    """From table version 8 on, a compaction includes log files that completed before it was requested."""
     writes = [
         write(T[1], log(T[1]), completed=T[2]),
         write(T[3], log(T[3]), completed=T[6]),
@@ -78,13 +78,13 @@ def test_logs_that_completed_after_the_base_file_was_requested_are_needed() -> N
 
 
 def test_logs_that_name_the_newest_base_file_are_needed() -> None:
-    """As in table version 6."""
+    """Table version 6 names log files after their base file."""
     writes = [write(T[1], base(T[1])), write(T[2], log(T[1])), write(T[4], log(T[1], 2))]
     assert needed(*writes, own=False) == {base(T[1]).path, log(T[1]).path, log(T[1], 2).path}
     assert needed(*writes, write(T[3], base(T[3])), own=False) == {base(T[3]).path}
 
 
-def test_a_log_file_that_was_never_begun_is_not_needed() -> None:
+def test_a_log_file_that_was_never_created_is_not_needed() -> None:
     assert needed(write(T[1], log(T[1], size=0), completed=T[2])) == set()
     assert needed(write(T[1], WriteStat(file_id="f1", partition_path="a", path=""))) == set()
 
@@ -100,10 +100,10 @@ def test_a_log_file_that_was_never_begun_is_not_needed() -> None:
         (0, 9, ""),
     ],
 )
-def test_what_is_wrong_with_a_base_file(written: int, stored: int | None, fault: str) -> None:
+def test_faults_of_a_base_file(written: int, stored: int | None, fault: str) -> None:
     assert fault_of(NeededFile(path="p", time=T[1], size_bytes=written), stored) == fault
 
 
 @pytest.mark.parametrize(("stored", "fault"), [(None, "gone"), (0, ""), (9, "")])
-def test_log_files_grow_so_that_only_their_absence_tells(stored: int | None, fault: str) -> None:
+def test_the_only_fault_of_a_log_file_is_its_absence(stored: int | None, fault: str) -> None:
     assert fault_of(NeededFile(path="p", time=T[1], is_log=True), stored) == fault

@@ -1,6 +1,6 @@
-"""Which files readers need now, as a pure rule, and what is wrong with them on storage. In doubt nothing is.
+"""Find the files that readers need now, and describe their faults on storage. In doubt a file counts as sound.
 
-Only what the newest version of a file group is made of is needed: older versions may have been cleaned.
+Only the files of the newest version of each file group are needed: older versions may have been cleaned.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,12 +15,12 @@ from hudi_table_services.model.write_stat import CommitMetadata, WriteStat
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeededFile:
-    """A file that the newest version of its file group is made of.
+    """A file of the newest version of its file group.
 
     Attributes:
-        path: below the base path.
-        time: requested time of the write that names it.
-        size_bytes: of a base file, as its write says; 0: unknown, as for log files, which grow.
+        path: path relative to the base path.
+        time: requested time of the write whose metadata names the file.
+        size_bytes: size of a base file according to that write; 0 if unknown, and for log files, which grow.
     """
 
     path: str
@@ -42,19 +42,19 @@ def needed_files(
     *,
     has_own_log_instants: bool,
 ) -> tuple[NeededFile, ...]:
-    """Files of the newest version of each file group, as far as these writes name them, in order of path.
+    """Files of the newest version of each file group that these writes name, in order of path.
 
     Args:
-        writes: completed ones.
-        live_since: instant time of the base file that storage has for a file group: one that no write names is
-            from the archived part of the timeline, or of a write that completed since.
-        has_own_log_instants: table version 8 and later name log files after their own delta commit.
+        writes: completed writes.
+        live_since: file group → instant time of its base file on storage. A base file that none of `writes` names
+            comes from an archived write, or from a write that completed in the meantime.
+        has_own_log_instants: whether log files are named after their own delta commit (table version 8 and later).
     """
     groups: dict[FileGroupId, _Group] = {}
     replaced: set[FileGroupId] = set()
     for instant, metadata in writes:
-        taken = metadata.partition_to_replace_file_ids or {}
-        replaced.update(FileGroupId(folder, file_id) for folder, ids in taken.items() for file_id in ids)
+        by_folder = metadata.partition_to_replace_file_ids or {}
+        replaced.update(FileGroupId(folder, file_id) for folder, ids in by_folder.items() for file_id in ids)
         for stat in metadata.write_stats:
             _add(groups, instant, stat, has_own_log_instants)
     found: dict[str, NeededFile] = {}
@@ -80,10 +80,10 @@ def _add(
         base_time = BaseFile.from_file_name(name).instant_time
     except MalformedFileNameError:
         log_time = _log_time(name)
-        # A delta commit that had nothing to append names a log file that it never began.
+        # A delta commit without rows to append names a log file that it never created.
         if log_time is not None and stat.file_size_bytes > 0:
-            joined = instant.visible_from if has_own_log_instants else log_time
-            group.logs.append((joined, NeededFile(path=path, time=time, is_log=True)))
+            slice_time = instant.visible_from if has_own_log_instants else log_time
+            group.logs.append((slice_time, NeededFile(path=path, time=time, is_log=True)))
         return
     if base_time > group.base_time:
         group.base_time, group.bases = base_time, []
@@ -100,10 +100,10 @@ def _log_time(name: str) -> str | None:
 
 
 def fault_of(file: NeededFile, size_bytes: int | None) -> str:
-    """What is wrong with a needed file, in words; empty: nothing.
+    """Fault of a needed file, in words; empty if the file is sound.
 
     Args:
-        size_bytes: its length on storage; None: it is not there.
+        size_bytes: length of the file on storage; None if it does not exist.
     """
     if size_bytes is None:
         return "gone"

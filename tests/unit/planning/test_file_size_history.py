@@ -1,4 +1,4 @@
-"""Sizes of files after each of the latest writes, against a model that goes forwards."""
+"""File sizes after each of the latest writes, compared with a model that applies the writes forwards."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +16,7 @@ from hudi_table_services.model.write_stat import (
     WriteOperation,
     WriteStat,
 )
-from hudi_table_services.planning.table_history import table_history
+from hudi_table_services.planning.file_size_history import table_history
 from support.small_tables import table_properties
 
 Sizes = dict[FileGroupId, tuple[str, int]]
@@ -40,7 +40,7 @@ def instant(number: int) -> Instant:
 
 
 def played(steps: list[tuple[dict[str, int], set[str]]]) -> tuple[list[Write], list[Sizes]]:
-    """The writes of these steps (sizes of files written, files replaced), and the table after each of them."""
+    """Writes for these steps (sizes of files written, files replaced), and the table after each step."""
     live: Sizes = {}
     generation: dict[str, int] = {}
     writes, tables = [], []
@@ -95,7 +95,7 @@ def snapshot_of(live: Sizes) -> TableSnapshot:
 
 
 @given(STEPS)
-def test_the_history_is_what_happened(steps: list[tuple[dict[str, int], set[str]]]) -> None:
+def test_the_history_equals_the_forward_model(steps: list[tuple[dict[str, int], set[str]]]) -> None:
     writes, tables = played(steps)
     history = table_history(snapshot_of(tables[-1] if tables else {}), writes, {})
     assert [each.instant for each in history.sizes] == [i for i, _ in writes]
@@ -106,10 +106,10 @@ def test_the_history_is_what_happened(steps: list[tuple[dict[str, int], set[str]
 
 
 @given(STEPS, st.integers(0, 12))
-def test_of_the_latest_writes_only_sizes_are_right_or_unknown(
+def test_a_history_of_the_latest_writes_has_correct_or_unknown_sizes(
     steps: list[tuple[dict[str, int], set[str]]], known: int
 ) -> None:
-    """Versions that older writes made are found where they are stored still, and never guessed."""
+    """Versions of older writes are found if they are still stored, and never guessed."""
     writes, tables = played(steps)
     live = tables[-1] if tables else {}
     latest = writes[max(0, len(writes) - known) :]
@@ -126,7 +126,7 @@ def test_of_the_latest_writes_only_sizes_are_right_or_unknown(
         assert all(true.count(size) >= one.sizes_bytes.count(size) for size in one.sizes_bytes)
 
 
-def test_what_a_write_did() -> None:
+def test_the_summary_of_a_write_has_its_counts() -> None:
     writes, tables = played([({"a": 5, "b": 7}, set()), ({"c": 9}, {"a"})])
     last = table_history(snapshot_of(tables[-1]), writes, {}).writes[-1]
     assert (last.files_written, last.bytes_written, last.files_replaced) == (1, 9, 1)

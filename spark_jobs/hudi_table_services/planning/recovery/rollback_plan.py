@@ -1,7 +1,7 @@
-"""What undoing a pending write deletes (MarkerBasedRollbackStrategy, ListingBasedRollbackStrategy; Hudi 1.2).
+"""Plan the deletions of a rollback (MarkerBasedRollbackStrategy, ListingBasedRollbackStrategy; Hudi 1.2).
 
-Only files that carry the undone instant in their names are ever planned or deleted. Log blocks that a delta commit
-of table version 6 appended to an older slice would need a rollback block; they are refused by name.
+Only files with the undone instant in their names are ever planned or deleted. Log blocks that a delta commit of table
+version 6 appended to an older slice would need a rollback block; such a rollback is refused, with the file's name.
 """
 
 import re
@@ -25,17 +25,17 @@ _INSTANT_TIME = re.compile(r"\d{14,20}", re.ASCII)
 def plan_rollback(
     instant: Instant, data_files: Iterable[str], base_path: str, *, by_listing: bool = False
 ) -> RollbackPlan:
-    """One request per data file, in order of path.
+    """Plan one request per data file, in order of path.
 
     Args:
         instant: pending write to undo.
         data_files: files it may have written, relative to the base path; they need not exist.
         base_path: the base path as Hudi writes it into plans.
-        by_listing: the files were found by listing instead of markers; Hudi then names no file group.
+        by_listing: whether the files were found by listing instead of markers; Hudi then names no file group.
 
     Raises:
         UnsupportedTableError: the instant appended to a log file of an older slice.
-        CorruptTableError: a path leads out of the table.
+        CorruptTableError: a path leads outside the table.
         MalformedFileNameError: a path does not name a data file.
     """
     requests = [_request(instant, path, base_path, by_listing) for path in sorted(set(data_files))]
@@ -47,8 +47,8 @@ def _request(instant: Instant, path: str, base_path: str, by_listing: bool) -> R
     partition_path, _, name = path.rpartition("/")
     if not may_hold_data(path):
         raise CorruptTableError(
-            f"{instant.action.value} {instant.requested_time} names {path!r}, where no data of the table can be.",
-            hint="Nothing was deleted. Somebody has changed this instant's file or its markers.",
+            f"{instant.action.value} {instant.requested_time} names {path!r}, outside the table's data folders.",
+            hint="Nothing was deleted. This instant's file or its markers were changed.",
         )
     file_id, instant_time = _file_id_and_instant(name)
     if instant_time != instant.requested_time:
@@ -74,24 +74,26 @@ def _file_id_and_instant(name: str) -> tuple[str, str]:
 
 
 def files_to_delete(plan: RollbackPlan) -> Mapping[str, tuple[str, ...]]:
-    """Partition path → files of a stored plan, relative to the base path wherever the table lies now.
+    """Partition path → files that a stored plan deletes, relative to the base path.
+
+    Relative paths, because the table may have been moved since the plan was written.
 
     Raises:
-        CorruptTableError: the plan names a file outside of its partition or of the table, or of another instant
-            than its own; or its instant is none.
-        UnsupportedTableError: the plan wants log blocks undone.
+        CorruptTableError: the plan names a file outside its partition or outside the table, a file of another instant,
+            or an instant time that is not one.
+        UnsupportedTableError: the plan undoes log blocks.
     """
     undone = plan.instant_to_rollback
     if undone is not None and not _INSTANT_TIME.fullmatch(undone.requested_time):
         raise CorruptTableError(
-            f"A rollback plan undoes {undone.requested_time!r}, which is no instant time; nothing was deleted.",
+            f"A rollback plan undoes {undone.requested_time!r}, which is not an instant time; nothing was deleted.",
             hint="Remove the pending rollback with Hudi's command line.",
         )
     found: dict[str, list[str]] = {}
     for request in plan.requests:
         if request.log_blocks_to_delete:
             raise UnsupportedTableError(
-                f"The pending rollback of {_undone_time(plan)} undoes log blocks, which this release does not do.",
+                f"The pending rollback of {_undone_time(plan)} undoes log blocks, which this release does not support.",
                 hint="Let a Hudi writer finish it.",
             )
         paths = found.setdefault(request.partition_path, [])
@@ -102,10 +104,10 @@ def files_to_delete(plan: RollbackPlan) -> Mapping[str, tuple[str, ...]]:
 def _relative(plan: RollbackPlan, partition_path: str, absolute: str) -> str:
     name = absolute.rpartition("/")[2]
     path = f"{partition_path}/{name}" if partition_path else name
-    is_there = may_hold_data(partition_path) and absolute.endswith(f"/{path}")
-    if not is_there or _file_id_and_instant(name)[1] != _undone_time(plan):
+    is_in_partition = may_hold_data(partition_path) and absolute.endswith(f"/{path}")
+    if not is_in_partition or _file_id_and_instant(name)[1] != _undone_time(plan):
         raise CorruptTableError(
-            f"The rollback plan of {_undone_time(plan)} names {absolute!r}, which is no file of that instant in "
+            f"The rollback plan of {_undone_time(plan)} names {absolute!r}, which is not a file of that instant in "
             f"partition {partition_path!r}; nothing was deleted.",
             hint="Undo the instant with Hudi's command line.",
         )
@@ -117,7 +119,7 @@ def _undone_time(plan: RollbackPlan) -> str:
 
 
 def rollback_metadata(plan: RollbackPlan, rollback_time: str, time_taken_ms: int) -> RollbackMetadata:
-    """Content of the completed rollback. Files that had never been created count as deleted, as in Hudi."""
+    """Content of the completed rollback. Files that were never created count as deleted, as in Hudi."""
     partitions: dict[str, RollbackPartition] = {}
     for request in plan.requests:
         known = partitions.get(request.partition_path)

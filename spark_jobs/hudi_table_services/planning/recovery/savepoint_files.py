@@ -1,4 +1,4 @@
-"""Which files a savepoint keeps (SavepointActionExecutor, Hudi 1.2): the versions that were the latest then."""
+"""Choose the files that a savepoint keeps: the latest versions as of its commit (SavepointActionExecutor, Hudi 1.2)."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from hudi_table_services.model.table_service_plans import SavepointPartition
 def savepoint_partitions(
     partitions: Iterable[PartitionFiles], requested_time: str
 ) -> dict[str, SavepointPartition]:
-    """Partition path → names of the files that the table had as of a commit; partitions without any are left out."""
+    """Partition path → names of the table's files as of a commit, without partitions that had none."""
     found = {}
     for partition in partitions:
         names = [name for group in partition.groups for name in _names_as_of(group, requested_time)]

@@ -1,4 +1,4 @@
-"""How large the files were after each of the latest writes: from now backwards, taking back one write after another."""
+"""Reconstruct the file sizes after each of the latest writes, backwards from now by undoing one write after another."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -16,17 +16,17 @@ _Versions = Mapping[FileGroupId, Mapping[str, int]]
 def table_history(
     snapshot: TableSnapshot, writes: Sequence[tuple[Instant, CommitMetadata]], stored: _Versions
 ) -> TableHistory:
-    """The history of these writes.
+    """Build the history of the latest writes.
 
     Args:
-        writes: the latest completed ones without a gap, in the order in which they became visible.
+        writes: the latest completed writes without a gap, in the order in which they became visible.
         stored: file group → instant time of a base file that is still stored → its bytes.
     """
     sizes = _Sizes(snapshot, [metadata for _, metadata in writes], stored)
     backwards = []
     for instant, metadata in reversed(writes):
         backwards.append(sizes.as_of(instant))
-        sizes.take_back(instant, metadata)
+        sizes.undo(instant, metadata)
     return TableHistory(
         writes=tuple(_summary(instant, metadata) for instant, metadata in writes),
         sizes=tuple(reversed(backwards)),
@@ -50,7 +50,7 @@ def _summary(instant: Instant, metadata: CommitMetadata) -> WriteSummary:
 
 
 class _Sizes:
-    """Base files of the table as of some write; None: a size that is not known."""
+    """Base files of the table as of a write, and their sizes; None for an unknown size."""
 
     def __init__(self, snapshot: TableSnapshot, writes: Iterable[CommitMetadata], stored: _Versions) -> None:
         self._now: dict[FileGroupId, int | None] = {
@@ -68,7 +68,7 @@ class _Sizes:
         known = sorted(size for size in self._now.values() if size is not None)
         return FileSizes(instant=instant, sizes_bytes=tuple(known), unknown_count=len(self._now) - len(known))
 
-    def take_back(self, instant: Instant, metadata: CommitMetadata) -> None:
+    def undo(self, instant: Instant, metadata: CommitMetadata) -> None:
         for stat in filter(_is_base_file, metadata.write_stats):
             group = _group(stat)
             self._now.pop(group, None)

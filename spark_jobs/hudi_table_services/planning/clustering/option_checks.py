@@ -1,4 +1,4 @@
-"""Options of clustering that contradict themselves or each other, refused before anything is planned."""
+"""Validation of clustering options: impossible values and contradictions are refused before planning."""
 
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.clustering import ClusteringOptions, PlanStrategyKind
@@ -21,14 +21,14 @@ SORT_BY_INSTANT_TIME = "INSTANT_TIME"
 
 
 def check_clustering_options(options: ClusteringOptions) -> None:
-    """Raises InvalidRequestError, naming the keys, where no sensible plan can follow from the options."""
+    """Raise InvalidRequestError, naming the keys, if no sensible plan can follow from the options."""
     _check_numbers(options)
     _check_pairs(options)
     unknown = [by for by in options.slices_sort_by if by not in (SORT_BY_SIZE, SORT_BY_INSTANT_TIME)]
     if unknown or not options.slices_sort_by:
         raise InvalidRequestError(
             f"{SLICES_SORT_BY} is {','.join(options.slices_sort_by)!r}.",
-            hint=f"Give {SORT_BY_SIZE}, {SORT_BY_INSTANT_TIME} or both, separated by a comma.",
+            hint=f"Set it to {SORT_BY_SIZE}, {SORT_BY_INSTANT_TIME} or both, separated by a comma.",
         )
 
 
@@ -41,7 +41,7 @@ def _check_numbers(options: ClusteringOptions) -> None:
     ):
         if value <= 0:
             raise InvalidRequestError(f"{key} is {value}, it must be at least 1.")
-    # Written so that NaN fails too.
+    # A chained comparison, because it also refuses NaN.
     if not 0 <= options.size_tolerance < 1:
         raise InvalidRequestError(
             f"hoodie.airflow.clustering.size.tolerance is {options.size_tolerance}, it must be at least 0 and below 1."
@@ -53,7 +53,7 @@ def _check_numbers(options: ClusteringOptions) -> None:
 
 
 def _check_pairs(options: ClusteringOptions) -> None:
-    # In parity Hudi's way holds: it plans files above the target, and splits them.
+    # Parity mode follows Hudi, which also plans files above the target and splits them.
     if not options.parity and options.target_file_max_bytes < options.small_file_limit_bytes:
         raise InvalidRequestError(
             f"{TARGET_FILE_MAX_BYTES} ({options.target_file_max_bytes}) is below "
@@ -72,5 +72,5 @@ def _check_pairs(options: ClusteringOptions) -> None:
     if options.plan_strategy is PlanStrategyKind.COMMIT_BASED and not options.earliest_commit:
         raise InvalidRequestError(
             f"{STRATEGY_CLASS} is {options.plan_strategy.value}, but {EARLIEST_COMMIT} is not set.",
-            hint="Give the requested time of the last commit that needs no clustering.",
+            hint="Set it to the requested time of the last commit that needs no clustering.",
         )

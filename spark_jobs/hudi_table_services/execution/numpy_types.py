@@ -1,0 +1,18 @@
+"""Types of the NumPy arrays in this layer, by the kind of their elements."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Flags = npt.NDArray[np.bool_]
+"""One yes or no per row."""
+
+Integers = npt.NDArray[np.signedinteger[Any]]
+"""Row numbers, codes and counts, of any width."""
+
+Words = npt.NDArray[np.uint64]
+"""Hashes and ranks, whose arithmetic wraps at 64 bits."""
+
+Bytes = npt.NDArray[np.uint8]
+Offsets = npt.NDArray[np.int32]
