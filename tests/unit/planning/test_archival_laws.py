@@ -124,8 +124,8 @@ def test_the_plan_does_not_depend_on_the_order_of_the_listing(
 def test_after_archival_nothing_is_left_to_archive(
     timeline: Timeline, options: ArchivalOptions, facts: ArchivalFacts
 ) -> None:
-    gone = set(plan_archival(timeline, options, facts).instants)
-    left = Timeline(tuple(i for i in timeline if i not in gone))
+    archived_instants = set(plan_archival(timeline, options, facts).instants)
+    left = Timeline(tuple(i for i in timeline if i not in archived_instants))
     assert plan_archival(left, options, facts).writes == ()
 
 
@@ -147,8 +147,8 @@ def test_a_dead_run_is_finished_even_below_max_commits(
     plan = plan_archival(timeline, options, facts)
     archived = frozenset(i.identity for i in plan.instants)
     for deleted in range(len(plan.writes)):
-        gone = set(plan.writes[:deleted])
-        left = Timeline(tuple(i for i in timeline if i not in gone))
+        archived_instants = set(plan.writes[:deleted])
+        left = Timeline(tuple(i for i in timeline if i not in archived_instants))
         again = plan_archival(left, options, replace(facts, archived=archived))
         assert again.writes == plan.writes[deleted:]
 

@@ -176,10 +176,10 @@ CASES = pytest.mark.parametrize(
 
 @pytest.fixture(params=[TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 def table(request: pytest.FixtureRequest) -> SmallTable:
-    made = SmallTable(MemoryStorage(uuid4().hex), request.param)
-    made.commit(FileGroupId("city=y", "far-0"))
-    made.commit(SHARED)
-    return made
+    table = SmallTable(MemoryStorage(uuid4().hex), request.param)
+    table.commit(FileGroupId("city=y", "far-0"))
+    table.commit(SHARED)
+    return table
 
 
 def outcome_of_write(

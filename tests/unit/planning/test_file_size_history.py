@@ -46,8 +46,8 @@ def played(steps: list[tuple[dict[str, int], set[str]]]) -> tuple[list[Write], l
     writes, tables = [], []
     for number, (written, replaced) in enumerate(steps):
         time = instant(number).requested_time
-        gone = [g for g in live if g.file_id[0] in replaced and g.file_id[0] not in written]
-        for group in gone:
+        ended = [g for g in live if g.file_id[0] in replaced and g.file_id[0] not in written]
+        for group in ended:
             del live[group]
             generation[group.file_id[0]] = generation.get(group.file_id[0], 0) + 1
         stats = []
@@ -69,7 +69,7 @@ def played(steps: list[tuple[dict[str, int], set[str]]]) -> tuple[list[Write], l
         metadata = CommitMetadata(
             operation_type=WriteOperation.UPSERT,
             partition_to_write_stats={"p": tuple(stats)},
-            partition_to_replace_file_ids={"p": tuple(g.file_id for g in gone)},
+            partition_to_replace_file_ids={"p": tuple(g.file_id for g in ended)},
         )
         writes.append((instant(number), metadata))
         tables.append(dict(live))

@@ -139,17 +139,17 @@ def test_files_that_readers_may_need_are_never_deleted(
     doomed = plan(*groups, earliest=earliest, options=options, floor_cutoff=at(floor), pinned=names).sizes
     assert names.isdisjoint(doomed)
     for i, (days, group) in enumerate(zip(histories, groups, strict=True)):
-        going = {day for day in days if name(f"f{i}", day) in doomed}
+        deleted = {day for day in days if name(f"f{i}", day) in doomed}
         ends = [*sorted(days)[1:], None]
         for day, outdated in zip(sorted(days), ends, strict=True):
-            if day in going:
+            if day in deleted:
                 moment = at(outdated) if outdated else group.replaced_at
                 assert moment, "the latest version"
                 assert moment < at(floor), "readers may have begun before it was outdated"
-        if going and group.replaced_by is not None:
+        if deleted and group.replaced_by is not None:
             assert by_versions or group.replaced_by < at(earliest)
         if not by_versions:
             for moment in range(earliest, 29):
                 current = max((day for day in days if day <= moment), default=None)
                 if group.replaced_by is None or group.replaced_by > at(moment):
-                    assert current not in going, f"as of day {moment}"
+                    assert current not in deleted, f"as of day {moment}"

@@ -208,12 +208,12 @@ def test_there_are_never_more_files_than_with_hudis_groups(
 def executed(case: Case, shrink: float, round_: int) -> Case:
     """The table after every group was written as planned, with files `shrink` times as large."""
     options, proposal = case.options, case.proposal
-    gone = {s.file_group_id for g in proposal.groups for s in g.slices}
+    rewritten = {s.file_group_id for g in proposal.groups for s in g.slices}
     slices = {
-        path: [s for s in case.snapshot.slices_of(path) if s.file_group_id not in gone]
+        path: [s for s in case.snapshot.slices_of(path) if s.file_group_id not in rewritten]
         for path in case.snapshot.file_slices
     }
-    settled = {k: v for k, v in case.known.settled.items() if k not in gone}
+    settled = {k: v for k, v in case.known.settled.items() if k not in rewritten}
     left = SettledSlice(layout=options.layout, target_file_max_bytes=options.target_file_max_bytes)
     for number, group in enumerate(proposal.groups):
         for part in range(group.output_files):

@@ -172,15 +172,15 @@ def test_files_that_clustering_wrote_are_planned_again_as_by_hudi() -> None:
 
 def naive_groups(sizes: list[int], cap: int, target: int) -> list[tuple[int, int, int]]:
     """Slices, bytes and outputs of each group, by taking one group after the other off the list."""
-    made = []
+    groups = []
     left = sorted(sizes, reverse=True)
     while left:
         count = 1
         while count < len(left) and sum(left[: count + 1]) <= cap:
             count += 1
-        made.append((count, sum(left[:count]), max(math.ceil(sum(left[:count]) / target), 1)))
+        groups.append((count, sum(left[:count]), max(math.ceil(sum(left[:count]) / target), 1)))
         left = left[count:]
-    return made
+    return groups
 
 
 @given(st.lists(st.integers(0, 299), max_size=30), st.integers(1, 900), st.integers(1, 900))
@@ -192,5 +192,5 @@ def test_the_groups_equal_those_of_a_naive_next_fit(sizes: list[int], cap: int, 
         target_file_max_bytes=target,
         max_num_groups=100,
     )
-    made = [(len(g.slices), g.input_bytes, g.output_files) for g in proposal.groups]
-    assert made == naive_groups(sizes, cap, target)
+    groups = [(len(g.slices), g.input_bytes, g.output_files) for g in proposal.groups]
+    assert groups == naive_groups(sizes, cap, target)

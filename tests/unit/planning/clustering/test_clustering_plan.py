@@ -63,8 +63,8 @@ def to_uri(path: str) -> str:
 def stored(
     *groups: PlannedGroup, proposal: ClusteringProposal | None = None, **options: object
 ) -> ClusteringPlan:
-    asked = ClusteringOptions(**options)  # type: ignore[arg-type]
-    return stored_plan(groups, proposal or ClusteringProposal(), asked, to_uri)
+    chosen = ClusteringOptions(**options)  # type: ignore[arg-type]
+    return stored_plan(groups, proposal or ClusteringProposal(), chosen, to_uri)
 
 
 def test_slices_are_stored_with_absolute_paths() -> None:

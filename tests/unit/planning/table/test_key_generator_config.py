@@ -22,9 +22,9 @@ TIME = "hoodie.keygen.timebased."
 
 
 def a_table(version: int = 9, **properties: str) -> TableConfig:
-    made = {"hoodie.table.version": str(version), "hoodie.table.recordkey.fields": "id"}
-    made.update({f"hoodie.table.{name.replace('__', '.')}": value for name, value in properties.items()})
-    return TableConfig(made)
+    stored = {"hoodie.table.version": str(version), "hoodie.table.recordkey.fields": "id"}
+    stored.update({f"hoodie.table.{name.replace('__', '.')}": value for name, value in properties.items()})
+    return TableConfig(stored)
 
 
 def configured(**options: str) -> KeyGeneratorConfig:

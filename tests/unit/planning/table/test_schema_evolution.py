@@ -104,8 +104,8 @@ def test_a_missing_column_is_refused_unless_it_is_filled_with_null() -> None:
 
 def test_a_column_is_nullable_if_either_side_is() -> None:
     for table, incoming in [(True, False), (False, True)]:
-        made = evolve_schema(a_schema(Field("c", INT, table)), a_schema(Field("c", INT, incoming)))
-        assert made.field("c").nullable
+        evolved_schema = evolve_schema(a_schema(Field("c", INT, table)), a_schema(Field("c", INT, incoming)))
+        assert evolved_schema.field("c").nullable
 
 
 def test_members_may_be_added_and_narrower_values_written_inside_structs_lists_and_maps() -> None:
