@@ -50,7 +50,7 @@ def test_from_the_link_of_a_task_to_its_table(page: "Page", server: Server) -> N
 def test_the_page_tells_where_its_history_ends(page: "Page", server: Server) -> None:
     open_table(page, server, "aged")
     assert page.locator("text=With 10 archived writes").is_visible()
-    assert page.locator("text=Nothing older is known").is_visible()
+    assert page.locator("text=No older writes are known").is_visible()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

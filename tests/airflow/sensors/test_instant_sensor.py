@@ -291,14 +291,14 @@ def test_storage_that_fails_is_asked_again_and_one_that_denies_is_not(
 
     table.commit(FileGroupId("city=a", "a-0"))
     failures: list[Exception] = []
-    look_once = triggers.look_once
+    query_once = triggers.query_once
 
     def failing(*arguments: Any, **named: Any) -> Any:
         if failures:
             raise failures.pop()
-        return look_once(*arguments, **named)
+        return query_once(*arguments, **named)
 
-    monkeypatch.setattr(triggers, "look_once", failing)
+    monkeypatch.setattr(triggers, "query_once", failing)
     trigger = deferred_trigger(table, min_count=2, after="2013-01-01T00:00:00Z")
     table.commit(FileGroupId("city=a", "a-1"))
     failures[:] = [StorageError("503"), StorageError("503")]

@@ -33,6 +33,8 @@ class Table:
     def request(self, skew: int) -> None:
         self.clock += 5
         time = f"{20260101000000000 + self.clock + skew}"
+        if time in self.active or time in {i.requested_time for i in self.archived}:
+            return  # no two writes of a table have the same requested time
         self.active[time] = Instant(requested_time=time, action=Action.COMMIT, state=InstantState.INFLIGHT)
 
     def complete(self, number: int) -> None:

@@ -116,7 +116,7 @@ def wait_for_a_turn(table: SmallTable) -> Waiting:
 
 def wait_for_an_event(table: SmallTable) -> Waiting:
     given = {k: v for k, v in common(table).items() if k != "fails_if_missing"}
-    return counted(HudiTableWatcherTrigger, "_look_now")(**given), lambda: table.commit(GROUP)
+    return counted(HudiTableWatcherTrigger, "_poll")(**given), lambda: table.commit(GROUP)
 
 
 KINDS = (wait_for_instant, wait_for_two_commits, wait_for_a_service, wait_for_a_turn, wait_for_an_event)

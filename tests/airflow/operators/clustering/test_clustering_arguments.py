@@ -90,8 +90,12 @@ def test_arguments_of_the_others_become_the_request() -> None:
         (ExecuteClusteringOperator, {"instant": "yesterday"}, "'yesterday' is not an instant time"),
         (ExecuteClusteringOperator, {"instant": None}, "does not mean all pending plans"),
         (ExecuteClusteringOperator, {"base_path": None}, "base_path or hudi_conn_id"),
-        (CancelClusteringOperator, {}, "say which plans"),
-        (CancelClusteringOperator, {"instant": INSTANT, "older_than_minutes": 5}, "say which plans"),
+        (CancelClusteringOperator, {}, "give instant or older_than_minutes"),
+        (
+            CancelClusteringOperator,
+            {"instant": INSTANT, "older_than_minutes": 5},
+            "give instant or older_than_minutes",
+        ),
     ],
 )
 def test_mistakes_that_show_when_the_dag_is_read(

@@ -46,7 +46,7 @@ def test_the_triggerer_asks_until_the_driver_has_ended(
     assert (event["status"], event["succeeded"]) == ("SUCCEEDED", True)
     told = caplog.text + "".join(capfd.readouterr())
     assert f"{APPLICATION}: Write 8 file groups: 3 of 8 done, 30 rows, 1.0 MiB written" in told
-    assert "The master did not say how" in told
+    assert "The master did not report the state of" in told
     document = on_yarn().execute_when_over(context(task_state_store=store), event)
     assert document["outcome"] == "completed"
     assert not (folder / "request.json").exists(), "it may hold credentials"
