@@ -44,10 +44,10 @@ class ScheduleClusteringOperator(HudiClusteringOperator):
     :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``: base path, Spark and storage connection. (templated)
     :param sort_columns: rows of the new files are sorted by them. (templated)
-    :param layout: ``linear``, ``zorder`` or ``hilbert``: how to combine several sort columns. (templated)
+    :param layout: ``linear``, ``zorder`` or ``hilbert``: how to combine sort columns. (templated)
     :param partitions: only these partition paths. (templated)
-    :param every_n_commits: plan only after this many commits since the last clustering, completed or pending; 0: always.
-        (templated)
+    :param every_n_commits: plan only after this many commits since the last clustering, completed or pending;
+        0: always. (templated)
     :param preview: plan, show the plan in log and return value, and write nothing.
     :param hudi_options: any ``hoodie.*`` key, with Hudi's meaning; unknown ones are refused when the DAG is read.
         (templated)
@@ -190,7 +190,7 @@ class ClusteringOperator(HudiClusteringOperator):
     :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``: base path, Spark and storage connection. (templated)
     :param sort_columns: rows of the new files are sorted by them. (templated)
-    :param layout: ``linear``, ``zorder`` or ``hilbert``: how to combine several sort columns. (templated)
+    :param layout: ``linear``, ``zorder`` or ``hilbert``: how to combine sort columns. (templated)
     :param partitions: only these partition paths. (templated)
     :param every_n_commits: cluster only after this many commits since the last clustering, completed or pending; 0:
         always. (templated)

@@ -98,8 +98,8 @@ class RollbackOperator(UpkeepOperator):
     """Undo failed writes of a table, or its newest completed ones.
 
     Writes and cleans undo dead writes by themselves. Use this operator if no write or clean follows, or to undo a
-    commit that was a mistake. It never undoes a savepoint or a write whose writer is alive. Returns ``{"undone",
-    "finished", "left_alone", …}``.
+    commit that was a mistake. It never rolls back past a savepoint, and never a write whose writer is alive.
+    Returns ``{"undone", "finished", "left_alone", …}``.
 
     .. seealso:: docs/recovery.md
 

@@ -306,7 +306,7 @@ def test_conflicts_and_storage_are_retried_and_bad_rows_are_not(
         ("sys.exit(1)", "no result document.*Nothing was committed"),
         ("open(result_path, 'w').write('{\"contract_version\": 1, \"req')", "cannot be read"),
         ("open(result_path, 'w').write('{\"contract_version\": 99}')", "99"),
-        ("request['request_id'] = 'other'; result(outcome='completed')", "of another request"),
+        ("request['request_id'] = 'other'; result(outcome='completed')", "belongs to another request"),
     ],
     ids=["exit code alone", "half-written", "newer contract", "stale"],
 )

@@ -11,9 +11,13 @@ from airflow_hudi_provider.tables.commit_cursor import CommitCursor
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.timeline import Timeline
 
+FIRST = 20260101000000000
+SKEW = 3
+"""Most that a writer's clock differs; less than the time between two requests."""
+
 STEPS = st.lists(
     st.one_of(
-        st.tuples(st.just("request"), st.integers(-3, 3)),
+        st.tuples(st.just("request"), st.integers(-SKEW, SKEW)),
         st.tuples(st.just("complete"), st.integers(0, 9)),
         st.tuples(st.just("archive"), st.integers(1, 4)),
         st.tuples(st.just("look"), st.integers(1, 3)),
@@ -32,7 +36,7 @@ class Table:
 
     def request(self, skew: int) -> None:
         self.clock += 5
-        time = f"{20260101000000000 + self.clock + skew}"
+        time = f"{FIRST + self.clock + skew}"
         if time in self.active or time in {i.requested_time for i in self.archived}:
             return  # no two writes of a table have the same requested time
         self.active[time] = Instant(requested_time=time, action=Action.COMMIT, state=InstantState.INFLIGHT)
@@ -46,7 +50,9 @@ class Table:
     def archive(self, count: int) -> None:
         for time in sorted(self.active)[:count]:
             if not self.active[time].is_completed:
-                return  # archival stops at what is pending
+                return  # archival stops at a pending write
+            if int(time) >= FIRST + self.clock + 5 - SKEW:
+                return  # archival keeps the newest writes: no later request has an earlier time than an archived write
             self.archived.append(self.active.pop(time))
 
     @property

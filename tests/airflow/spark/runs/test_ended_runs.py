@@ -154,7 +154,7 @@ def test_airflow_cancels_again_and_again_until_the_end(
     asyncio.run(rounds())
     assert the_run(runs).look().state is RunState.ENDED
     told = caplog.text + "".join(capfd.readouterr())
-    assert "nothing of this request that is pending" in told
+    assert "no instant of this request is pending" in told
     assert "is over" not in told
 
 
