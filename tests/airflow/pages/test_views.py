@@ -1,4 +1,4 @@
-"""What the server tells of tables, by HTTP."""
+"""Views of tables over HTTP."""
 
 from urllib.parse import unquote
 

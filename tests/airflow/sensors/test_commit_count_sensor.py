@@ -91,7 +91,7 @@ def counted(number: int, since: Instant | None = None) -> CommitCount:
 SINCE = Instant(requested_time="20250101000000000", action=Action.CLUSTERING, state=InstantState.REQUESTED)
 
 
-def test_a_payload_is_small_json_that_tells_count_and_since() -> None:
+def test_a_payload_is_small_json_with_count_and_since() -> None:
     payload = commit_payload(counted(70, SINCE), 4)
     assert json.loads(json.dumps(payload)) == payload
     assert (payload["count"], payload["every"], payload["not_counted"]) == (70, 4, 1)

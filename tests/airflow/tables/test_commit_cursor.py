@@ -1,4 +1,4 @@
-"""Following a timeline by a cursor: every completed write is told once, whatever the order of things."""
+"""Following a timeline with a cursor: every completed write is reported once, in any order of events."""
 
 from dataclasses import replace
 
@@ -67,7 +67,7 @@ class Table:
 @pytest.mark.parametrize("remembered", [3, 100])
 @given(steps=STEPS)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_every_completed_write_is_told_once(
+def test_every_completed_write_is_reported_once(
     steps: list[tuple[str, int]], remembered: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commit_cursor, "OPEN_INSTANTS", remembered)
