@@ -1,4 +1,4 @@
-"""Hudi tables as assets: ``hudi://`` and the table's base path, written in one way only."""
+"""Hudi tables as assets: ``hudi://`` and the table's base path in one canonical form."""
 
 import re
 from typing import Any
@@ -16,7 +16,7 @@ def asset_uri(base_path: str) -> str:
     """``s3a://lake/flights/`` → ``hudi://s3/lake/flights``; ``/data/flights`` → ``hudi://file/data/flights``.
 
     Raises:
-        ValueError: the path is relative or holds a template.
+        ValueError: the path is relative or contains a template.
     """
     if "{{" in base_path or "{%" in base_path:
         raise ValueError(f"An asset needs a base path that is known when the DAG is read, not {base_path!r}.")
@@ -41,7 +41,7 @@ class HudiAsset(Asset):
     A DAG that has it as an outlet puts the table on the UI's page "Hudi tables".
 
     :param base_path: URI or absolute path of the table, without a template.
-    :param view: makes a further asset of the same table, with events of its own: Airflow knows one asset for each URI.
+    :param view: name of a further asset of the same table, with its own events: Airflow has one asset for each URI.
         Letters, digits, ``-``, ``_`` and ``.``; empty: the table's own asset.
     :param hudi_conn_id: connection of type ``hudi`` by which the pages read the table.
     :param storage_conn_id: connection with credentials of the object store, for the pages too.
@@ -49,7 +49,7 @@ class HudiAsset(Asset):
     :param arguments: Airflow's own, such as ``name`` or ``watchers``.
 
     Raises:
-        ValueError: the path is relative or holds a template, or the view has other characters.
+        ValueError: the path is relative or contains a template, or the view has other characters.
     """
 
     def __init__(
@@ -63,15 +63,15 @@ class HudiAsset(Asset):
         **arguments: Any,
     ) -> None:
         connections = {HUDI_CONN_ID: hudi_conn_id, STORAGE_CONN_ID: storage_conn_id}
-        told = {**(extra or {}), **{key: name for key, name in connections.items() if name}}
+        given = {**(extra or {}), **{key: name for key, name in connections.items() if name}}
         if view and not _VIEW.fullmatch(view):
             raise ValueError(f"view={view!r} may have letters, digits, '-', '_' and '.' only.")
         uri = asset_uri(base_path) + (f"?view={view}" if view else "")
-        super().__init__(uri=uri, extra=told, **arguments)
+        super().__init__(uri=uri, extra=given, **arguments)
 
 
 def sanitize_uri(uri: SplitResult) -> SplitResult:
-    """Called by Airflow for every asset with this scheme. Raises ValueError for a malformed one."""
+    """Called by Airflow for every asset with this scheme. Raises ValueError if the URI is malformed."""
     if not uri.netloc or not uri.path.strip("/"):
         raise ValueError(
             "The URI of a Hudi asset is hudi://<scheme>/<path>, such as hudi://s3/lake/flights; "
@@ -82,12 +82,12 @@ def sanitize_uri(uri: SplitResult) -> SplitResult:
 
 
 def create_asset(*, base_path: str, extra: dict[str, Any] | None = None) -> "Asset":
-    """Called by Airflow where a hook reports lineage."""
+    """Called by Airflow when a hook reports lineage."""
     return HudiAsset(base_path, extra=extra)
 
 
 def to_openlineage_dataset(asset: "Asset", lineage_context: Any) -> Any:
-    """Called by Airflow's OpenLineage provider: the asset as the dataset that tasks on this table tell of."""
+    """Called by Airflow's OpenLineage provider: the dataset that tasks on this table report."""
     from airflow.providers.common.compat.openlineage.facet import Dataset
 
     from airflow_hudi_provider.tasks.lineage import dataset_name

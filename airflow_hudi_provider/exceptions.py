@@ -1,4 +1,4 @@
-"""How tasks of this provider fail. All derive from Airflow's own classes, which decide about retries."""
+"""Exceptions of tasks. All derive from Airflow's own classes, which decide about retries."""
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
@@ -7,7 +7,7 @@ class HudiTaskError(AirflowException):
     """The task failed; another try may succeed.
 
     Attributes:
-        kind: what went wrong, as the engine names it; empty: the task found it itself.
+        kind: name of the engine's error class; empty: the task itself raised the error.
         hint: what to do next; may be empty.
     """
 
@@ -16,7 +16,7 @@ class HudiTaskError(AirflowException):
 
 
 class HudiTaskRefusedError(AirflowFailException):
-    """The task cannot succeed as it stands; Airflow does not try again. Attributes as `HudiTaskError`."""
+    """The task cannot succeed without a change; Airflow does not retry it. Attributes as in `HudiTaskError`."""
 
     kind: str = ""
     hint: str = ""

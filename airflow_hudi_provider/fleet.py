@@ -1,4 +1,4 @@
-"""Many tables, few slots: which of them a service helps the most, as arguments for mapped tasks."""
+"""Rank many tables by how much a service would improve them, as arguments for mapped tasks."""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -30,45 +30,45 @@ def rank_tables(
     threads: int = 4,
     hudi_options: Mapping[str, str] | None = None,
 ) -> list[Arguments]:
-    """Look at tables and return those that gain the most, as plain dictionaries for ``expand_kwargs``.
+    """Read the health of tables and return those that gain the most, as plain dictionaries for ``expand_kwargs``.
 
-    A table that cannot be read, or whose timeline cannot be trusted, is told in the log and does not stop the others.
+    A table that cannot be read, or whose timeline cannot be trusted, is logged and does not stop the others.
 
     Args:
-        tables: dictionaries with ``base_path``, ``hudi_conn_id``, ``storage_conn_id``, whose further keys are handed
-            on; or `HudiAsset`s; or base paths. None: those of the setting ``[hudi] tables``.
-        service: ``clustering``, by small files; or ``cleaning``, by bytes that the retention lets go.
-        quota: tables at most.
+        tables: dictionaries with ``base_path``, ``hudi_conn_id``, ``storage_conn_id``, whose further keys are
+            passed on; or `HudiAsset`s; or base paths. None: those of the setting ``[hudi] tables``.
+        service: ``clustering``, by small files; or ``cleaning``, by bytes that the retention allows to delete.
+        quota: most tables to return.
         at_least: small files, or bytes, below which a table is left alone; None: 2 files, 1 byte.
-        threads: tables that are looked at at the same time.
-        hudi_options: ``hoodie.clean.*`` keys that say what retention is meant.
+        threads: tables that are read at the same time.
+        hudi_options: ``hoodie.clean.*`` keys that define the retention.
 
     Returns:
         The table's dictionary with ``table_name``, the tables that gain the most first.
 
     Raises:
-        HudiTaskRefusedError: there is no such service, or no table is named.
-        HudiTaskError: no table could be read at all.
+        HudiTaskRefusedError: there is no such service, or no table was given.
+        HudiTaskError: none of the tables could be read.
     """
     wanted = _service(service)
     entries = [_entry(each) for each in (_configured() if tables is None else tables)]
     if not entries:
         raise HudiTaskRefusedError("No tables to rank: give some, or name them in [hudi] tables.")
-    looks = _look_at_all(entries, max(1, threads), dict(hudi_options or {}))
-    for problem in looks.problems:
+    reports = _read_all(entries, max(1, threads), dict(hudi_options or {}))
+    for problem in reports.problems:
         _LOG.warning("%s", problem)
-    if looks.problems and not looks.needs:
-        raise HudiTaskError(f"None of the {len(entries)} tables could be read. {looks.problems[0]}")
+    if reports.problems and not reports.needs:
+        raise HudiTaskError(f"None of the {len(entries)} tables could be read. {reports.problems[0]}")
     least = _LEAST[wanted] if at_least is None else at_least
-    ranked = rank(looks.needs, wanted, quota=quota, at_least=least)
+    ranked = rank(reports.needs, wanted, quota=quota, at_least=least)
     for need in ranked:
         _LOG.info("%s: %d %s", need.key, benefit(need, wanted), _UNITS[wanted])
     _LOG.info("%d of %d tables for %s", len(ranked), len(entries), wanted.value)
-    return [looks.arguments[need.key] for need in ranked]
+    return [reports.arguments[need.key] for need in ranked]
 
 
-class _Looks:
-    """What was found; a base path is looked at once, whoever names it."""
+class _Reports:
+    """What was read; each base path is read once, even if several entries name it."""
 
     def __init__(self) -> None:
         self.needs: list[TableNeed] = []
@@ -76,18 +76,18 @@ class _Looks:
         self.problems: list[str] = []
 
 
-def _look_at_all(entries: list[Arguments], threads: int, hudi_options: dict[str, str]) -> _Looks:
-    looks = _Looks()
+def _read_all(entries: list[Arguments], threads: int, hudi_options: dict[str, str]) -> _Reports:
+    reports = _Reports()
     hooks: dict[str, tuple[HudiHook, Arguments]] = {}
     for entry in entries:
-        # Connections are asked for here: tasks have one line to Airflow for them.
+        # Read connections in this thread: a task has one channel to Airflow for them.
         try:
             hook = HudiHook(**{name: entry.get(name) for name in _PLACES})
             hooks.setdefault(hook.location.base_path.rstrip("/"), (hook, entry))
         except Exception as error:
-            looks.problems.append(f"{entry.get('base_path') or entry.get(HUDI_CONN_ID)}: {error}")
+            reports.problems.append(f"{entry.get('base_path') or entry.get(HUDI_CONN_ID)}: {error}")
 
-    def look(item: tuple[str, tuple[HudiHook, Arguments]]) -> tuple[TableNeed, str] | str:
+    def read(item: tuple[str, tuple[HudiHook, Arguments]]) -> tuple[TableNeed, str] | str:
         path, (hook, _) = item
         try:
             name = hook.table_config().table_name
@@ -96,18 +96,18 @@ def _look_at_all(entries: list[Arguments], threads: int, hudi_options: dict[str,
             return f"{path}: {error}"
 
     with ThreadPoolExecutor(threads, thread_name_prefix="fleet") as pool:
-        for (path, (_, entry)), found in zip(hooks.items(), pool.map(look, hooks.items()), strict=True):
+        for (path, (_, entry)), found in zip(hooks.items(), pool.map(read, hooks.items()), strict=True):
             if isinstance(found, str):
-                looks.problems.append(found)
+                reports.problems.append(found)
                 continue
             need, name = found
-            looks.needs.append(need)
-            looks.arguments[path] = {"table_name": name, **entry}
-    return looks
+            reports.needs.append(need)
+            reports.arguments[path] = {"table_name": name, **entry}
+    return reports
 
 
 def need_of(key: str, report: HealthReport, hudi_options: Mapping[str, str]) -> TableNeed:
-    """What ranking needs of a health report."""
+    """The measures of a health report by which tables are ranked."""
     measures = report.measures
     return TableNeed(
         key=key,
@@ -115,7 +115,7 @@ def need_of(key: str, report: HealthReport, hudi_options: Mapping[str, str]) -> 
         small_file_ratio=measures.get("small_file_ratio", 0.0),
         outdated_files=int(measures.get("outdated_files", 0)),
         outdated_bytes=int(measures.get("outdated_bytes", 0)),
-        # By file versions no commit is the earliest to retain, so none is counted.
+        # A retention by file versions has no earliest commit to retain, so it counts no commits to clean.
         is_cleanable=bool(measures.get("commits_to_clean")) or _BY_VERSIONS in hudi_options.values(),
         is_trusted=not report.damage,
     )
@@ -134,7 +134,7 @@ def _configured() -> list[Arguments]:
 
 
 def _entry(table: Any) -> Arguments:
-    """The arguments of an operator for this table, without those that say nothing."""
+    """The arguments of an operator for this table, without empty ones."""
     if isinstance(table, str):
         given: Arguments = {"base_path": table}
     elif isinstance(table, Mapping):

@@ -1,4 +1,4 @@
-"""What Airflow's provider manager reads; it imports nothing else of this package."""
+"""Provider information for Airflow's provider manager. This module imports nothing else of the package."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ def get_provider_info() -> dict[str, Any]:
     return {
         "package-name": "airflow-provider-hudi",
         "name": hudi,
-        "description": "Table services for Apache Hudi tables, as tasks that the table's timeline judges.",
+        "description": "Table services for Apache Hudi tables, as tasks whose success the table's timeline confirms.",
         "integrations": [
             {"integration-name": hudi, "external-doc-url": "https://hudi.apache.org/", "tags": ["apache"]}
         ],
@@ -105,8 +105,8 @@ def get_provider_info() -> dict[str, Any]:
                     },
                     "run_folder": {
                         "description": (
-                            "Folder for Spark runs of deferred tasks: what they were asked, what they print, how they "
-                            "end. Workers and triggerers should see the same one. Empty: in the temporary folder."
+                            "Folder for Spark runs of deferred tasks: their requests, output and exit codes. Workers "
+                            "and triggerers should share it. Empty: a folder in the temporary folder."
                         ),
                         "version_added": "0.1.0",
                         "type": "string",
@@ -115,8 +115,8 @@ def get_provider_info() -> dict[str, Any]:
                     },
                     "triggerer_looks": {
                         "description": (
-                            "How many tables one triggerer looks at at once, for all waiting sensors, writers and "
-                            "watchers together; the others wait for their turn."
+                            "How many tables one triggerer reads at once, for all waiting sensors, writers and "
+                            "watchers together; other reads wait in a queue."
                         ),
                         "version_added": "0.1.0",
                         "type": "integer",

@@ -1,4 +1,4 @@
-"""Read exactly the rows that were written since the last time: windows between commits."""
+"""Read the rows that were written since the last read, without gaps: windows between commits."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncrementalWindow:
-    """Commits that are read together.
+    """A range of commits that are read together.
 
-    Times are those at which commits became visible: completion times where the table has them (version 8 on), else
-    requested times.
+    Its times are those at which commits became visible: completion times where the table has them (version 8 on),
+    else requested times.
 
     Attributes:
         after: exclusive; empty: the beginning of the active timeline.
-        until: inclusive; the next window's ``after``. The same as ``after`` where there is nothing new.
-        count: commits.
-        instants: the latest of them in detail, oldest first.
+        until: inclusive; the next window's ``after``. Equal to ``after`` if there is nothing new.
+        count: number of commits.
+        instants: the latest commits in detail, oldest first.
     """
 
     after: str
@@ -65,7 +65,7 @@ def incremental_window(
 
 
 def _bound(timeline: Timeline, *, has_completion_times: bool) -> str:
-    """A table without completion times shows a write that began early and ends late at the place of its beginning."""
+    """Time before which no commit can still appear: without completion times a commit appears at its requested time."""
     pending = [i.requested_time for i in timeline.pending if i.action.writes_data]
     return min(pending) if pending and not has_completion_times else "9"
 
@@ -78,9 +78,9 @@ def _refuse_archived(
     missed = [each.instant for each in archived() if each.instant.visible_from > after]
     if missed:
         raise InvalidRequestError(
-            f"{len(missed)} commits after {after} are archived, the last of them {missed[-1].requested_time}: what "
-            "they wrote cannot be told from what was there before.",
-            hint="Read the whole table once, go on from its newest commit, and archive less eagerly "
+            f"{len(missed)} commits after {after} are archived, the last of them {missed[-1].requested_time}: the rows "
+            "they wrote cannot be distinguished from older rows.",
+            hint="Read the whole table once, continue from its newest commit, and archive later "
             "(hoodie.keep.min.commits).",
         )
 

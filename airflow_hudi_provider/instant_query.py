@@ -1,4 +1,4 @@
-"""Which completed instants a task waits for, and what it tells of them. No Airflow in here."""
+"""A query for completed instants, and its answer. This module does not use Airflow."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from hudi_table_services.storage.timeline_store import TimelineStore
 
 DESCRIBED_INSTANTS = 50
-"""The latest ones are told in detail, so that an XCom stays small however long a table was not looked at."""
+"""An answer describes the latest instants only, so that an XCom stays small after a long pause."""
 
 DESCRIBED_PARTITIONS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstantQuery:
-    """What an instant must be like to count.
+    """Conditions that an instant must meet to count.
 
     Attributes:
-        after: instant time; those visible later count. Empty: all of the active timeline.
-        actions: Hudi's names (``commit``, ``replacecommit``, ``clean``, …); empty: those that write rows.
+        after: instant time; instants that became visible later count. Empty: all of the active timeline.
+        actions: Hudi's names (``commit``, ``replacecommit``, ``clean``, …); empty: actions that write rows.
         operations: operation types of writes (``upsert``, ``cluster``, …); empty: any.
         partitions: partition paths of which a write must have touched at least one; empty: any.
-        min_count: as many must have completed.
+        min_count: number of instants that must have completed.
 
     Raises:
         InvalidRequestError: an action or operation that Hudi does not have, or a count below 1.
@@ -55,12 +55,12 @@ class InstantQuery:
         return bool(self.operations or self.partitions)
 
     def takes_action(self, instant: Instant) -> bool:
-        """Whether a completed instant's action and time fit."""
+        """Whether action and time of a completed instant match."""
         wanted = instant.action.value in self.actions if self.actions else instant.action.writes_data
         return wanted and instant.visible_from > self.after
 
     def takes_metadata(self, metadata: CommitMetadata | None) -> bool:
-        """Whether a write's operation and partitions fit."""
+        """Whether operation and partitions of a write match."""
         if metadata is None:
             return not self.needs_metadata
         if self.operations and metadata.operation_type.value.lower() not in self.operations:
@@ -76,10 +76,10 @@ def _require_known(what: str, given: Sequence[str], known: Sequence[str]) -> Non
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenInstant:
-    """A completed instant, as XComs tell it.
+    """A completed instant, as it appears in an XCom.
 
     Attributes:
-        partitions: touched by a write, at most `DESCRIBED_PARTITIONS` of them.
+        partitions: partitions that a write changed, at most `DESCRIBED_PARTITIONS`.
     """
 
     requested_time: str
@@ -92,11 +92,11 @@ class SeenInstant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryAnswer:
-    """What a look at the timeline gave.
+    """The answer to an `InstantQuery`.
 
     Attributes:
-        count: instants that fit.
-        until: the latest time at which one of them became visible; the next query's ``after``. Empty: none fits.
+        count: number of matching instants.
+        until: the latest time at which one of them became visible; the next query's ``after``. Empty: none matches.
         instants: the latest of them, oldest first.
     """
 
@@ -123,27 +123,27 @@ def look(
     query: InstantQuery,
     archived: "Callable[[], Sequence[ArchivedWrite]]" = tuple,
 ) -> QueryAnswer:
-    """Completed instants that fit, in order of becoming visible.
+    """Find the matching completed instants, in the order in which they became visible.
 
     Args:
-        archived: gives the archived writes; asked only where the query begins before the active timeline does.
+        archived: returns the archived writes; called only if the query begins before the active timeline.
 
     Raises:
         CorruptTableError: a completed instant has zero bytes or cannot be read; it is named.
     """
     timeline = store.load()
     older = {write.instant: write.metadata for write in _older(timeline, query, archived)}
-    fitting = [i for i in {*older, *timeline.completed} if query.takes_action(i)]
-    fitting.sort(key=lambda i: (i.visible_from, i.requested_time, i.action.value))
+    matching = [i for i in {*older, *timeline.completed} if query.takes_action(i)]
+    matching.sort(key=lambda i: (i.visible_from, i.requested_time, i.action.value))
     if query.needs_metadata:
-        fitting = [i for i in fitting if query.takes_metadata(older.get(i) or _metadata(store, i))]
+        matching = [i for i in matching if query.takes_metadata(older.get(i) or _metadata(store, i))]
     return QueryAnswer(
-        count=len(fitting),
+        count=len(matching),
         after=query.after,
-        until=fitting[-1].visible_from if fitting else "",
+        until=matching[-1].visible_from if matching else "",
         instants=tuple(
             _seen(instant, older.get(instant) or _metadata(store, instant))
-            for instant in fitting[-DESCRIBED_INSTANTS:]
+            for instant in matching[-DESCRIBED_INSTANTS:]
         ),
     )
 
@@ -151,18 +151,18 @@ def look(
 def _older(
     timeline: "Timeline", query: InstantQuery, archived: "Callable[[], Sequence[ArchivedWrite]]"
 ) -> "Sequence[ArchivedWrite]":
-    """Archived writes, where the query asks for a time before the active timeline begins."""
+    """Archived writes, if the query begins before the active timeline."""
     return archived() if query.after and query.after < oldest_visible(timeline) else ()
 
 
 def oldest_visible(timeline: "Timeline") -> str:
-    """From when on no completed write has left the active timeline, where savepoints may hold single older ones."""
+    """Time from which on all completed writes are on the active timeline; savepoints may keep single older ones."""
     first = first_write_time(timeline) or ""
     return min((i.visible_from for i in timeline.completed_writes if i.requested_time >= first), default="")
 
 
 def _metadata(store: "TimelineStore", instant: Instant) -> CommitMetadata | None:
-    """Of a write; None for other actions, and for one archived this moment."""
+    """Metadata of a write; None for other actions, and for a write that is archived meanwhile."""
     if not instant.action.writes_data:
         return None
     try:
@@ -172,7 +172,7 @@ def _metadata(store: "TimelineStore", instant: Instant) -> CommitMetadata | None
 
 
 def describe(store: "TimelineStore", instant: Instant) -> SeenInstant:
-    """A completed instant of the active timeline; without details where it was archived this moment."""
+    """Describe a completed instant of the active timeline; without details if it is archived meanwhile."""
     return _seen(instant, _metadata(store, instant))
 
 
@@ -195,10 +195,10 @@ def _seen(instant: Instant, metadata: CommitMetadata | None) -> SeenInstant:
 
 
 def parse_moment(text: str) -> datetime | str:
-    """An instant time (digits) as it is, or an ISO date and time as an aware datetime.
+    """Return an instant time (digits) as it is, and an ISO date and time as an aware datetime.
 
     Raises:
-        InvalidRequestError: it is neither.
+        InvalidRequestError: the text is neither.
     """
     text = text.strip()
     if text.isdigit() and 14 <= len(text) <= 20:

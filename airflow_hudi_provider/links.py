@@ -21,27 +21,27 @@ if TYPE_CHECKING:
     from airflow_hudi_provider.tables.registry import RegisteredTable
 
 _LOG = logging.getLogger(__name__)
-# Without a leading slash, so that it holds below a path prefix too.
+# Without a leading slash, so that it works below a path prefix too.
 _PAGE = "plugin/hudi-tables"
 
 
 class HudiTableLink(BaseOperatorLink):
-    """To the table's page, where the task's DAG or the configuration names the table; else there is no link."""
+    """Link to the table's page; empty unless the task's DAG or the configuration names the table."""
 
     name = "Hudi table"
 
     def get_link(self, operator: Any, *, ti_key: Any) -> str:
-        """Relative to Airflow's base URL; empty: there is none."""
+        """Address relative to Airflow's base URL; empty: no link."""
         return table_address(operator)
 
 
 class HudiSparkUiLink(BaseOperatorLink):
-    """To the UI of the Spark driver, which is gone with the job."""
+    """Link to the UI of the Spark driver, which exists only while the job runs."""
 
     name = "Spark UI"
 
     def get_link(self, operator: Any, *, ti_key: Any) -> str:
-        """Empty: a task that is over has none any more."""
+        """Empty: the UI of a finished task does not exist any more."""
         return ""
 
 
@@ -70,7 +70,7 @@ def _push(context: "Context", link: BaseOperatorLink, address: str) -> None:
 
 
 def table_address(task: Any) -> str:
-    """Where the page of the task's table is; empty: nothing that the worker knows puts the table on a page."""
+    """Address of the page of the task's table; empty: neither the DAG nor the configuration names the table."""
     try:
         found = _named(task)
     except Exception as error:
@@ -80,7 +80,7 @@ def table_address(task: Any) -> str:
 
 
 def _named(task: Any) -> "RegisteredTable | None":
-    # Where a DAG is read, assets are imported only if it has some.
+    # Imported here, so that reading a DAG without assets does not import assets.
     from airflow_hudi_provider.tables.registry import named_table, tables_of
 
     if task.base_path is None and task.hudi_conn_id is None:
@@ -91,7 +91,7 @@ def _named(task: Any) -> "RegisteredTable | None":
 
 
 def _assets_of_dag(task: Any) -> "Iterator[Any]":
-    """Those by which any task of the DAG, or its schedule, names a table."""
+    """Assets of the DAG's tasks and of its schedule."""
     dag = task.get_dag()
     for each in (task, *(dag.tasks if dag is not None else ())):
         yield from each.outlets or ()
@@ -100,7 +100,7 @@ def _assets_of_dag(task: Any) -> "Iterator[Any]":
 
 
 def _within(condition: Any) -> "Iterator[Any]":
-    """The assets of a schedule; conditions hold others in ``objects``, on every Airflow from 3.1 on."""
+    """The assets of a schedule; conditions contain their parts in ``objects`` (Airflow 3.1 and later)."""
     parts = getattr(condition, "objects", None)
     if parts is None:
         yield condition
@@ -113,5 +113,5 @@ def _configured() -> "Iterable[RegisteredTable]":
 
     try:
         return tuple(configured_tables())
-    except HudiTaskRefusedError:  # the pages tell what is wrong with the setting
+    except HudiTaskRefusedError:  # the pages report the malformed setting
         return ()

@@ -1,4 +1,4 @@
-"""Watch a Hudi table for commits that others make, and start DAGs by them."""
+"""Watch a Hudi table for commits, and start DAGs by them."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from airflow_hudi_provider.triggers.watcher import HudiTableWatcherTrigger
 
 
 class HudiTableWatcher(AssetWatcher):
-    """An asset watcher: its asset has an event for every so many commits, whoever makes them.
+    """An asset watcher: its asset has an event for every so many commits, whichever writer makes them.
 
     ::
 
@@ -18,14 +18,14 @@ class HudiTableWatcher(AssetWatcher):
             ...
 
     Clusterings and compactions change no rows and do not count, so a DAG that clusters does not start itself.
-    The event's payload says which commits they are; see docs/assets.md.
+    The event's payload names the commits; see docs/assets.md.
 
     :param base_path: URI or absolute path of the table.
-    :param name: of the watcher, unique among those of one table; tells triggers of several assets apart.
-    :param every_n_commits: one event for as many commits, or more where they came between two looks.
-    :param operations: only writes of these, such as ``upsert``; empty: all that change rows.
-    :param from_beginning: tell, when watching begins, what the active timeline holds already.
-    :param poke_interval: seconds between two looks.
+    :param name: of the watcher, unique among those of one table; it distinguishes the triggers of several assets.
+    :param every_n_commits: one event for this many commits, or more if they completed between two polls.
+    :param operations: count only writes of these, such as ``upsert``; empty: all that change rows.
+    :param from_beginning: also count the commits that are on the active timeline when watching begins.
+    :param poke_interval: seconds between two polls.
     :param hudi_conn_id: connection of type ``hudi``.
     :param storage_conn_id: connection with credentials of the object store.
     """

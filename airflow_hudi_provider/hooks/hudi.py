@@ -1,4 +1,4 @@
-"""Look at a Hudi table from a worker, the triggerer or a callback, without Spark."""
+"""Read a Hudi table from a worker, the triggerer or a callback, without Spark."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -60,7 +60,7 @@ class HudiHook(BaseHook):
 
     @cached_property
     def location(self) -> TableLocation:
-        """Where the table is. Raises HudiTaskRefusedError if arguments and connection do not say it."""
+        """Location of the table. Raises HudiTaskRefusedError if neither arguments nor connection name it."""
         return locate_table(*self._arguments)
 
     @cached_property
@@ -74,7 +74,7 @@ class HudiHook(BaseHook):
         return self.storage
 
     def find_table_config(self) -> "TableConfig | None":
-        """Properties of the table; None: there is nothing at the base path yet."""
+        """Properties of the table; None: there is no table at the base path yet."""
         from hudi_table_services.storage.table_store import find_table_config
 
         return find_table_config(self.storage)
@@ -93,17 +93,17 @@ class HudiHook(BaseHook):
         return self.timeline_store().load()
 
     def snapshot(self, *partitions: str) -> "TableSnapshot":
-        """Live file slices with the timeline; of these partitions only where some are named."""
+        """Live file slices with the timeline; with partitions only theirs."""
         from hudi_table_services.storage.snapshot_loader import load_snapshot
 
         return load_snapshot(self.storage, partitions or None)
 
     def instants(self, query: InstantQuery) -> QueryAnswer:
-        """Completed instants that fit. Raises TableNotFoundError."""
+        """Completed instants that match the query. Raises TableNotFoundError."""
         return look(self.timeline_store(), query, self.archived_writes)
 
     def archived_writes(self) -> "Sequence[ArchivedWrite]":
-        """Writes that left the active timeline, oldest first; none where that needs pyarrow and there is none."""
+        """Archived writes, oldest first; none if the archive needs pyarrow and pyarrow is not installed."""
         from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 
         return ArchivedTimeline(self.storage, self.table_config()).readable_writes()
@@ -112,7 +112,7 @@ class HudiHook(BaseHook):
         """Completed writes since the newest clustering, completed or pending: ``.count``, ``.since``, ``.instants``.
 
         Args:
-            operations: only writes of these, such as ``upsert``; empty: all that change rows.
+            operations: count only writes of these, such as ``upsert``; empty: all that change rows.
 
         Raises:
             TableNotFoundError: there is no table.
@@ -134,7 +134,7 @@ class HudiHook(BaseHook):
         return ClusteringHistory.load(store, store.load())
 
     def look_up_clusterings(self) -> "ClusteringLookup | None":
-        """Clusterings by their names, with what became of those that are gone; None: there is no table."""
+        """Clusterings by name, also those that were replaced or cancelled; None: there is no table."""
         from hudi_table_services.tables.clustering_lookup import ClusteringLookup
 
         return ClusteringLookup.load(self.timeline_store()) if self.find_table_config() is not None else None
@@ -147,12 +147,12 @@ class HudiHook(BaseHook):
         request_id: str = "",
         expires_after_minutes: int = 60,
     ) -> "tuple[Instant, ...]":
-        """Pending clusterings that somebody carries out just now, oldest first; none where there is no table.
+        """Pending clusterings that another attempt executes now, oldest first; none if there is no table.
 
         Args:
             names: requested times of plans; empty: all.
             partitions: only plans with file groups in one of them; empty: all.
-            request_id: attempts of this request do not count.
+            request_id: leave out attempts of this request.
             expires_after_minutes: age at which an execution without a heartbeat, such as Hudi's, counts as dead.
         """
         from hudi_table_services.storage.clock import SystemClock
@@ -175,7 +175,7 @@ class HudiHook(BaseHook):
         )
 
     def executed_by(self, request_id: str) -> "tuple[Clustering, ...]":
-        """Clusterings on the active timeline that this request completed, whoever planned them."""
+        """Clusterings on the active timeline that this request completed, whichever writer planned them."""
         from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 
         completed = [each for each in self.clusterings().clusterings if each.instant.is_completed]
@@ -190,7 +190,7 @@ class HudiHook(BaseHook):
         )
 
     def instant_time_of(self, moment: str) -> str:
-        """An ISO date and time as the instant time of this table's zone; an instant time stays as it is."""
+        """Convert an ISO date and time to an instant time of this table's time zone; keep an instant time."""
         from hudi_table_services.storage.clock import instant_text
 
         parsed = parse_moment(moment)
@@ -199,7 +199,7 @@ class HudiHook(BaseHook):
     def find_request(self, request_id: str) -> "tuple[Instant, CommitMetadata] | None":
         """The completed write of a request, archived or not; None: there is no table, or no such write.
 
-        Without pyarrow the archive of table versions 8 and 9 cannot be read, and counts as empty.
+        The archive of table versions 8 and 9 counts as empty if pyarrow is not installed.
         """
         from hudi_table_services.storage.request_identity import find_completed
         from hudi_table_services.tables.request_lookup import find_completed_anywhere
@@ -216,7 +216,7 @@ class HudiHook(BaseHook):
             return find_completed(store, timeline, request_id)
 
     def pending_of_request(self, request_id: str) -> "tuple[Instant, ...]":
-        """Writes that this request began and did not complete."""
+        """Pending writes of this request."""
         from hudi_table_services.storage.request_identity import belongs_to
 
         if self.find_table_config() is None:
@@ -226,7 +226,7 @@ class HudiHook(BaseHook):
         return tuple(i for i in pending if belongs_to(store, self.storage, i, request_id))
 
     def begins_after(self, instant_time: str) -> bool:
-        """Whether the active timeline has instants, and all of them are younger than this one."""
+        """Whether the active timeline has instants, and all of them are later than this one."""
         if self.find_table_config() is None:
             return False
         times = [instant.requested_time for instant in self.timeline().instants]
@@ -235,11 +235,11 @@ class HudiHook(BaseHook):
     def health(
         self, *, warn_above: Mapping[str, float] | None = None, hudi_options: Mapping[str, str] | None = None
     ) -> "HealthReport":
-        """How the table is: measures, findings, pending instants with what each one blocks.
+        """The health of the table: measures, findings, and pending instants with what each one blocks.
 
         Args:
             warn_above: measure → limit, see docs/health.md.
-            hudi_options: ``hoodie.clean.*`` keys that say what retention is meant.
+            hudi_options: ``hoodie.clean.*`` keys that define the retention.
 
         Raises:
             TableNotFoundError: there is no table.
@@ -258,14 +258,14 @@ class HudiHook(BaseHook):
         return report
 
     def incremental_window(self, after: str = "") -> "IncrementalWindow":
-        """The commits since a place that can be read now without losing one that is still running.
+        """The commits after a position that can be read now without missing one that is still running.
 
         Args:
-            after: ``until`` of the window before; empty: all of the active timeline.
+            after: ``until`` of the previous window; empty: all of the active timeline.
 
         Raises:
             TableNotFoundError: there is no table.
-            InvalidRequestError: commits after that place were archived, so that their rows cannot be told any more.
+            InvalidRequestError: commits after that position were archived, so their rows cannot be distinguished.
         """
         from airflow_hudi_provider.incremental import incremental_window
 
@@ -278,9 +278,9 @@ class HudiHook(BaseHook):
         )
 
     def read_incremental(self, window: "IncrementalWindow", columns: Sequence[str] | None = None) -> "Table":
-        """The newest version of the rows that the commits of a window wrote, read by hudi-rs.
+        """Read the newest version of the rows that the commits of a window wrote, with hudi-rs.
 
-        Deleted rows leave no trace in it. A window without rows gives a table without columns.
+        Deleted rows do not appear. A window without rows gives a table without columns.
 
         Args:
             columns: only these; None: all, with Hudi's meta columns.
@@ -293,12 +293,12 @@ class HudiHook(BaseHook):
         return read_incremental(self.location, window, columns)
 
     def recent_writes(self, latest: int = 100) -> "TableHistory":
-        """What the latest writes did, archived or not, and how large the files were after each of them.
+        """What the latest writes did, archived or not, and the sizes of the files after each of them.
 
-        ``.end`` says why there are no older ones; an archive that cannot be read is no error.
+        ``.end`` says why no older writes follow; an archive that cannot be read is no error.
 
         Args:
-            latest: how many writes at most.
+            latest: most writes to return.
 
         Raises:
             TableNotFoundError: there is no table.
@@ -308,7 +308,7 @@ class HudiHook(BaseHook):
         return recent_writes(self.storage, self.timeline_store(), self.snapshot(), latest=latest)
 
     def preview_clustering(self, hudi_options: Mapping[str, str] | None = None) -> "JobResult":
-        """What a clustering would be planned now, or in ``.reason`` why none; nothing is written.
+        """The plan that a clustering would make now, or the reason for none in ``.reason``; nothing is written.
 
         Args:
             hudi_options: ``hoodie.clustering.*`` keys as for a task.
@@ -328,12 +328,12 @@ class HudiHook(BaseHook):
         facts: Mapping[str, Any] | None = None,
         accepted_rules: Sequence[str] = (),
     ) -> "ConfigReport":
-        """What in these settings would harm this table; where there is none yet, the settings alone are looked at.
+        """Findings in these settings that would harm this table; if there is no table yet, check the settings alone.
 
         Args:
             hudi_options: ``hoodie.*`` keys of writes and of all services.
-            facts: what the surroundings are, see docs/config-check.md.
-            accepted_rules: ids of rules whose findings are meant.
+            facts: facts about the environment, see docs/config-check.md.
+            accepted_rules: ids of rules whose findings are intended.
 
         Raises:
             InvalidRequestError: there is no such fact or rule.
@@ -354,7 +354,7 @@ class HudiHook(BaseHook):
         return report
 
     def table_picture(self) -> str:
-        """The live files by partition as bars, and the latest instants: plain text for a task log."""
+        """The live files of each partition as bars, and the latest instants: plain text for a task log."""
         from airflow_hudi_provider.results.table_picture import draw_table
 
         return draw_table(self.snapshot())
@@ -369,7 +369,7 @@ class HudiHook(BaseHook):
         return True, f"Table {config.table_name}, version {int(config.table_version)}."
 
     def timeline_store(self) -> "TimelineStore":
-        """What reads the instants of the table. Raises TableNotFoundError."""
+        """The store that reads the instants of the table. Raises TableNotFoundError."""
         from hudi_table_services.storage.clock import SystemClock
         from hudi_table_services.storage.timeline_store import TimelineStore
 

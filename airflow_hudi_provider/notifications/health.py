@@ -1,4 +1,4 @@
-"""Tell people how a table is when a task ends, fails, or is late."""
+"""Notify people about the health of a table when a task ends, fails, or is late."""
 
 import asyncio
 import copy
@@ -17,22 +17,22 @@ Send = Callable[[dict[str, Any]], Any]
 
 
 class HudiHealthNotifier(BaseNotifier):
-    """Look at the table and hand on what is found, with what became of the task.
+    """Read the health of the table and send it, with the outcome of the task.
 
-    For ``on_success_callback``, ``on_failure_callback``, ``on_retry_callback`` and deadline alerts. What is handed on
-    is described by `airflow_hudi_provider.notifications.payload.health_payload`.
+    For ``on_success_callback``, ``on_failure_callback``, ``on_retry_callback`` and deadline alerts. For the payload see
+    `airflow_hudi_provider.notifications.payload.health_payload`.
 
     .. seealso:: docs/notifications.md
 
-    :param send: called with the payload, or the dotted name of what is.
-    :param to: another notifier, such as Slack's, or the dotted name of its class; its templates see the payload as
-        ``hudi``, for instance ``text="{{ hudi.text }}"``.
-    :param to_arguments: arguments for a class that is given by its name, as deadline alerts need it.
+    :param send: a function that is called with the payload, or its dotted name.
+    :param to: another notifier, such as Slack's, or the dotted name of its class; its templates can use the payload
+        as ``hudi``, for instance ``text="{{ hudi.text }}"``.
+    :param to_arguments: arguments of a class that is given by name, as deadline alerts require.
     :param base_path: URI or path of the table; left out, with the connection: the table of the task. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
-    :param warn_above: measure → number above which it is a finding; left out: the limits of a health task.
-    :param hudi_options: ``hoodie.clean.*`` keys that say what retention is meant.
+    :param warn_above: measure → number above which the measure is a finding; left out: the limits of a health task.
+    :param hudi_options: ``hoodie.clean.*`` keys that define the retention.
     :param when: ``always``, or ``attention``: only if something failed or is beyond a limit.
     """
 
@@ -54,7 +54,7 @@ class HudiHealthNotifier(BaseNotifier):
     ) -> None:
         super().__init__(context)
         if send is None and to is None:
-            raise ValueError("HudiHealthNotifier: say who is told: send, to, or both.")
+            raise ValueError("HudiHealthNotifier: give send, to, or both.")
         if to_arguments and not isinstance(to, str):
             raise ValueError("HudiHealthNotifier: to_arguments are for a notifier given by its name.")
         if when not in ("always", "attention"):
@@ -70,7 +70,7 @@ class HudiHealthNotifier(BaseNotifier):
         self.when = when
 
     def notify(self, context: "Context") -> None:
-        """Raises what the first receiver raised that failed, after all of them were told."""
+        """Send the payload to all receivers, then raise the first error among them."""
         question = TableQuestion(
             base_path=self.base_path,
             hudi_conn_id=self.hudi_conn_id,
@@ -80,19 +80,19 @@ class HudiHealthNotifier(BaseNotifier):
         )
         payload = health_payload(context, question)
         if self.when == "attention" and not needs_attention(payload):
-            self.log.info("The table is healthy and nothing failed: nobody is told.")
+            self.log.info("The table is healthy and nothing failed: no message is sent.")
             return
         failures = []
-        for tell in (self._send, self._pass_on):
+        for send in (self._send, self._pass_on):
             try:
-                tell(context, payload)
+                send(context, payload)
             except Exception as error:
                 failures.append(error)
         if failures:
             raise failures[0]
 
     async def async_notify(self, context: "Context") -> None:
-        """The same beside the event loop, since reading a table takes its time."""
+        """Run `notify` in a thread: reading a table would block the event loop."""
         await asyncio.to_thread(self.notify, context)
 
     def _send(self, context: "Context", payload: dict[str, Any]) -> None:
@@ -103,7 +103,7 @@ class HudiHealthNotifier(BaseNotifier):
     def _pass_on(self, context: "Context", payload: dict[str, Any]) -> None:
         if self.to is None:
             return
-        # Rendering writes into a notifier, and the next message has another text.
+        # Rendering changes a notifier in place, and the next message needs the unrendered one: copy it.
         receiver: Any = self.to
         receiver = (
             import_string(receiver)(**self.to_arguments) if isinstance(receiver, str) else copy.copy(receiver)

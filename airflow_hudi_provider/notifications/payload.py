@@ -1,4 +1,4 @@
-"""What is told of a task and its table: plain JSON values, for people by way of a text and for programs."""
+"""The payload of notifications about a task and its table: plain JSON values, with a text for people."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -13,18 +13,18 @@ from airflow_hudi_provider.tables.registry import RegisteredTable, configured_ta
 from hudi_table_services.contract.health import HealthReport
 from hudi_table_services.errors import UnhealthyTableError
 
-_TOLD_PENDING = 5
+_SHOWN_PENDING = 5
 _LIMITS = ("fail_above", "warn_above")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableQuestion:
-    """Which table to look at, and what is too much.
+    """The table to read, and its limits.
 
     Attributes:
         base_path, hudi_conn_id, storage_conn_id: as operators take them; all None: the table of the task.
         warn_above: measure → number; empty: the limits of the task, if it is a health task, or the usual ones.
-        hudi_options: ``hoodie.clean.*`` keys that say what retention is meant.
+        hudi_options: ``hoodie.clean.*`` keys that define the retention.
     """
 
     base_path: str | None = None
@@ -34,7 +34,7 @@ class TableQuestion:
     hudi_options: Mapping[str, str] = field(default_factory=dict)
 
     def for_task(self, task: Any) -> "TableQuestion":
-        """With what the task says where the question does not."""
+        """Fill in what the question leaves out from the arguments of the task."""
         if self.base_path is not None or self.hudi_conn_id is not None:
             return self
         limits: dict[str, float] = {}
@@ -50,7 +50,7 @@ class TableQuestion:
 
 
 def health_payload(context: Mapping[str, Any], question: TableQuestion | None = None) -> dict[str, Any]:
-    """What became of a task or run, and how its table is now. It never raises for the table's sake.
+    """Describe the outcome of a task or run, and the health of its table now. Never raise if the table cannot be read.
 
     Returns:
         ``table``, ``run``, ``outcome``, ``error`` (kind, message, hint; None: there was none), ``health`` (status,
@@ -59,12 +59,12 @@ def health_payload(context: Mapping[str, Any], question: TableQuestion | None = 
 
     Args:
         context: of a callback of a task or DAG, or of a deadline.
-        question: which table; None: that of the task.
+        question: which table; None: the task's own.
     """
     question = (question or TableQuestion()).for_task(context.get("task"))
     path, health, problem = _look(question)
     run = _run(context)
-    told = {
+    payload = {
         "table": {"name": path.rstrip("/").rpartition("/")[2], "base_path": path},
         "run": run,
         "outcome": _outcome(context),
@@ -73,7 +73,7 @@ def health_payload(context: Mapping[str, Any], question: TableQuestion | None = 
         "health_error": problem,
         "links": _links(context, run, question, path),
     }
-    return {**told, "text": text_of(told)}
+    return {**payload, "text": text_of(payload)}
 
 
 def needs_attention(payload: Mapping[str, Any]) -> bool:
@@ -91,7 +91,7 @@ def text_of(payload: Mapping[str, Any]) -> str:
     if error is not None:
         lines.append(error["message"])
     if health is None:
-        lines.append(f"The table was not looked at: {payload['health_error']}")
+        lines.append(f"The table was not read: {payload['health_error']}")
         return "\n".join(lines)
     lines.append(f"The table is {health['status']}.")
     if health["damage"]:
@@ -109,7 +109,7 @@ def text_of(payload: Mapping[str, Any]) -> str:
 
 
 def _look(question: TableQuestion) -> tuple[str, HealthReport | None, str]:
-    """Base path, report, and why there is none."""
+    """Base path, report, and the reason if there is no report."""
     path = question.base_path or ""
     try:
         hook = HudiHook(
@@ -136,7 +136,7 @@ def _health(report: HealthReport) -> dict[str, Any]:
                 name: getattr(each, name)
                 for name in ("instant_time", "action", "age_s", "meaning", "next_step")
             }
-            for each in report.pending[:_TOLD_PENDING]
+            for each in report.pending[:_SHOWN_PENDING]
         ],
         "pending_count": len(report.pending),
     }
@@ -196,7 +196,7 @@ def _links(
 
 
 def _table_id(context: Mapping[str, Any], question: TableQuestion, path: str) -> str:
-    """As the pages know the table: by the task's asset, by ``[hudi] tables``, else by the same arguments."""
+    """Id of the table on the pages: from the task's asset, from ``[hudi] tables``, else from the same arguments."""
     task, asked = context.get("task"), (question.base_path, question.hudi_conn_id)
     candidates = (*tables_of(getattr(task, "outlets", None) or ()), *_configured())
     found = named_table(candidates, path, *asked)
@@ -208,5 +208,5 @@ def _table_id(context: Mapping[str, Any], question: TableQuestion, path: str) ->
 def _configured() -> list[RegisteredTable]:
     try:
         return list(configured_tables())
-    except HudiTaskRefusedError:  # the pages tell what is wrong with the setting
+    except HudiTaskRefusedError:  # the pages report the malformed setting
         return []

@@ -13,9 +13,10 @@ _NUMBERS = ("min_commits", "max_commits")
 
 
 class ArchiveOperator(UpkeepOperator):
-    """Keep the timeline short, which every job and every reader lists, by an archive that Hudi reads and goes on with.
+    """Keep the timeline short, which every job and every reader lists: move old instants into an archive as Hudi does.
 
-    Run it after cleaning: what is not cleaned yet stays on the timeline. Returns ``{"archived_commits",
+    Hudi reads this archive and continues it. Run it after cleaning: instants that are not cleaned stay on the timeline.
+    Returns ``{"archived_commits",
     "archived_services", "retention", "held_back_by", …}``.
 
     .. seealso:: docs/archival.md
@@ -24,10 +25,10 @@ class ArchiveOperator(UpkeepOperator):
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param min_commits: completed writes that stay, ``hoodie.keep.min.commits``; 0: Hudi's default, 20. (templated)
     :param max_commits: archive once there are more, ``hoodie.keep.max.commits``; 0: Hudi's default, 30. (templated)
-    :param preview: tell what would go, and what holds it back, and write nothing.
+    :param preview: report what would be archived, and what holds it back, and write nothing.
     :param hudi_options: any ``hoodie.*`` key, with Hudi's meaning. (templated)
     :param run_on: ``worker``: in the process of the task, which needs pyarrow for table versions 8 and 9; ``spark``.
-    :param on_nothing: what it means that there is nothing to archive: ``skip``, ``succeed`` or ``fail``.
+    :param on_nothing: what it means if there is nothing to archive: ``skip``, ``succeed`` or ``fail``.
     :param table_name: checked against the table's name. (templated)
     """
 

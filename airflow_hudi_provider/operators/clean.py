@@ -1,4 +1,4 @@
-"""Delete files of a Hudi table that no reader may ask for any more."""
+"""Delete files of a Hudi table that the retention does not keep for readers."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -16,10 +16,10 @@ _NUMBERS = ("commits_retained", "hours_retained", "file_versions_retained", "max
 
 
 class CleanOperator(UpkeepOperator):
-    """Delete versions of files that the retention does not keep, as a Hudi clean that Hudi's own tools understand.
+    """Delete versions of files that the retention does not keep, as a Hudi clean that Hudi's own tools read.
 
-    Cleans that others left pending are finished first, and dead writes are rolled back, since they hold cleaning back.
-    A clean can be ended at any moment; the next one goes on. It reads metadata only, so by default it runs in the
+    It first finishes cleans that other jobs left pending, and rolls dead writes back, since they hold cleaning back.
+    A clean can be ended at any moment; the next one continues. It reads metadata only, so by default it runs in the
     worker. Returns ``{"instant", "files", "bytes", "earliest_commit_to_retain", "retention", "blocker", …}``.
 
     .. seealso:: docs/airflow.md
@@ -32,16 +32,16 @@ class CleanOperator(UpkeepOperator):
     :param hours_retained: hours whose commits stay readable; 0: Hudi's default, 24. (templated)
     :param file_versions_retained: versions of each file group; 0: Hudi's default, 3. (templated)
     :param max_commits_per_run: most commits that one run cleans, to catch up after a gap; 0: no limit. (templated)
-    :param preview: tell what would go, with names and bytes, and delete nothing.
+    :param preview: report what would be deleted, with names and bytes, and delete nothing.
     :param hudi_options: any ``hoodie.*`` key, with Hudi's meaning. (templated)
     :param run_on: ``worker``: in the process of the task; ``spark``: submitted, for tables with a lot of metadata.
-    :param on_nothing: what it means that there is nothing to clean: ``skip``, ``succeed`` or ``fail``.
+    :param on_nothing: what it means if there is nothing to clean: ``skip``, ``succeed`` or ``fail``.
     :param table_name: checked against the table's name. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
     """
 
     script: ClassVar[str] = "clean.py"
-    left_behind = "What was deleted until then is gone for good; the next clean goes on."
+    left_behind = "The files deleted until then cannot be recovered; the next clean continues."
     template_fields: Sequence[str] = (*UpkeepOperator.template_fields, "policy", *_NUMBERS)
 
     def __init__(

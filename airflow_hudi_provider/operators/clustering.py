@@ -1,4 +1,4 @@
-"""Rewrite the files of a Hudi table: fewer and larger ones, with their rows in an order that readers can use."""
+"""Rewrite the files of a Hudi table: fewer and larger files, with rows in an order that lets readers skip files."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -29,11 +29,11 @@ ALL_PENDING = "all"
 Instants = str | Sequence[str] | Mapping[str, Any]
 
 _PLAN_FIELDS = ("sort_columns", "layout", "partitions", "every_n_commits")
-_NONE_NAMED = "the task before named no plan: it had nothing to plan, or only previewed"
+_NONE_NAMED = "the previous task named no plan: it had nothing to plan, or only made a preview"
 
 
 class ScheduleClusteringOperator(HudiClusteringOperator):
-    """Plan a clustering and put it on the timeline; `ExecuteClusteringOperator` carries it out.
+    """Plan a clustering and put the plan on the timeline; `ExecuteClusteringOperator` executes it.
 
     It reads metadata only, so by default it runs in the worker. The same task in the same run plans once, however
     often it is retried or cleared. Returns ``{"instant", "instants", "groups", "files_in", "bytes_in",
@@ -44,15 +44,15 @@ class ScheduleClusteringOperator(HudiClusteringOperator):
     :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``: base path, Spark and storage connection. (templated)
     :param sort_columns: rows of the new files are sorted by them. (templated)
-    :param layout: ``linear``, ``zorder`` or ``hilbert``: how several sort columns become one order. (templated)
-    :param partitions: these partition paths only. (templated)
-    :param every_n_commits: plan only after as many commits since the last clustering, completed or pending; 0: always.
-        (templated)
+    :param layout: ``linear``, ``zorder`` or ``hilbert``: how to combine sort columns. (templated)
+    :param partitions: only these partition paths. (templated)
+    :param every_n_commits: plan only after this many commits since the last clustering, completed or pending;
+        0: always. (templated)
     :param preview: plan, show the plan in log and return value, and write nothing.
     :param hudi_options: any ``hoodie.*`` key, with Hudi's meaning; unknown ones are refused when the DAG is read.
         (templated)
     :param run_on: ``worker``: in the process of the task; ``spark``: submitted, for tables with a lot of metadata.
-    :param on_nothing: what it means that there is nothing to plan: ``skip``, ``succeed`` or ``fail``.
+    :param on_nothing: what it means if there is nothing to plan: ``skip``, ``succeed`` or ``fail``.
     :param on_rerun: what clearing the task means: ``reuse`` its plan, or ``write_again``: make another one.
     :param table_name: checked against the table's name. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
@@ -97,9 +97,9 @@ class ScheduleClusteringOperator(HudiClusteringOperator):
 
 
 class ExecuteClusteringOperator(HudiClusteringOperator):
-    """Carry out pending clusterings on Spark.
+    """Execute pending clusterings on Spark.
 
-    What was completed before is not done again. Returns what became of the files: ``{"instants", "files_in",
+    Completed clusterings are not executed again. Returns what was done to the files: ``{"instants", "files_in",
     "files_out", "bytes_in", "bytes_out", "rows_checked", "plans": [{…, "skipping"}], …}``.
 
     .. seealso:: docs/airflow.md
@@ -108,11 +108,12 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
     :param hudi_conn_id: connection of type ``hudi``: base path, Spark and storage connection. (templated)
     :param instant: plans by their requested times: one, a list, texts of these, or the answer of
         `ScheduleClusteringOperator`, as in ``instant=schedule.output``. ``all``: all that are pending, oldest first.
-        One that turns out empty is refused; an answer without plans means that there is nothing to do. (templated)
+        An argument that renders to nothing is refused; an answer without plans means that there is nothing to do.
+        (templated)
     :param when_held: while another execution of a plan is alive: ``fail``, to be retried, or ``wait`` for it in the
         triggerer.
     :param hudi_options: any ``hoodie.*`` key, with Hudi's meaning. (templated)
-    :param on_nothing: what it means that no plan is pending: ``skip``, ``succeed`` or ``fail``.
+    :param on_nothing: what it means if no plan is pending: ``skip``, ``succeed`` or ``fail``.
     :param table_name: checked against the table's name. (templated)
     :param spark_conn_id: Spark connection, as ``SparkSubmitOperator`` takes it; left out: the hudi connection's, or
         ``spark_default``. (templated)
@@ -180,7 +181,7 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
 
 
 class ClusteringOperator(HudiClusteringOperator):
-    """Plan a clustering and carry it out, in one Spark job.
+    """Plan a clustering and execute it, in one Spark job.
 
     The same task in the same run plans once; a retry finishes what it planned.
 
@@ -189,16 +190,16 @@ class ClusteringOperator(HudiClusteringOperator):
     :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``: base path, Spark and storage connection. (templated)
     :param sort_columns: rows of the new files are sorted by them. (templated)
-    :param layout: ``linear``, ``zorder`` or ``hilbert``: how several sort columns become one order. (templated)
-    :param partitions: these partition paths only. (templated)
-    :param every_n_commits: cluster only after as many commits since the last clustering, completed or pending; 0:
+    :param layout: ``linear``, ``zorder`` or ``hilbert``: how to combine sort columns. (templated)
+    :param partitions: only these partition paths. (templated)
+    :param every_n_commits: cluster only after this many commits since the last clustering, completed or pending; 0:
         always. (templated)
     :param preview: plan, show the plan in log and return value, and write nothing.
     :param when_held: while another execution of the plan is alive: ``fail``, to be retried, or ``wait`` for it in the
         triggerer.
     :param hudi_options: any ``hoodie.*`` key, with Hudi's meaning; unknown ones are refused when the DAG is read.
         (templated)
-    :param on_nothing: what it means that there is nothing to do: ``skip``, ``succeed`` or ``fail``.
+    :param on_nothing: what it means if there is nothing to do: ``skip``, ``succeed`` or ``fail``.
     :param on_rerun: what clearing the task means: ``reuse`` its clustering, or ``write_again``: make another one.
     :param table_name: checked against the table's name. (templated)
     :param spark_conn_id: Spark connection, as ``SparkSubmitOperator`` takes it; left out: the hudi connection's, or
@@ -256,9 +257,9 @@ class ClusteringOperator(HudiClusteringOperator):
 
 
 class CancelClusteringOperator(HudiClusteringOperator):
-    """Take pending clusterings off the timeline, with the files that they have written so far.
+    """Remove pending clusterings from the timeline, and the files that they have written so far.
 
-    Say which: ``instant`` or ``older_than_minutes``. Readers see no difference; the files stay as they are.
+    Give ``instant`` or ``older_than_minutes``. Readers see no difference; the files of the table stay unchanged.
 
     .. seealso:: docs/airflow.md
 
@@ -266,10 +267,10 @@ class CancelClusteringOperator(HudiClusteringOperator):
     :param hudi_conn_id: connection of type ``hudi``: base path, Spark and storage connection. (templated)
     :param instant: plans by their requested times, as `ExecuteClusteringOperator` takes them. (templated)
     :param older_than_minutes: all plans of at least this age; 0: all. (templated)
-    :param preview: tell which ones, and cancel none.
+    :param preview: report which plans would be cancelled, and cancel none.
     :param hudi_options: any ``hoodie.*`` key, with Hudi's meaning. (templated)
     :param run_on: ``worker``: in the process of the task; ``spark``: submitted.
-    :param on_nothing: what it means that there is nothing to cancel: ``skip``, ``succeed`` or ``fail``.
+    :param on_nothing: what it means if there is nothing to cancel: ``skip``, ``succeed`` or ``fail``.
     :param table_name: checked against the table's name. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
     """
@@ -293,9 +294,7 @@ class CancelClusteringOperator(HudiClusteringOperator):
         super().__init__(**kwargs)
         self.choose_where_to_run(run_on)
         if (instant is None) == (older_than_minutes is None):
-            raise ValueError(
-                f"{self.task_id}: say which plans: instant, or older_than_minutes, and not both."
-            )
+            raise ValueError(f"{self.task_id}: give instant or older_than_minutes, and not both.")
         self.instant = instant
         self.older_than_minutes = older_than_minutes
         self.preview = preview

@@ -24,23 +24,23 @@ if TYPE_CHECKING:
 
 
 class HudiConfigCheckOperator(BaseOperator):
-    """Look through Hudi's options for what would harm a table, in the worker and without Spark. Nothing is written.
+    """Check Hudi's options for settings that would harm a table, in the worker and without Spark. Nothing is written.
 
     Returns ``{"status", "findings", …}``; a task that fails leaves the same under the XCom key ``config``.
 
     .. seealso:: docs/config-check.md
 
     :param hudi_options: the settings: ``hoodie.*`` keys of writes and of all services. (templated)
-    :param base_path: table to compare with; without it and ``hudi_conn_id`` only the options are looked at. (templated)
+    :param base_path: table to compare with; without it and ``hudi_conn_id`` only the options are checked. (templated)
     :param hudi_conn_id: connection of type ``hudi``: base path and storage connection. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
     :param table_name: checked against the table's name. (templated)
-    :param facts: what the surroundings are, such as ``{"engine": "hudi", "writers": 2}``. (templated)
+    :param facts: facts about the environment, such as ``{"engine": "hudi", "writers": 2}``. (templated)
     :param knows_dag: take ``max_active_runs``, ``catchup`` and ``takes_turns`` from the task's own DAG, unless
         ``facts`` has them.
-    :param fail_on: least severity with which the task fails, without a retry: ``error``, ``warning``, ``advice``; or
+    :param fail_on: lowest severity at which the task fails, without a retry: ``error``, ``warning``, ``advice``; or
         ``never``: findings are warnings in the log only.
-    :param accepted_rules: ids of rules whose findings are meant.
+    :param accepted_rules: ids of rules whose findings are intended.
     """
 
     script: ClassVar[str] = "check_config.py"
@@ -88,7 +88,7 @@ class HudiConfigCheckOperator(BaseOperator):
         self._check_when_the_dag_is_read()
 
     def execute(self, context: "Context") -> dict[str, Any]:
-        """Look, log, and fail if a finding is as bad as ``fail_on``."""
+        """Check, log, and fail if a finding reaches the severity ``fail_on``."""
         with measured(self):
             return self._carry_out(context)
 
@@ -138,14 +138,14 @@ class HudiConfigCheckOperator(BaseOperator):
         return self.base_path is not None or self.hudi_conn_id is not None
 
     def find_table(self) -> HudiHook:
-        """The table by the rendered arguments. Without any its location raises HudiTaskRefusedError."""
+        """The table that the rendered arguments name. Without any its location raises HudiTaskRefusedError."""
         return HudiHook(self.base_path, hudi_conn_id=self.hudi_conn_id, storage_conn_id=self.storage_conn_id)
 
     def table_label(self) -> str:
-        """The table's name where it is known, else that of its folder; empty: only settings are looked at."""
+        """The table's name if it is known, else the name of its folder; empty: only settings are checked."""
         report = self.last_result.report_as(ConfigReport) if self.last_result is not None else None
-        told = (report.table if report is not None else "") or self.table_name
-        return str(told or (self.base_path or "").rstrip("/").rpartition("/")[2])
+        name = (report.table if report is not None else "") or self.table_name
+        return str(name or (self.base_path or "").rstrip("/").rpartition("/")[2])
 
     def _storage(self) -> Any:
         return self.find_table().storage if self._has_table() else None
@@ -171,7 +171,9 @@ class HudiConfigCheckOperator(BaseOperator):
     def _facts_of_dag(self, context: "Context") -> dict[str, str]:
         dag = context.get("dag") if self.knows_dag else None
         found = {name: getattr(dag, name, None) for name in ("max_active_runs", "catchup")}
-        if self._given_facts().get("engine", "native") == "native":  # Hudi's own jobs may be any task
+        if (
+            self._given_facts().get("engine", "native") == "native"
+        ):  # with Hudi's own jobs any task may be a writer
             turns = {_takes_turns(task) for task in getattr(dag, "tasks", ())} - {None}
             found["takes_turns"] = turns == {True} if turns else None
         return {name: text_of(value) for name, value in found.items() if value is not None}
@@ -197,7 +199,7 @@ class HudiConfigCheckOperator(BaseOperator):
 
 
 def _takes_turns(task: Any) -> bool | None:
-    """Whether a load, mapped or not, does for sure; None: the task is none."""
+    """Whether a write task, mapped or not, certainly takes turns; None: the task is no write."""
     from airflow_hudi_provider.operators.write import HudiWriteOperator
 
     if isinstance(task, HudiWriteOperator):

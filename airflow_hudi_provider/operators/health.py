@@ -1,4 +1,4 @@
-"""Look how a Hudi table is, and warn or fail where it is not as it should be."""
+"""Measure the health of a Hudi table, and warn or fail above limits."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -29,7 +29,7 @@ class HudiTableHealthOperator(HudiServiceOperator):
     :param warn_above: measure → number above which the task's log and answer warn. (templated)
     :param fail_above: measure → number above which the task fails, without a retry. (templated)
     :param small_file_limit_bytes: files below are small; 0: Hudi's default, 100 MiB.
-    :param hudi_options: ``hoodie.clean.*`` keys that say what retention is meant. (templated)
+    :param hudi_options: ``hoodie.clean.*`` keys that define the retention. (templated)
     :param run_on: ``worker``: in the process of the task; ``spark``: submitted, for tables with a lot of metadata.
     :param table_name: checked against the table's name. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)

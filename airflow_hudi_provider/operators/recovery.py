@@ -1,4 +1,4 @@
-"""Go back, keep a point to go back to, and remove what nothing else removes."""
+"""Roll back, restore, keep savepoints, and remove orphan files."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -18,18 +18,19 @@ from hudi_table_services.contract.result import JobResult
 
 
 class SavepointOperator(UpkeepOperator):
-    """Keep a table as of a commit: cleaning and archival spare it, and a restore can go back to it.
+    """Keep the state of a table at a commit: cleaning and archival keep its files, and a restore can return to it.
 
-    Doing it twice is doing it once. Returns ``{"instant", "reason", "reused", …}``; `instant` names the savepoint.
+    A second savepoint of the same commit changes nothing. Returns ``{"instant", "reason", "reused", …}``; `instant`
+    names the savepoint.
 
     .. seealso:: docs/recovery.md
 
     :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param instant: requested time of a completed commit; empty: the newest one. (templated)
-    :param saved_by: who asks. (templated)
-    :param comments: what for. (templated)
-    :param preview: tell what would be kept, and write nothing.
+    :param saved_by: name stored in the savepoint. (templated)
+    :param comments: reason stored in the savepoint. (templated)
+    :param preview: report what would be kept, and write nothing.
     :param run_on: ``worker`` or ``spark``; see `CleanOperator`.
     """
 
@@ -58,14 +59,14 @@ class SavepointOperator(UpkeepOperator):
 
 
 class DeleteSavepointOperator(UpkeepOperator):
-    """Let go of savepoints: cleaning may take their files from then on.
+    """Delete savepoints: cleaning may delete their files from then on.
 
     .. seealso:: docs/recovery.md
 
     :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param instant: requested times of their commits: one, several, or the answer of a `SavepointOperator`. (templated)
-    :param preview: tell which would go, and delete nothing.
+    :param preview: report which savepoints would be deleted, and delete none.
     :param run_on: ``worker`` or ``spark``; see `CleanOperator`.
     """
 
@@ -96,9 +97,9 @@ class DeleteSavepointOperator(UpkeepOperator):
 class RollbackOperator(UpkeepOperator):
     """Undo failed writes of a table, or its newest completed ones.
 
-    Writes and cleans undo dead writes by themselves; this is for those that nothing follows, and for a commit that
-    should not have been. Never past a savepoint, and never a write whose writer lives. Returns ``{"undone", "finished",
-    "left_alone", …}``.
+    Writes and cleans undo dead writes by themselves. Use this operator if no write or clean follows, or to undo a
+    commit that was a mistake. It never rolls back past a savepoint, and never a write whose writer is alive.
+    Returns ``{"undone", "finished", "left_alone", …}``.
 
     .. seealso:: docs/recovery.md
 
@@ -106,8 +107,8 @@ class RollbackOperator(UpkeepOperator):
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param instant: requested times: one, several, or the answer of a task. (templated)
     :param all_failed: every pending write without a living heartbeat, instead of instants by name.
-    :param preview: tell what would go, and undo nothing.
-    :param on_nothing: what it means that there is nothing to undo: ``skip``, ``succeed`` or ``fail``.
+    :param preview: report what would be undone, and undo nothing.
+    :param on_nothing: what it means if there is nothing to undo: ``skip``, ``succeed`` or ``fail``.
     :param run_on: ``worker`` or ``spark``; see `CleanOperator`.
     """
 
@@ -132,17 +133,17 @@ class RollbackOperator(UpkeepOperator):
 
 
 class RestoreOperator(UpkeepOperator):
-    """Take a table back to a savepoint: everything since is undone, newest first.
+    """Restore a table to a savepoint: all later changes are undone, newest first.
 
-    No writer may run meanwhile. A restore that was ended half-way is finished by running it again; until then nothing
-    can be written. Cleared after it completed, the task does not undo what was written since.
+    No writer may run meanwhile. To finish a restore that was ended half-way, run it again; until then no write is
+    possible. A task that is cleared after it completed does not undo what was written since.
 
     .. seealso:: docs/recovery.md
 
     :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param savepoint: requested time of the savepointed commit. (templated)
-    :param preview: tell which commits, files and rows would go, and undo nothing.
+    :param preview: report which commits, files and rows would be removed, and undo nothing.
     :param run_on: ``worker`` or ``spark``; see `CleanOperator`.
     """
 
@@ -163,17 +164,17 @@ class RestoreOperator(UpkeepOperator):
 
 
 class RepairOperator(UpkeepOperator):
-    """Find files that belong to no instant, which neither cleaning nor rollbacks find; delete them only if told to.
+    """Find orphans: files of no instant, which neither cleaning nor rollbacks find. Delete them only on request.
 
     .. seealso:: docs/recovery.md
 
     :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
-    :param preview: only tell what they are, and why; the default. ``False`` deletes them.
-    :param older_than_hours: younger files are left alone.
-    :param max_files: if there are more of them none is deleted: look first.
-    :param backup_path: folder outside of the table where they are copied first. (templated)
-    :param on_nothing: what it means that there are none: ``skip``, ``succeed`` or ``fail``.
+    :param preview: only report the files and the reasons; the default. ``False`` deletes them.
+    :param older_than_hours: younger files are kept.
+    :param max_files: if there are more orphans none is deleted, so that you can check them first.
+    :param backup_path: folder outside of the table to which the files are copied first. (templated)
+    :param on_nothing: what it means if there are none: ``skip``, ``succeed`` or ``fail``.
     :param run_on: ``worker`` or ``spark``; see `CleanOperator`.
     """
 

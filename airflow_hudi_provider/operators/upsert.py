@@ -39,9 +39,9 @@ class UpsertWithSizingOperator(HudiWriteOperator):
     :param source_sql: one query, no other statement, over the source, whose view is called ``source``. (templated)
     :param record_key: columns that identify a record. (templated)
     :param partition_by: partition columns; none: not partitioned. (templated)
-    :param partitions: partition paths of the rows, where they are known beforehand; ``on_pending_plan`` looks there
-        before Spark is started. (templated)
-    :param ordering_field: of two versions of a record the one with the larger value wins. (templated)
+    :param partitions: partition paths of the rows, if they are known beforehand; ``on_pending_plan`` checks them before
+        Spark is started. (templated)
+    :param ordering_field: column; of two versions of a record the one with the larger value wins. (templated)
     :param max_file_size: bytes that a base file should reach; ``hoodie.parquet.max.file.size``. (templated)
     :param small_file_limit: bytes; files below it are filled, 0 = none; ``hoodie.parquet.small.file.limit``.
         (templated)
@@ -52,7 +52,7 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         fails the task, ``wait`` defers it until there is none, ``give_way`` makes the plan give these files up. Left
         out: ``hoodie.clustering.updates.strategy`` decides, by default as ``give_way``. (templated)
     :param on_rerun: what clearing the task means: ``reuse`` the commit it made, or ``write_again``.
-    :param dry_run: plan, report and write nothing.
+    :param dry_run: plan and report, and write nothing.
     :param spark_conn_id: Spark connection, as ``SparkSubmitOperator`` takes it; left out: the hudi connection's, or
         ``spark_default``. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
@@ -191,6 +191,6 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         return options_of(self.hudi_options, {**sizes, STRATEGY_KEY: strategy_of(self.on_pending_plan)})
 
     def refuse_unknown_key(self, key: str) -> None:
-        # Keys with this prefix are notes for the commit, whatever their name.
+        # Keys with this prefix are stored in the commit; any name is allowed.
         if not key.startswith("_"):
             resolve_options(UpsertRequest(base_path="/", options={key: ""}))

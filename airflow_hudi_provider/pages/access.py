@@ -1,6 +1,6 @@
-"""Who may see what. The only module that knows Airflow's authentication and its auth managers.
+"""Permissions of the pages. Only this module uses Airflow's authentication and its auth managers.
 
-Its imports are those that official providers use for their pages; FastAPI resolves them at module level only.
+Official providers import the same names for their pages; FastAPI resolves them at module level only.
 """
 
 from airflow.api_fastapi.app import get_auth_manager
@@ -16,19 +16,19 @@ from fastapi import Depends
 from airflow_hudi_provider.tables.registry import RegisteredTable
 
 MAY_SEE_PLUGINS = Depends(requires_access_view(AccessView.PLUGINS))
-"""For every route, static files included: logged in, and allowed to see pages of plugins."""
+"""For every route, static files included: the user is logged in and may see pages of plugins."""
 
 MAY_SEE_XCOMS = Depends(requires_access_dag("GET", DagAccessEntity.XCOM))
-"""For what a run did, which its tasks returned. Takes ``dag_id`` of the path."""
+"""For return values of tasks. Reads ``dag_id`` from the path."""
 
 MAY_SEE_TASK_INSTANCES = Depends(requires_access_dag("GET", DagAccessEntity.TASK_INSTANCE))
-"""For the states of tasks that returned nothing. Takes ``dag_id`` of the path."""
+"""For states of tasks that returned nothing. Reads ``dag_id`` from the path."""
 
 User = GetUserDep
 
 
 def may_see(user: User, table: RegisteredTable) -> bool:
-    """Whether the user may see the asset of the table; for one without an asset, assets as such."""
+    """Whether the user may see the asset of the table; for a table without an asset, assets in general."""
     details = None if table.asset_id is None else AssetDetails(id=str(table.asset_id))
     return bool(get_auth_manager().is_authorized_asset(method="GET", user=user, details=details))
 

@@ -1,4 +1,4 @@
-"""The FastAPI application of the pages, mounted at ``/hudi`` by the plugin. It reads only; every route is guarded."""
+"""The FastAPI application of the pages, mounted at ``/hudi`` by the plugin. It only reads; every route is guarded."""
 
 import threading
 from collections.abc import Awaitable, Callable
@@ -32,7 +32,7 @@ MEDIA_TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-# Everything comes from this server, and nothing in a page is code: a table's name stays text whatever it is.
+# All content comes from this server, and pages contain no inline code: a table's name cannot become a script.
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
@@ -47,13 +47,13 @@ _lock = threading.Lock()
 
 
 def build_app() -> FastAPI:
-    """The application; a new one each time."""
+    """Build a new application."""
     app = FastAPI(
         title="Hudi tables", dependencies=[MAY_SEE_PLUGINS], docs_url=None, redoc_url=None, openapi_url=None
     )
     app.middleware("http")(_with_headers)
-    app.exception_handler(HudiTableServiceError)(_told_error)
-    app.exception_handler(HudiTaskRefusedError)(_told_refusal)
+    app.exception_handler(HudiTableServiceError)(_error_response)
+    app.exception_handler(HudiTaskRefusedError)(_refusal_response)
     app.get("/")(index)
     app.get("/static/{name:path}")(static)
     app.get("/api/tables")(tables)
@@ -65,12 +65,12 @@ def build_app() -> FastAPI:
 
 
 def index() -> FileResponse:
-    """The one page; what it shows depends on its address."""
+    """The single page; its content depends on its address."""
     return static("index.html")
 
 
 def static(name: str) -> FileResponse:
-    """A file of the wheel; names are looked up, never joined to a path."""
+    """A static file; its name is looked up in a table, never joined to a path."""
     if name not in _ASSETS:
         raise HTTPException(404, "There is no such file.")
     path = _ASSETS[name]
@@ -87,20 +87,20 @@ def tables(user: User) -> list[dict[str, Any]]:
 
 
 def table(table_id: str, view: str, user: User) -> dict[str, Any]:
-    """A view of one table. A table that the user may not see is one that does not exist."""
+    """A view of one table. For a user who may not see the table the answer is that of a missing table."""
     if view not in _VIEWS:
         raise HTTPException(404, f"There is no such view. Views of a table: {', '.join(_VIEWS)}.")
     found = next((each for each in registered_tables() if each.table_id == table_id), None)
     if found is None or not may_see(user, found):
         raise HTTPException(404, "There is no such table.")
-    told = {**_view(found, view), "name": found.name, "base_path": found.base_path}
-    if "instants" in told:
-        told["instants"] = _without_hidden_runs(told["instants"], user)
-    return told
+    shown = {**_view(found, view), "name": found.name, "base_path": found.base_path}
+    if "instants" in shown:
+        shown["instants"] = _without_hidden_runs(shown["instants"], user)
+    return shown
 
 
 def _without_hidden_runs(instants: list[dict[str, Any]], user: User) -> list[dict[str, Any]]:
-    """Tell which task wrote an instant only to those who may see its run. The cached view is left as it is."""
+    """Remove the names of tasks whose runs the user may not see. The cached view is not changed."""
     writers = {each["by"]["dag_id"] for each in instants if each.get("by")}
     hidden = {dag_id for dag_id in writers if not may_see_runs(user, dag_id)}
     return [
@@ -132,11 +132,11 @@ async def _with_headers(request: Request, call_next: Callable[[Request], Awaitab
     return response
 
 
-async def _told_error(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, HudiTableServiceError)  # noqa: S101 - registered for no other
+async def _error_response(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HudiTableServiceError)  # noqa: S101 - registered for this class only
     status = 404 if isinstance(error, TableNotFoundError) else 502 if isinstance(error, StorageError) else 422
     return JSONResponse({"kind": error.kind, "detail": error.message, "hint": error.hint}, status)
 
 
-async def _told_refusal(request: Request, error: Exception) -> JSONResponse:
+async def _refusal_response(request: Request, error: Exception) -> JSONResponse:
     return JSONResponse({"kind": type(error).__name__, "detail": str(error), "hint": ""}, 422)

@@ -1,6 +1,6 @@
-"""Which tables the pages may show: assets of the deployment, and those that the configuration names; no others.
+"""The tables that the pages may show: assets of the deployment and tables of the configuration, no others.
 
-Storage is read with the API server's connections, so a path that a browser could choose would open every bucket.
+The pages read storage with the API server's connections, so a path chosen by a browser would open every bucket.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from airflow_hudi_provider.tables.registry import RegisteredTable, configured_ta
 
 
 def registered_tables() -> list[RegisteredTable]:
-    """By name. Raises HudiTaskRefusedError where ``[hudi] tables`` cannot be understood."""
+    """All tables, sorted by name. Raises HudiTaskRefusedError if the setting ``[hudi] tables`` is malformed."""
     found: dict[str, RegisteredTable] = {}
     for table in (*_assets(), *configured_tables()):
         found.setdefault(table.table_id, table)  # the table's own asset before its views

@@ -1,4 +1,4 @@
-"""What the Hudi tasks of one DAG run did, from what they returned."""
+"""What the Hudi tasks of one DAG run did, from their return values."""
 
 import importlib
 import inspect
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SHOWN_TASKS = 200
 _KEYS = ("return_value", "health")
 _KEY_OF_INSTANCE = ("dag_id", "run_id", "task_id", "map_index")
-_TOLD = (
+_SHOWN = (
     "outcome",
     "operation",
     "table_name",
@@ -48,13 +48,13 @@ _TOLD = (
 def run_view(
     dag_id: str, run_id: str, task_id: str = "", map_index: int | None = None
 ) -> dict[str, Any] | None:
-    """What the Hudi tasks of the run returned, in order of time, and those that have a state and returned nothing.
+    """Return values of the run's Hudi tasks in order of time, then the tasks that have a state and returned nothing.
 
     The latter have only ``task_id``, ``map_index``, ``operator`` and ``state``.
 
     Args:
-        task_id: of this task only; empty: of all.
-        map_index: of this instance only; None: of all.
+        task_id: only this task; empty: all.
+        map_index: only this instance; None: all.
 
     Returns:
         None: there is no such run.
@@ -79,11 +79,11 @@ def run_view(
         )
         begun = session.execute(query.order_by(*columns[:2]).limit(SHOWN_TASKS))
         others = [dict(row._mapping) for row in begun]
-    return {"dag_id": dag_id, "run_id": run_id, "task_id": task_id, "tasks": [*_told(returned), *others]}
+    return {"dag_id": dag_id, "run_id": run_id, "task_id": task_id, "tasks": [*_results(returned), *others]}
 
 
 def _has_xcom(*keys: str) -> Any:
-    """Whether a task instance has one of these; also where it is a subclass of ours, whose name we do not know."""
+    """SQL condition: the task instance has one of these XComs. It also finds tasks of users' subclasses."""
     same = (getattr(XComModel, name) == getattr(TaskInstance, name) for name in _KEY_OF_INSTANCE)
     return exists().where(*same, XComModel.key.in_(keys))
 
@@ -113,9 +113,9 @@ def _wanted(
     return query if map_index is None else query.where(rows.map_index == map_index)
 
 
-def _told(found: Iterable[tuple[str, int, Any]]) -> Iterable[dict[str, Any]]:
-    """Only what has the shape of our results: other operators' return values are no business of this page."""
+def _results(found: Iterable[tuple[str, int, Any]]) -> Iterable[dict[str, Any]]:
+    """Results of our operators, recognised by their keys; return values of other operators are skipped."""
     for task_id, map_index, value in found:
         if isinstance(value, Mapping) and {"outcome", "operation", "base_path"} <= value.keys():
-            told = {name: value[name] for name in _TOLD if name in value}
-            yield {"task_id": task_id, "map_index": map_index, **told}
+            shown = {name: value[name] for name in _SHOWN if name in value}
+            yield {"task_id": task_id, "map_index": map_index, **shown}

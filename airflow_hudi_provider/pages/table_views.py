@@ -1,4 +1,4 @@
-"""What the pages show of one table, as plain JSON values. Everything is read from storage; nothing is written."""
+"""Views of one table for the pages, as plain JSON values. They read storage and write nothing."""
 
 import json
 from collections.abc import Mapping
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 SHOWN_INSTANTS = 1000
 SHOWN_WRITES = 100
-"""Writes whose metadata is read: one read of storage each."""
+"""Number of writes whose metadata is read: one read of storage each."""
 
 SHOWN_GROUPS = 100
 _END = {
-    "nothing_older": "Nothing older is known: neither the timeline nor its archive tells of it.",
+    "nothing_older": "No older writes are known: neither the timeline nor its archive has any.",
     "enough": "The latest {count} writes; older ones are not read for this page.",
     "archive_too_large": "Older writes are archived, in files that are too large to be read for this page.",
     "archive_unreadable": (
@@ -41,7 +41,7 @@ def _hook_of(table: RegisteredTable) -> HudiHook:
 
 
 def health_view(table: RegisteredTable) -> dict[str, Any]:
-    """The health report, with its times for a browser."""
+    """The health report, with times for a browser."""
     hook = _hook_of(table)
     config = hook.table_config()
     report = hook.health()
@@ -55,7 +55,7 @@ def health_view(table: RegisteredTable) -> dict[str, Any]:
 def history_view(table: RegisteredTable) -> dict[str, Any]:
     """Instants of the timeline, what the latest writes did, and sizes of files after each of them.
 
-    Of archived instants only writes are told, and of these the latest.
+    Of archived instants the view has only the latest writes.
     """
     hook = _hook_of(table)
     config = hook.table_config()
@@ -78,7 +78,7 @@ def history_view(table: RegisteredTable) -> dict[str, Any]:
 
 
 def plan_view(table: RegisteredTable) -> dict[str, Any]:
-    """What a clustering by Hudi's defaults would do now, or why nothing."""
+    """The plan that a clustering with Hudi's defaults would make now, or the reason for none."""
     hook = _hook_of(table)
     result = hook.preview_clustering()
     answer, report = clustering_answer(result), result.report_as(ClusteringReport) or ClusteringReport()
@@ -121,7 +121,7 @@ def _write(write: "WriteSummary") -> dict[str, Any]:
 
 
 def _task_of(extra_metadata: Mapping[str, str]) -> dict[str, str] | None:
-    """The task that asked for a write, by its request id ``dag/run/task[/map index][#generation]``."""
+    """The task that requested a write, from its request id ``dag/run/task[/map index][#generation]``."""
     from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 
     parts = extra_metadata.get(REQUEST_ID_KEY, "").partition("#")[0].split("/")
@@ -143,7 +143,7 @@ def _sizes(sizes: "FileSizes", config: "TableConfig") -> dict[str, Any]:
 
 
 def _moment_ms(text: str, config: "TableConfig") -> int | None:
-    """Milliseconds since 1970 of an instant time, for a browser to show in the reader's zone."""
+    """An instant time as milliseconds since 1970, which a browser shows in the reader's time zone."""
     from hudi_table_services.storage.clock import instant_moment
 
     moment: datetime | None = instant_moment(text, config) if text else None

@@ -1,4 +1,4 @@
-"""The plugin: macros for templates, and pages in the UI. Found by the entry point ``airflow.plugins``."""
+"""The plugin: macros for templates, and pages in the UI. Airflow finds it by the entry point ``airflow.plugins``."""
 
 from datetime import datetime, timezone
 from typing import Any
@@ -7,15 +7,15 @@ from airflow.providers.common.compat.sdk import AirflowPlugin
 
 
 def instant_time(moment: datetime) -> str:
-    """A moment as Hudi writes it, in UTC: ``{{ macros.hudi.instant_time(data_interval_start) }}``."""
+    """A time in Hudi's format, in UTC: ``{{ macros.hudi.instant_time(data_interval_start) }}``."""
     utc = moment.astimezone(timezone.utc)
     return utc.strftime("%Y%m%d%H%M%S") + f"{utc.microsecond // 1000:03d}"
 
 
 class LazyPages:
-    """The application of the pages, made when it is first asked for.
+    """The application of the pages, built for the first request.
 
-    Plugins are loaded by every process of Airflow, and only the API server needs a web application.
+    All processes of Airflow load plugins, and only the API server needs a web application.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class LazyPages:
 
 
 def _view(name: str, query: str, destination: str, url_route: str) -> dict[str, str]:
-    # Without a leading slash, so that it holds below a path prefix too.
+    # Without a leading slash, so that it works below a path prefix too.
     return {"name": name, "href": f"hudi/{query}", "destination": destination, "url_route": url_route}
 
 

@@ -1,4 +1,4 @@
-"""Wait until as much was committed to a Hudi table that a clustering is due."""
+"""Wait until enough commits have completed on a Hudi table for a clustering."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,10 +25,10 @@ class _Asked:
 
 
 class HudiCommitCountSensor(HudiTableSensor):
-    """Waits until as many commits have completed since the last clustering of a Hudi table, by anyone.
+    """Waits until enough commits of any writer have completed since the last clustering of a Hudi table.
 
-    The newest clustering counts from the moment at which it is planned, whoever planned it; the timeline is asked, and
-    nothing is kept between two looks. Returns ``{"count", "every", "since", "since_state", "instants", "not_counted",
+    The newest clustering counts from its plan on, whichever writer planned it. The sensor reads the timeline, and keeps
+    nothing between two polls. Returns ``{"count", "every", "since", "since_state", "instants", "not_counted",
     "dedupe_key"}``.
 
     .. seealso:: docs/airflow.md
@@ -36,8 +36,8 @@ class HudiCommitCountSensor(HudiTableSensor):
     :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
-    :param every_n_commits: as many must have completed, 1 or more. (templated)
-    :param operations: only writes of these, such as ``upsert``; left out: all that change rows. (templated)
+    :param every_n_commits: number of commits that must have completed, 1 or more. (templated)
+    :param operations: count only writes of these, such as ``upsert``; left out: all that change rows. (templated)
     :param if_missing: what a table that does not exist means: ``wait`` for it, or ``fail``.
     :param deferrable: wait in the triggerer, without a worker slot.
     """

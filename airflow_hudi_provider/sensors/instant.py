@@ -10,7 +10,7 @@ from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.instant_query import InstantQuery, QueryAnswer
 from airflow_hudi_provider.sensors.table import HudiTableSensor
 from airflow_hudi_provider.tasks.templates import names_filled_in_later, refuse_emptied
-from airflow_hudi_provider.triggers.instant import HudiInstantTrigger, look_once, query_to_json
+from airflow_hudi_provider.triggers.instant import HudiInstantTrigger, query_once, query_to_json
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
@@ -20,21 +20,22 @@ class HudiInstantSensor(HudiTableSensor):
     """Waits for completed instants of a Hudi table, written by anyone.
 
     Returns ``{"count", "after", "until", "instants"}``: ``until`` is the time of the latest of them. In table version 8
-    and later instants are ordered by completion, before that by request, so that there a write which began
-    earlier and ended later is not seen.
+    and later instants are ordered by completion; in earlier versions by request, so that a write which began earlier
+    and ended later is missed.
 
     .. seealso:: docs/airflow.md
 
     :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
-    :param after: count what became visible after this instant time or ISO date and time. (templated)
-        Left out: after what the last successful run of this task saw; the first run counts the whole active timeline.
-    :param actions: ``commit``, ``deltacommit``, ``replacecommit``, ``clean``, …; left out: those that write rows.
+    :param after: count instants that became visible after this instant time or ISO date and time. (templated)
+        Left out: those after the last that an earlier successful run of this task saw; the first run counts the whole
+        active timeline.
+    :param actions: ``commit``, ``deltacommit``, ``replacecommit``, ``clean``, …; left out: actions that write rows.
         (templated)
     :param operations: operation types of writes, such as ``upsert`` or ``cluster``. (templated)
     :param partitions: partition paths of which a write must have touched one. (templated)
-    :param min_count: as many instants must have completed.
+    :param min_count: number of instants that must have completed.
     :param if_missing: what a table that does not exist means: ``wait`` for it, or ``fail``.
     :param deferrable: wait in the triggerer, without a worker slot.
     """
@@ -77,7 +78,7 @@ class HudiInstantSensor(HudiTableSensor):
         )
 
     def look(self, hook: HudiHook, asked: InstantQuery) -> PokeReturnValue:
-        answer = look_once(hook, asked, fails_if_missing=self.if_missing == "fail")
+        answer = query_once(hook, asked, fails_if_missing=self.if_missing == "fail")
         if answer is None:
             return self.no_table(hook)
         since = f"after {asked.after}" if asked.after else "on the timeline"
@@ -98,14 +99,14 @@ class HudiInstantSensor(HudiTableSensor):
         return f"{answer['count']} instants, the latest at {answer['until']}"
 
     def _after(self, context: "Context") -> str:
-        """Instant time, ISO date and time, or nothing: everything counts."""
+        """Instant time, or ISO date and time; empty: all instants count."""
         refuse_emptied(self, self._filled_in_later)
         if self.after is not None:
             if not str(self.after).strip():
                 raise HudiTaskRefusedError("after is empty once its template is rendered.")
             return str(self.after)
         ti = context["ti"]
-        # With a map index it is one value, of the latest run before this one; without, all of all runs.
+        # With a map index Airflow returns one value, of the latest earlier run; without, all values of all runs.
         map_index = getattr(ti, "map_index", -1)
         seen = ti.xcom_pull(task_ids=self.task_id, include_prior_dates=True, map_indexes=map_index)
         return str(seen.get("until") or seen.get("after") or "") if isinstance(seen, dict) else ""
@@ -116,6 +117,6 @@ def _latest(answer: QueryAnswer) -> str:
 
 
 def _names(given: str | Sequence[str]) -> tuple[str, ...]:
-    """A template renders to text: names between commas."""
+    """Names from a sequence, or from text with commas, which is what a template renders to."""
     names = given.split(",") if isinstance(given, str) else given
     return tuple(str(name).strip() for name in names if str(name).strip())

@@ -27,8 +27,8 @@ class _Asked:
 class HudiPendingServiceSensor(HudiTableSensor):
     """Waits until no plan of a table service is pending on a Hudi table, or on some of its partitions.
 
-    A pending plan keeps its file groups from writers of Hudi, and holds cleaning and archival back. Before a backfill
-    overwrites partitions, wait here for the plans on them. Returns ``{"pending": []}``.
+    A pending plan blocks its file groups for writers of Hudi, and holds cleaning and archival back. Use this sensor
+    before a backfill that overwrites partitions, to wait for the plans on them. Returns ``{"pending": []}``.
 
     .. seealso:: docs/airflow.md
 
@@ -37,8 +37,8 @@ class HudiPendingServiceSensor(HudiTableSensor):
     :param storage_conn_id: connection with credentials of the object store. (templated)
     :param services: ``clustering``, ``compaction``, ``clean``, ``rollback``, ``restore``, ``indexing``, ``savepoint``;
         left out: the first two. (templated)
-    :param partitions: partition paths that matter; left out: all of them. (templated)
-    :param if_missing: what a table that does not exist means: ``wait`` takes it for one without services, ``fail``.
+    :param partitions: only plans on these partition paths; left out: on all. (templated)
+    :param if_missing: what a table that does not exist means: ``wait`` treats it as one without services, ``fail``.
     :param deferrable: wait in the triggerer, without a worker slot.
     """
 

@@ -1,4 +1,4 @@
-"""What the sensors of tables have in common: looking once or deferring, and what an error means."""
+"""The base of the sensors: poll once or defer, and decide what an error means."""
 
 from abc import abstractmethod
 from collections.abc import Collection, Sequence
@@ -64,27 +64,27 @@ class HudiTableSensor(BaseSensorOperator):
 
     @abstractmethod
     def asked(self, context: "Context") -> Any:
-        """What is waited for, from the rendered arguments and the run.
+        """What to wait for, from the rendered arguments and the run.
 
         Raises:
-            HudiTaskRefusedError: an argument has no possible value.
-            InvalidRequestError: so does this.
+            HudiTaskRefusedError: an argument has an impossible value.
+            InvalidRequestError: likewise, found by the engine.
         """
 
     @abstractmethod
     def look(self, hook: HudiHook, asked: Any) -> PokeReturnValue:
-        """One look at the table. Raises HudiTableServiceError."""
+        """Poll the table once. Raises HudiTableServiceError."""
 
     @abstractmethod
     def make_trigger(self, asked: Any) -> HudiTableTrigger:
-        """What looks on in the triggerer."""
+        """The trigger that continues the wait."""
 
     @abstractmethod
     def describe(self, answer: dict[str, Any]) -> str:
-        """The answer of the trigger in a line of the log."""
+        """The trigger's answer as a line of the log."""
 
     def common_arguments(self) -> dict[str, Any]:
-        """Those of every trigger."""
+        """The arguments that all triggers have."""
         return {
             "base_path": self.base_path,
             "hudi_conn_id": self.hudi_conn_id,
@@ -97,7 +97,7 @@ class HudiTableSensor(BaseSensorOperator):
         push_table_link(self, context)
         if self.mode == "reschedule" and self.poke_interval < _SHORTEST_RESCHEDULE_S:
             self.log.warning(
-                "poke_interval=%g in mode reschedule: Airflow may take a task that comes back so soon for failed. "
+                "poke_interval=%g in mode reschedule: Airflow may regard a task that resumes so soon as failed. "
                 "Use 60 or more, or deferrable=True.",
                 self.poke_interval,
             )
@@ -107,7 +107,7 @@ class HudiTableSensor(BaseSensorOperator):
             asked = self._asked(context)
             found = self._look(asked)
         except AirflowException as error:
-            # Airflow itself looks at these only once a sensor is deferred.
+            # Airflow itself applies these only once a sensor is deferred.
             if self.soft_fail or self.never_fail:
                 raise AirflowSkipException(str(error)) from error
             raise
@@ -130,7 +130,7 @@ class HudiTableSensor(BaseSensorOperator):
         return answer
 
     def poke(self, context: "Context") -> PokeReturnValue:
-        """One look; what is asked comes from the run, never from this object, which may be another one each time."""
+        """Poll once. Derive the query from the run each time: Airflow may use another object for each poke."""
         return self._look(self._asked(context))
 
     def _asked(self, context: "Context") -> Any:
@@ -148,12 +148,12 @@ class HudiTableSensor(BaseSensorOperator):
         except StorageError as error:
             if not error.retryable:
                 raise HudiTaskRefusedError(f"{error.kind}: {error}") from error
-            self.log.warning("The timeline was not read, looking again later: %s", error)
+            self.log.warning("The timeline was not read; the sensor polls again later: %s", error)
             return PokeReturnValue(is_done=False)
         except HudiTableServiceError as error:
             raise HudiTaskError(f"{error.kind}: {error}") from error
 
     def no_table(self, hook: HudiHook) -> PokeReturnValue:
-        """What a look gives while there is no table and none is asked for."""
+        """Result of a poll while the table does not exist and may be missing."""
         self.log.info("There is no table at %s yet.", hook.storage.uri)
         return PokeReturnValue(is_done=False)

@@ -11,10 +11,10 @@ from hudi_table_services.source_archive import package_files, write_archive
 
 
 def script_path(name: str) -> Path:
-    """The job script of this name, installed or in a checkout.
+    """Path of the job script of this name, installed or in a checkout.
 
     Raises:
-        HudiTaskRefusedError: the installation is not whole.
+        HudiTaskRefusedError: the installation is incomplete.
     """
     engine = Path(hudi_table_services.__file__).parent
     places = (Path(__file__).parent / "spark_jobs", engine.parent)
@@ -27,10 +27,10 @@ def script_path(name: str) -> Path:
 
 
 def engine_archive(folder: Path | None = None) -> Path:
-    """The engine as ``--py-files`` takes it, made once per content and found again by its checksum.
+    """Path of the engine as a zip for ``--py-files``, made once for each content and found again by its checksum.
 
     Args:
-        folder: where it is kept; None: a folder of this user's in the temporary folder.
+        folder: where to keep it; None: a folder of this user in the temporary folder.
     """
     files = package_files()
     digest = hashlib.sha256()

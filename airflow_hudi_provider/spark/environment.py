@@ -1,4 +1,4 @@
-"""Find spark-submit and Java before a job is submitted, and say what is missing."""
+"""Find spark-submit and Java before a job is submitted, and report what is missing."""
 
 import importlib.util
 import os
@@ -17,10 +17,10 @@ _PROGRAMS_OF_CONNECTIONS = ("spark-submit", "spark2-submit", "spark3-submit")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkEnvironment:
-    """What a submission needs besides the user's arguments.
+    """Program and environment variables of a submission, besides the user's arguments.
 
     Attributes:
-        binary: spark-submit; None: the one that the user named, or the hook's own default.
+        binary: spark-submit; None: the user's own program, or the default of Airflow's hook.
         variables: environment variables of spark-submit.
     """
 
@@ -29,7 +29,7 @@ class SparkEnvironment:
 
 
 def spark_master(connection: Connection) -> str:
-    """The master, read from a connection as Airflow's Spark hook reads it."""
+    """Read the master from a connection, as Airflow's Spark hook does."""
     host, port = connection.host or "", connection.port
     is_master = connection.conn_type == "spark" and host and ("://" in host or not port)
     master = host if is_master else f"{connection.conn_type}://{host}"
@@ -37,7 +37,7 @@ def spark_master(connection: Connection) -> str:
 
 
 def refuse_standalone_cluster_mode(master: str, deploy_mode: str) -> None:
-    """Raises HudiTaskRefusedError: Spark itself does not take Python there, and would say so late."""
+    """Raise HudiTaskRefusedError: Spark itself refuses Python there, but only after the submission."""
     if deploy_mode == "cluster" and master.startswith("spark://"):
         raise HudiTaskRefusedError(
             f"deploy_mode=cluster with the standalone master {master}: Spark runs no Python application there. "
@@ -46,7 +46,7 @@ def refuse_standalone_cluster_mode(master: str, deploy_mode: str) -> None:
 
 
 def refuse_other_programs(binary_of_connection: str | None, conn_id: str) -> None:
-    """Raises HudiTaskRefusedError: who may edit a connection must not run any program on the worker; Airflow's rule."""
+    """Raise HudiTaskRefusedError: editors of a connection must not run any program on the worker (Airflow's rule)."""
     if binary_of_connection and binary_of_connection not in _PROGRAMS_OF_CONNECTIONS:
         raise HudiTaskRefusedError(
             f"The connection {conn_id!r} names {binary_of_connection!r} as spark-binary; it may be one of "
@@ -55,7 +55,7 @@ def refuse_other_programs(binary_of_connection: str | None, conn_id: str) -> Non
 
 
 def refuse_missing_kubernetes_provider(master: str) -> None:
-    """Raises HudiTaskRefusedError: Airflow's Spark hook fails there without saying what to install."""
+    """Raise HudiTaskRefusedError: Airflow's Spark hook fails there without naming the missing package."""
     if "k8s" not in master or _has_module("airflow.providers.cncf.kubernetes"):
         return
     raise HudiTaskRefusedError(
@@ -67,7 +67,7 @@ def refuse_missing_kubernetes_provider(master: str) -> None:
 def _has_module(name: str) -> bool:
     try:
         return importlib.util.find_spec(name) is not None
-    except ModuleNotFoundError:  # not even its parent is there
+    except ModuleNotFoundError:  # its parent package is missing too
         return False
 
 
@@ -78,11 +78,11 @@ def prepare_environment(
     variables: Mapping[str, str],
     conf: Mapping[str, object],
 ) -> SparkEnvironment:
-    """Look for spark-submit and for Java, as spark-submit itself looks for it.
+    """Find spark-submit, and Java in the places where spark-submit looks for it.
 
     Args:
-        binary: the user's own spark-submit; it is trusted, also to find Java.
-        binary_of_connection: the name of another one on the path.
+        binary: the user's own spark-submit; it is trusted to find Java.
+        binary_of_connection: the name of another spark-submit on the path.
         variables: environment variables that the user gives to spark-submit.
         conf: the user's Spark properties.
 
@@ -107,13 +107,13 @@ def prepare_environment(
             f"{name} was not found: neither on the path of the worker nor beside its Python. "
             "pip install pyspark on the worker, put Spark's bin folder on the path, or give spark_binary."
         )
-    # On a cluster Airflow would hand the variable on to the driver, where this folder means nothing.
+    # On a cluster Airflow would pass the variable to the driver, whose machine does not have this folder.
     home = {"SPARK_HOME": str(beside)} if master.startswith(("local", "spark:")) else {}
     return SparkEnvironment(binary=str(beside / "bin" / "spark-submit"), variables={**wanted, **home})
 
 
 def _has_java(variables: Mapping[str, str]) -> bool:
-    """JAVA_HOME goes before the path, and Spark's own settings before both."""
+    """Whether Java is found: Spark's own settings first, then JAVA_HOME, then the path."""
     home = variables.get("SPARK_HOME")
     conf_folder = variables.get("SPARK_CONF_DIR") or (f"{home}/conf" if home else "")
     if conf_folder and (Path(conf_folder) / "spark-env.sh").exists():
@@ -127,7 +127,7 @@ def _has_java(variables: Mapping[str, str]) -> bool:
 def _python_of_local_jobs(
     master: str, variables: Mapping[str, str], conf: Mapping[str, object]
 ) -> dict[str, str]:
-    """The worker's own Python, unless the user says otherwise: it has the packages of the engine."""
+    """Use the worker's own Python, which has the packages of the engine, unless the user names another."""
     is_chosen = "spark.pyspark.python" in conf or "PYSPARK_PYTHON" in variables
     if is_chosen or not master.startswith("local"):
         return {}

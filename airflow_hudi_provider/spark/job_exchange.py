@@ -1,4 +1,4 @@
-"""Where a task puts its request and finds the job's result."""
+"""Exchange of the request and result documents between a task and its job."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hudi_table_services.storage.stores.storage import Storage
 
 REQUEST = "request.json"
-"""What the job is asked, in the folder of a submission; it may hold credentials."""
+"""The job's request in the folder of a submission; it may hold credentials."""
 
 _PREFIX = "airflow-hudi-task-"
 _ABANDONED_AFTER_S = 24 * 3600.0
@@ -29,11 +29,11 @@ class JobExchange:
     """Request and result documents of one submission; a context manager that removes the request at its end.
 
     Args:
-        folder_uri: folder that worker and driver both reach, needed where the driver runs on a cluster. Its names stay
-            the same over retries, since a retry may take up a driver that is still running.
+        folder_uri: folder that worker and driver both reach, needed where the driver runs on a cluster. The file names
+            stay the same over retries, since a retry may follow a driver that is still running.
             Empty: a private folder of this worker.
         place: dag, run, task and map index.
-        storage_options: of the folder's storage.
+        storage_options: options of the folder's storage.
     """
 
     def __init__(self, folder_uri: str, place: tuple[str, ...], storage_options: Mapping[str, str]) -> None:
@@ -45,17 +45,17 @@ class JobExchange:
         self._storage_options = storage_options if folder_uri else {}
         self._is_kept = False
         self.problem = ""
-        """Why there is no result, once `read_result` gave none."""
+        """Why `read_result` returned no result."""
 
     @classmethod
     def in_folder(cls, folder: Path) -> "JobExchange":
-        """In a folder of this machine that somebody else makes and removes."""
+        """Make an exchange in a local folder that the caller makes and removes."""
         exchange = cls(str(folder), (), {})
         exchange.keep()
         return exchange
 
     def keep(self) -> None:
-        """The run goes on when this is left, and may yet read the request."""
+        """Keep the request at the end of the block: the run continues and may still read it."""
         self._is_kept = True
 
     def __enter__(self) -> "JobExchange":
@@ -81,7 +81,7 @@ class JobExchange:
         return f"{self._root}/result.json"
 
     def put_request(self, request: JobRequest) -> None:
-        """Write the document. With credentials in it nobody else can read it on a file system."""
+        """Write the document; on a file system only this user can read one that holds credentials."""
         from hudi_table_services.storage.stores.local import LocalStorage
 
         storage = self._storage()
@@ -92,17 +92,17 @@ class JobExchange:
             storage.write(REQUEST, content)
 
     def forget_request(self) -> None:
-        """Remove the request, which may hold credentials, once no driver will read it any more."""
+        """Remove the request, which may hold credentials, once no driver will read it."""
         self._storage().delete(REQUEST)
 
     def forget_result(self) -> None:
-        """Remove what an earlier try left, before a driver of our own is submitted."""
+        """Remove the result of an earlier try, before a new driver is submitted."""
         storage = self._storage()
         for path in (self.result_uri, progress_path(self.result_uri)):
             storage.delete(path.rpartition("/")[2])
 
     def read_result(self, request_id: str) -> JobResult | None:
-        """The result of this request; None, with `problem` set, if there is none that can be trusted."""
+        """Return the result of this request; None, with `problem` set, if there is none that can be trusted."""
         try:
             result = JobResult.from_json(self._storage().read("result.json").decode())
         except ObjectNotFoundError:
@@ -113,7 +113,7 @@ class JobExchange:
             if result.request_id == request_id:
                 return result
             self.problem = (
-                f"The result document {self.result_uri} is of another request, {result.request_id}."
+                f"The result document {self.result_uri} belongs to another request, {result.request_id}."
             )
         return None
 
@@ -124,7 +124,7 @@ class JobExchange:
 
 
 def _sweep_abandoned() -> None:
-    """Remove the folders of this user's tasks that were killed with -9 a day ago or more."""
+    """Remove the folders that this user's killed tasks left a day ago or more."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         try:
             status = folder.stat()

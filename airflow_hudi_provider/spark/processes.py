@@ -1,4 +1,4 @@
-"""End a process with everything it started."""
+"""End a process and all its descendants."""
 
 import subprocess
 import time
@@ -13,10 +13,10 @@ _KILLED_WITHIN_S = 0.5
 def end_processes(process: "subprocess.Popen[Any]", deadline: float) -> None:
     """Ask the process and its descendants to end, wait until the deadline, and kill what is left.
 
-    A process that has ended is left alone: its number may be another one's by now.
+    A process that has ended is left alone: another process may have its id by now.
 
     Args:
-        deadline: as `time.monotonic` counts.
+        deadline: in the time of `time.monotonic`.
     """
     if process.poll() is not None:
         return
@@ -35,7 +35,7 @@ def end_processes(process: "subprocess.Popen[Any]", deadline: float) -> None:
 
 
 def _wait(process: "subprocess.Popen[Any]", seconds: float) -> None:
-    """By Popen, which keeps the exit code; psutil would take it away."""
+    """Wait with Popen, which keeps the exit code; psutil would consume it."""
     try:
         process.wait(max(0.0, seconds))
     except subprocess.TimeoutExpired:

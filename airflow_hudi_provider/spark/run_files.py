@@ -1,4 +1,4 @@
-"""The files of a run's folder, by which its supervisor, its task and its trigger tell each other how it goes."""
+"""The files of a run's folder, through which supervisor, task and trigger communicate."""
 
 import json
 import os
@@ -6,36 +6,36 @@ from pathlib import Path
 from typing import Any
 
 LOCK = "lock"
-"""Held by the supervisor as long as it lives."""
+"""The supervisor holds a lock on it as long as it lives."""
 RUN = "run.json"
-"""Whose run it is, written by the task: ``owner``, and ``launch``, which no other run has."""
+"""Written by the task: ``owner``, and ``launch``, a name that no other run has."""
 STATE = "state.json"
-"""Where it runs, written by the supervisor again and again: ``host``, ``pid``, ``created``, ``beat``."""
+"""Written by the supervisor every second: ``host``, ``pid``, ``created``, ``beat``."""
 END = "end.json"
-"""How it ended, written by the supervisor: ``exit_code``, ``was_asked``."""
+"""Written by the supervisor at the end: ``exit_code``, ``was_asked``."""
 END_WANTED = "end_wanted"
-"""Somebody wants it to end."""
+"""Exists if the run was asked to end."""
 REQUEST = "request.json"
-"""What the job is asked, credentials included; removed as soon as the run has ended."""
+"""The job's request, credentials included; removed as soon as the run has ended."""
 OUTPUT = "output.log"
 LAUNCHER = "spark-submit"
-"""What Airflow's hook takes for spark-submit."""
+"""The program that Airflow's hook runs as spark-submit."""
 SHOWN = "shown"
-"""As many bytes of the output are in the log of the triggerer."""
+"""Number of bytes of the output that are in the log of the triggerer."""
 
 
 def write_json(path: Path, document: dict[str, Any]) -> None:
-    """Whole or not at all."""
+    """Write the document atomically."""
     beside = path.with_name(f"{path.name}.new")
     beside.write_text(json.dumps(document))
     os.replace(beside, path)
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """None: it is not there, not ours to see, or nothing that one of us wrote.
+    """Read a document; None: it does not exist, may not be read, or is no JSON object.
 
     Raises:
-        OSError: the file system does not answer now.
+        OSError: the file system does not answer.
     """
     try:
         document = json.loads(path.read_text())

@@ -1,4 +1,4 @@
-"""A supervised run, as its task and its trigger see it."""
+"""The view that a task and its trigger have of a supervised run."""
 
 import fcntl
 import hashlib
@@ -26,31 +26,31 @@ _ABANDONED_AFTER_S = 24 * 3600.0
 _LONGEST_NAME = 100
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 _OUR_NAME = re.compile(r"-[0-9a-f]{20}(\.[0-9a-f]{8})?$")
-"""Of a run, or of one that was being removed."""
+"""End of the name of a run's folder, also of one that is being removed."""
 
 
 class RunState(Enum):
-    """How a run is."""
+    """State of a run."""
 
     ABSENT = "absent"
-    """There is none, or not on this machine."""
+    """There is no run, or its folder is not on this machine."""
     RUNNING = "running"
     ENDED = "ended"
     LOST = "lost"
-    """Its supervisor died, e.g. since the machine was started anew."""
+    """The supervisor died, e.g. because the machine was restarted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLook:
-    """What is seen of a run.
+    """One observation of a run.
 
     Attributes:
-        owner: whose run it is; another owner may not take it up.
-        launch: told to this run only.
-        exit_code: of spark-submit, once it has ended; negative: the signal that ended it.
-        was_asked: somebody wanted it to end.
-        sign: differs with every sign of life.
-        is_here: on this machine, so that `state` is certain.
+        owner: from `owner_of`; a task with another owner may not continue the run.
+        launch: a name that no other run has.
+        exit_code: of spark-submit, once the run has ended; negative: the signal that ended it.
+        was_asked: the run was asked to end.
+        heartbeat: differs from one heartbeat to the next.
+        is_here: the run is on this machine, so that `state` is certain.
     """
 
     state: RunState
@@ -58,18 +58,18 @@ class RunLook:
     launch: str = ""
     exit_code: int | None = None
     was_asked: bool = False
-    sign: str = ""
+    heartbeat: str = ""
     is_here: bool = True
 
 
 def folder_of_runs(setting: str = "") -> Path:
-    """Where the runs of this user are.
+    """Folder of this user's runs.
 
     Args:
-        setting: ``[hudi] run_folder``; empty: a folder in the temporary one.
+        setting: ``[hudi] run_folder``; empty: a folder in the temporary folder.
 
     Raises:
-        HudiTaskRefusedError: others could put their own files there.
+        HudiTaskRefusedError: other users could put files there.
     """
     folder = Path(setting) if setting else Path(tempfile.gettempdir()) / f"airflow-hudi-runs-{os.getuid()}"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -77,7 +77,7 @@ def folder_of_runs(setting: str = "") -> Path:
     is_safe = stat.S_ISDIR(status.st_mode) and not status.st_mode & stat.S_IWOTH
     if not is_safe or (not setting and status.st_uid != os.getuid()):
         raise HudiTaskRefusedError(
-            f"{folder} is another user's, or others may write there, and could slip results under tasks. Set [hudi] "
+            f"{folder} belongs to another user, or others may write there and could forge results of tasks. Set [hudi] "
             "run_folder to a folder that only Airflow's own user may write."
         )
     return folder
@@ -87,7 +87,7 @@ class SupervisedRun:
     """One run.
 
     Args:
-        folder: of this run alone; need not exist.
+        folder: holds this run only; need not exist.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -96,7 +96,7 @@ class SupervisedRun:
 
     @classmethod
     def of_task(cls, root: Path, place: tuple[str, ...]) -> "SupervisedRun":
-        """The run of a task, the same for all its tries.
+        """Return the run of a task, the same for all its tries.
 
         Args:
             place: dag, run, task and map index.
@@ -105,10 +105,10 @@ class SupervisedRun:
         return cls(root / f"{_UNSAFE.sub('_', '-'.join(place[:3]))[:_LONGEST_NAME]}-{digest}")
 
     def begin(self, owner: str) -> None:
-        """An empty folder for a new run; what an earlier one left there goes.
+        """Make an empty folder for a new run, and remove what an earlier run left there.
 
         Raises:
-            HudiTaskError: the folder cannot be had.
+            HudiTaskError: the folder cannot be made.
         """
         self.clear_away()
         try:
@@ -120,17 +120,17 @@ class SupervisedRun:
             ) from error
 
     def write_launcher(self, binary: str) -> str:
-        """A program that takes the arguments of spark-submit and returns as soon as that runs; its path.
+        """Write a program that takes the arguments of spark-submit and returns once spark-submit runs; return its path.
 
         Args:
             binary: spark-submit, as a path or a name on the path.
 
         Raises:
-            HudiTaskRefusedError: programs cannot be run there.
+            HudiTaskRefusedError: no program can be run in the folder.
         """
         package_parent = str(Path(__file__).resolve().parents[2])
         code = (
-            # Neither the folder it is started in nor ours may stand before the standard library.
+            # Neither the working directory nor our package may come before the standard library.
             f"import sys; sys.path[:1] = []; sys.path.append({package_parent!r}); "
             "from airflow_hudi_provider.spark.supervisor import main; sys.exit(main())"
         )
@@ -146,14 +146,14 @@ class SupervisedRun:
         return str(launcher)
 
     def look(self) -> RunLook:
-        """How the run is now. Raises OSError: the file system does not answer."""
+        """Observe the run. Raises OSError: the file system does not answer."""
         run = run_files.read_json(self.folder / run_files.RUN)
         if run is None:
             return RunLook(state=RunState.ABSENT)
         owner, launch = str(run.get("owner", "")), str(run.get("launch", ""))
         state = run_files.read_json(self.folder / run_files.STATE)
         is_here = state is None or state.get("host") == socket.gethostname()
-        # The end is written before the lock is let go: look at it in the other order.
+        # The supervisor writes the end before it releases the lock, so test the lock first.
         is_held = self._is_locked()
         end = run_files.read_json(self.folder / run_files.END)
         if end is not None:
@@ -166,15 +166,15 @@ class SupervisedRun:
             )
         if is_held or not is_here:
             return RunLook(
-                state=RunState.RUNNING, owner=owner, launch=launch, sign=str(state), is_here=is_here
+                state=RunState.RUNNING, owner=owner, launch=launch, heartbeat=str(state), is_here=is_here
             )
         return RunLook(state=RunState.LOST, owner=owner, launch=launch)
 
     def ask_to_end(self, launch: str = "") -> bool:
-        """Have the supervisor end the run; it sees that within a second.
+        """Ask the supervisor to end the run; it reads the request within a second.
 
         Args:
-            launch: this run and no later one; empty: whichever there is.
+            launch: end this run and no later one; empty: any run.
 
         Returns:
             Whether there is such a run.
@@ -185,10 +185,10 @@ class SupervisedRun:
         (self.folder / run_files.END_WANTED).touch()
         return True
 
-    def has_heartbeat(self, patience_s: float) -> bool:
-        """Whether a run on another machine lives, which only its signs of life can tell."""
-        first, deadline = self.look(), time.monotonic() + patience_s
-        while (seen := self.look()).sign == first.sign and seen.state is RunState.RUNNING:
+    def has_heartbeat(self, timeout_s: float) -> bool:
+        """Whether a run on another machine refreshes its heartbeat within this time."""
+        first, deadline = self.look(), time.monotonic() + timeout_s
+        while (seen := self.look()).heartbeat == first.heartbeat and seen.state is RunState.RUNNING:
             if time.monotonic() > deadline:
                 return False
             time.sleep(0.5)
@@ -197,36 +197,36 @@ class SupervisedRun:
     def is_asked_to_end(self) -> bool:
         return (self.folder / run_files.END_WANTED).exists()
 
-    def wait_for_end(self, patience_s: float) -> RunLook:
-        """Look until the run runs no more, or patience ends."""
-        deadline = time.monotonic() + patience_s
+    def wait_for_end(self, timeout_s: float) -> RunLook:
+        """Wait until the run has ended, at most for this time; return the last observation."""
+        deadline = time.monotonic() + timeout_s
         while (seen := self.look()).state is RunState.RUNNING and time.monotonic() < deadline:
             time.sleep(0.2)
         return seen
 
     def clear_away(self) -> None:
-        """Remove the folder; a program whose supervisor died ends before."""
+        """Remove the folder. First end the program if its supervisor died."""
         self.end_orphan()
         aside = self.folder.with_name(f"{self.folder.name}.{uuid.uuid4().hex[:8]}")
         try:
-            self.folder.rename(aside)  # at once, whatever becomes of its files
+            self.folder.rename(aside)  # atomic, even if deleting the files fails
         except FileNotFoundError:
             return
         shutil.rmtree(aside, ignore_errors=True)
 
     def new_output(self) -> list[str]:
-        """Whole lines of the output that were not asked for before, by whichever process; at most a quarter MiB."""
+        """Return whole lines of output that no process has returned before; at most a quarter MiB."""
         shown = self.folder / run_files.SHOWN
         lines, self._shown = self.output_from(max(self._shown, _number(shown)))
         if lines:
-            with suppress(OSError):  # another process may show them again
+            with suppress(OSError):  # another process may then show these lines again
                 beside = shown.with_name(f"{shown.name}.new")
                 beside.write_text(str(self._shown))
                 os.replace(beside, shown)
         return lines
 
     def output_from(self, position: int, most_bytes: int = 256 << 10) -> tuple[list[str], int]:
-        """Whole lines from a position on, and the position after them."""
+        """Return whole lines from a position on, and the position after them."""
         try:
             with (self.folder / run_files.OUTPUT).open("rb") as file:
                 file.seek(position)
@@ -235,7 +235,7 @@ class SupervisedRun:
             return [], position
         whole = content[: content.rfind(b"\n") + 1]
         if not whole and len(content) == most_bytes:
-            whole = content  # a line without end
+            whole = content  # one line that is longer than the limit
         return whole.decode(errors="replace").splitlines(), position + len(whole)
 
     def output_bytes(self) -> int:
@@ -255,7 +255,7 @@ class SupervisedRun:
         return False
 
     def end_orphan(self) -> None:
-        """End the program of a run whose supervisor died; nothing where it lives."""
+        """End the program of a run whose supervisor died; do nothing if the supervisor lives."""
         if self.look().state is not RunState.LOST:
             return
         state = run_files.read_json(self.folder / run_files.STATE) or {}
@@ -271,9 +271,9 @@ class SupervisedRun:
 
 
 def sweep_abandoned(root: Path) -> None:
-    """Remove runs that ended a day ago or more, on whichever machine, and whose task never came back.
+    """Remove runs that ended a day ago or more, on any machine, and that no task has concluded.
 
-    A run that goes on changes its folder every second. Folders with names of other kinds are somebody else's.
+    An active run changes its folder every second. Folders whose names do not look like ours are left alone.
     """
     for folder in root.iterdir():
         if not _OUR_NAME.search(folder.name):
@@ -285,7 +285,7 @@ def sweep_abandoned(root: Path) -> None:
             if age > _ABANDONED_AFTER_S and (seen.state is not RunState.RUNNING or not seen.is_here):
                 run.clear_away()
         except OSError:
-            continue  # another user's, or gone
+            continue  # another user's folder, or already removed
 
 
 def _number(path: Path) -> int:

@@ -1,7 +1,7 @@
-"""The process that runs spark-submit while its task is deferred, and tells in files how it goes.
+"""The process that runs spark-submit while its task is deferred, and reports in files.
 
-It is in a session of its own, so that it outlives the task, its worker and its triggerer. Whoever wants the run to end
-asks by a file, since they may not be allowed to send it a signal.
+It has a session of its own, so that it outlives the task, its worker and its triggerer. Other processes ask it by a
+file to end the run, since they may not be allowed to send it a signal.
 """
 
 import fcntl
@@ -22,20 +22,20 @@ from airflow_hudi_provider.spark import run_files
 from airflow_hudi_provider.spark.processes import end_processes
 
 BEAT_S = 1.0
-"""Seconds between two signs of life, and between two looks whether it shall end."""
+"""Seconds between two heartbeats, and between two checks for a request to end."""
 
 END_GRACE_S = 15.0
-"""Time for Spark to end by itself; a trigger that is told to end a run may wait 30 s for it."""
+"""Time for Spark to shut down; a trigger that ends a run may wait 30 s for it."""
 
-_LOCK_PATIENCE_S = 5.0
-_AT_WORK = b"ok"
+_LOCK_TIMEOUT_S = 5.0
+_RUNS = b"ok"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Launch a run: ``FOLDER PROGRAM ARGUMENT…``. Returns as soon as the program runs, or cannot.
 
     Returns:
-        0: the supervisor is at work; 1: it is not, for the reason on standard output.
+        0: the supervisor runs; 1: it does not, for the reason on standard output.
     """
     folder, *command = sys.argv[1:] if arguments is None else arguments
     reader, writer = os.pipe()
@@ -45,29 +45,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.close(writer)
     with os.fdopen(reader, "rb") as pipe:
         said = pipe.read()
-    if said == _AT_WORK:
-        print(f"The run goes on by itself; its output is in {folder}/{run_files.OUTPUT}")
+    if said == _RUNS:
+        print(f"The run continues under its supervisor; its output is in {folder}/{run_files.OUTPUT}")
         return 0
     print(f"The run was not begun: {said.decode(errors='replace') or 'its supervisor ended at once.'}")
     return 1
 
 
 def _become_supervisor(folder: Path, command: Sequence[str], writer: int) -> None:
-    """Never returns: what follows in this process belongs to whoever forked it."""
+    """Run the supervisor and exit: the forked process must not return into the code of its parent."""
     code = 1
     try:
         os.setsid()
-        _turn_away_from_the_task(folder)
+        _detach_output(folder)
         code = Supervisor(folder, command).run(writer)
     except Exception as error:
-        with suppress(OSError):  # nobody listens any more once the run has begun
+        with suppress(OSError):  # the launcher has closed the pipe once the run has begun
             os.write(writer, f"{type(error).__name__}: {error}".encode())
     finally:
         os._exit(code)
 
 
-def _turn_away_from_the_task(folder: Path) -> None:
-    """Let go of its input and output: whoever reads that to its end would wait for us."""
+def _detach_output(folder: Path) -> None:
+    """Replace input and output: a process that reads the task's output to its end would wait for this one."""
     nothing = os.open(os.devnull, os.O_RDONLY)
     output = os.open(folder / run_files.OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for source, target in ((nothing, 0), (output, 1), (output, 2)):
@@ -80,43 +80,43 @@ class Supervisor:
     """One run.
 
     Args:
-        folder: of this run alone.
+        folder: holds this run only.
         command: the program with its arguments.
     """
 
     def __init__(self, folder: Path, command: Sequence[str]) -> None:
         self._folder = folder
         self._command = command
-        self._is_told_to_end = False
+        self._got_signal = False
         self._launch = self._launch_now()
 
     def run(self, writer: int) -> int:
         """Run the program to its end.
 
         Args:
-            writer: pipe on which it says that the program runs.
+            writer: pipe on which to report that the program runs.
 
         Raises:
             OSError: the program cannot be run, or another supervisor has this folder.
         """
         with self._lock():
-            signal.signal(signal.SIGTERM, self._take_note)
+            signal.signal(signal.SIGTERM, self._note_signal)
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
             process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL)
             self._beat(process, 0)
-            os.write(writer, _AT_WORK)
+            os.write(writer, _RUNS)
             os.close(writer)
             code = self._watch(process)
-            if self._launch_now() == self._launch:  # else the folder is another run's by now
+            if self._launch_now() == self._launch:  # else the folder belongs to another run by now
                 (self._folder / run_files.REQUEST).unlink(missing_ok=True)
-                ended = {"exit_code": code, "was_asked": self._shall_end()}
+                ended = {"exit_code": code, "was_asked": self._is_asked_to_end()}
                 run_files.write_json(self._folder / run_files.END, ended)
         return 0
 
     def _lock(self) -> TextIO:
-        """Others look at the lock for an instant, which is no reason to give up."""
+        """Take the lock; try again for some seconds, since observers test it for a moment."""
         lock = open(self._folder / run_files.LOCK, "w")  # noqa: SIM115 - the caller closes it
-        deadline = time.monotonic() + _LOCK_PATIENCE_S
+        deadline = time.monotonic() + _LOCK_TIMEOUT_S
         while True:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -141,10 +141,10 @@ class Supervisor:
                     self._beat(process, beat)
             except OSError as error:
                 # A full disk must not end a job whose table may lie elsewhere.
-                print(f"No sign of life was written: {error}", file=sys.stderr)
+                print(f"No heartbeat was written: {error}", file=sys.stderr)
                 is_mine = True
-            # Without its folder nobody can follow or end it any more: another try has begun anew.
-            if not is_mine or self._shall_end():
+            # Another try has begun a new run in the folder, so no process can follow or end this one: end it now.
+            if not is_mine or self._is_asked_to_end():
                 end_processes(process, time.monotonic() + END_GRACE_S)
 
     def _beat(self, process: "subprocess.Popen[bytes]", beat: int) -> None:
@@ -159,15 +159,15 @@ class Supervisor:
     def _launch_now(self) -> object:
         return (run_files.read_json(self._folder / run_files.RUN) or {}).get("launch")
 
-    def _shall_end(self) -> bool:
-        return self._is_told_to_end or (self._folder / run_files.END_WANTED).exists()
+    def _is_asked_to_end(self) -> bool:
+        return self._got_signal or (self._folder / run_files.END_WANTED).exists()
 
-    def _take_note(self, *_: object) -> None:
-        self._is_told_to_end = True
+    def _note_signal(self, *_: object) -> None:
+        self._got_signal = True
 
 
 def _created(pid: int) -> float | None:
-    """By which a process is told from a later one with the same number; None: it has ended."""
+    """Start time of a process, which distinguishes it from a later one with the same id; None: it has ended."""
     try:
         return float(psutil.Process(pid).create_time())
     except psutil.NoSuchProcess:

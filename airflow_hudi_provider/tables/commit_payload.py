@@ -1,4 +1,4 @@
-"""How many commits there are since the last clustering, as JSON: answer of a sensor, payload of an event."""
+"""The number of commits since the last clustering, as JSON: answer of a sensor, payload of an event."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -7,16 +7,17 @@ from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.clustering import CommitCount
 from hudi_table_services.model.write_stat import WriteOperation
 
-TOLD_INSTANTS = 50
-"""The latest ones are told, so that a payload stays small however long nobody clustered."""
+SHOWN_INSTANTS = 50
+"""The payload names the latest instants only, so that it stays small without clusterings."""
 
 
 def commit_payload(count: CommitCount, every: int) -> dict[str, Any]:
     """``{"count", "every", "since", "since_state", "instants", "not_counted", "dedupe_key"}``.
 
     ``since`` is the newest clustering, completed or pending, or None; ``instants`` are the latest of those counted.
-    ``dedupe_key`` stays the same until as many commits more have completed or somebody clusters, so that an event
-    which is told twice, after a restart of whoever tells it, can be recognised. It is empty where nothing is due.
+    ``dedupe_key`` stays the same until that many more commits have completed or the table is clustered, so that a
+    receiver recognises an event that was fired twice, after a restart of the triggerer. It is empty if no clustering is
+    due.
 
     Args:
         every: commits that make a clustering due, 1 or more.
@@ -27,14 +28,14 @@ def commit_payload(count: CommitCount, every: int) -> dict[str, Any]:
         "every": every,
         "since": None if since is None else since.requested_time,
         "since_state": None if since is None else since.state.value,
-        "instants": list(count.instants[-TOLD_INSTANTS:]),
+        "instants": list(count.instants[-SHOWN_INSTANTS:]),
         "not_counted": count.not_counted,
         "dedupe_key": _dedupe_key(count, every),
     }
 
 
 def describe_count(payload: Mapping[str, Any]) -> str:
-    """A commit payload in a sentence without its end."""
+    """Describe a commit payload in a sentence without its end."""
     since = (
         f"since clustering {payload['since']} ({payload['since_state']})"
         if payload["since"]
@@ -45,7 +46,7 @@ def describe_count(payload: Mapping[str, Any]) -> str:
 
 
 def _dedupe_key(count: CommitCount, every: int) -> str:
-    """Made of the commit that made the clustering due, the last such one if it is due several times over."""
+    """Key made of the commit that made the clustering due; of the last such commit if it is due several times."""
     due = count.count // every * every
     if not due or due > len(count.instants):
         return ""
@@ -54,7 +55,7 @@ def _dedupe_key(count: CommitCount, every: int) -> str:
 
 
 def write_operations(names: Iterable[str]) -> tuple[WriteOperation, ...]:
-    """Operations by their names, whatever their case.
+    """Operations by their names, in any case.
 
     Raises:
         InvalidRequestError: Hudi has no such operation.

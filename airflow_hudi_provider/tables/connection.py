@@ -1,4 +1,4 @@
-"""Where a table is and how to reach it, from arguments and connections; errors name what is missing."""
+"""Location and credentials of a table, from arguments and connections; errors name what is missing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ class TableLocation:
     Attributes:
         base_path: URI or absolute path of the table.
         storage_options: credentials and endpoint of its object store; never shown.
-        spark_conn_id, result_base_path: what the connection says; empty: nothing.
+        spark_conn_id, result_base_path: values of the connection; empty: not set there.
     """
 
     base_path: str
@@ -27,7 +27,7 @@ class TableLocation:
 def locate_table(
     base_path: str | None, hudi_conn_id: str | None, storage_conn_id: str | None
 ) -> TableLocation:
-    """Arguments before connection. A relative base path is a folder below the connection's.
+    """Locate a table. Arguments precede the connection; a relative base path is below the connection's base path.
 
     Raises:
         HudiTaskRefusedError: a connection does not exist or has another type, or there is no base path.
@@ -44,7 +44,7 @@ def locate_table(
 
 
 def find_connection(conn_id: str, argument: str, types: tuple[str, ...] = ()) -> Connection:
-    """The connection. Airflow's own Spark hook takes a missing one for YARN, its S3 hook for the real cloud.
+    """Return the connection, which must exist: for a missing one Airflow's Spark hook uses YARN, its S3 hook real AWS.
 
     Raises:
         HudiTaskRefusedError: there is none, or it is of none of the types.

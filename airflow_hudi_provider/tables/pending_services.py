@@ -1,4 +1,4 @@
-"""Which pending table services somebody waits for: the look that sensor and trigger share."""
+"""Find the pending table services of a table, for sensor, trigger and write."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 SERVICES = ("clustering", "compaction", "clean", "rollback", "restore", "indexing", "savepoint")
 PLANS = ("clustering", "compaction")
-"""What is waited for unless other services are named: the plans that keep file groups from writers."""
+"""The default services: their plans keep file groups from writers."""
 
 
 def services_of(names: Sequence[str]) -> tuple[str, ...]:
-    """Raises InvalidRequestError naming what is no service."""
+    """Check names of services; empty: `PLANS`. Raises InvalidRequestError, which names the unknown ones."""
     unknown = [name for name in names if name not in SERVICES]
     if unknown:
         raise InvalidRequestError(
@@ -28,7 +28,7 @@ def services_of(names: Sequence[str]) -> tuple[str, ...]:
 def pending_services(
     hook: HudiHook, services: Sequence[str], partitions: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Pending instants of these services, oldest first; with partitions only those with file groups in one of them.
+    """Return pending instants of these services, oldest first; with partitions only those with file groups there.
 
     Services without file groups, such as cleans, concern every partition.
     """
@@ -44,14 +44,14 @@ def pending_services(
         groups = planned_file_groups(store, instant)
         paths = sorted({group.partition_path for group in groups})
         if not partitions or not groups or set(paths) & set(partitions):
-            found.append(_told(store, instant, service, paths, len(groups)))
+            found.append(_described(store, instant, service, paths, len(groups)))
     return found
 
 
 _SERVICE_OF = {"logcompaction": "compaction"} | {name: name for name in SERVICES}
 
 
-def _told(
+def _described(
     store: "TimelineStore", instant: "Instant", service: str, paths: list[str], groups: int
 ) -> dict[str, Any]:
     return {
@@ -67,7 +67,7 @@ def _told(
 def find_pending_services(
     hook: HudiHook, services: Sequence[str], partitions: Sequence[str], *, fails_if_missing: bool
 ) -> list[dict[str, Any]]:
-    """What is pending now; a table that does not exist has nothing pending, unless that is an error."""
+    """Like `pending_services`; a missing table has no pending services, unless that is an error."""
     try:
         return pending_services(hook, services, partitions)
     except TableNotFoundError:

@@ -1,6 +1,6 @@
 """Tables that a deployment names: by the setting ``[hudi] tables``, or as assets.
 
-Imported by tasks too, so nothing here asks Airflow's database.
+Tasks import this module too, so it does not use Airflow's database.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ class RegisteredTable:
     """A table that the pages may show.
 
     Attributes:
-        table_id: stands for the table in addresses; made of its base path, or of the connection that has it.
+        table_id: identifies the table in addresses; made of its base path, or of the connection that has it.
         name: of the asset, or of the entry in the configuration.
         base_path: URI or path; may be relative where a connection has the rest.
         asset_id: Airflow's id of the asset, on which permissions depend; None: named by the configuration.
@@ -44,7 +44,7 @@ class RegisteredTable:
         storage_conn_id: str | None,
         asset_id: int | None = None,
     ) -> "RegisteredTable":
-        # One table has one page, whichever connections its DAGs name; ``s3a://`` is ``s3://``.
+        # A table has one page, whichever connections its DAGs name; ``s3a://`` equals ``s3://``.
         is_whole = base_path.startswith("/") or ":/" in base_path
         identity = asset_uri(base_path) if is_whole else json.dumps([base_path, hudi_conn_id])
         return cls(
@@ -58,7 +58,7 @@ class RegisteredTable:
 
 
 def configured_tables() -> Iterable[RegisteredTable]:
-    """Those of ``[hudi] tables``. Raises HudiTaskRefusedError where it cannot be understood."""
+    """The tables of ``[hudi] tables``. Raises HudiTaskRefusedError if the setting is malformed."""
     text = conf.get("hudi", "tables", fallback="") or "{}"
     try:
         entries = json.loads(text)
@@ -78,7 +78,7 @@ def configured_tables() -> Iterable[RegisteredTable]:
 
 
 def tables_of(assets: Iterable[Any]) -> Iterable[RegisteredTable]:
-    """The tables among the assets of a DAG; what else there is, such as aliases, is passed over."""
+    """The tables among the assets of a DAG; other assets and aliases are skipped."""
     for asset in assets:
         uri, extra = getattr(asset, "uri", None) or "", getattr(asset, "extra", None) or {}
         if uri.startswith("hudi://"):
@@ -89,11 +89,11 @@ def tables_of(assets: Iterable[Any]) -> Iterable[RegisteredTable]:
 def named_table(
     tables: Iterable[RegisteredTable], path: str, base_path: str | None, hudi_conn_id: str | None
 ) -> RegisteredTable | None:
-    """The first of these that is the table of a task; None: none is.
+    """Return the first of these tables that is the table of a task; None: none is.
 
     Args:
-        path: where the table is.
-        base_path, hudi_conn_id: how the task says it.
+        path: location of the task's table.
+        base_path, hudi_conn_id: the task's own arguments.
     """
     wanted = {
         RegisteredTable.of("", path, None, None).table_id,

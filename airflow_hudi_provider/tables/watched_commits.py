@@ -1,4 +1,4 @@
-"""What a watcher tells of new commits, as JSON: the payload of an asset event."""
+"""New commits of a watched table, and the payload of their asset event."""
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
@@ -17,20 +17,20 @@ from hudi_table_services.storage.file_slices import first_write_time
 if TYPE_CHECKING:
     from hudi_table_services.storage.timeline_store import TimelineStore
 
-TOLD_INSTANTS = 50
-TOLD_PARTITIONS = 100
+SHOWN_INSTANTS = 50
+SHOWN_PARTITIONS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewCommits:
-    """What one look found.
+    """What one poll found.
 
     Attributes:
-        base_path: of the table; empty: it was not read.
-        writes: completed writes that were not known, in the order in which they became visible.
-        wanted: those of them that count.
-        unread: those of them that archival moved away before they were read; the next look finds them there.
-        timeline: as it was at this look; None: it was not read.
+        base_path: of the table; empty: the table was not read.
+        writes: completed writes that are new, in the order in which they became visible.
+        wanted: the new writes that count.
+        unread: the new writes that were archived before they were read; the next poll reads them from the archive.
+        timeline: at this poll; None: not read.
         is_missing: there is no table.
     """
 
@@ -41,18 +41,18 @@ class NewCommits:
     timeline: Timeline | None = None
     is_missing: bool = False
 
-    def moved(self, cursor: CommitCursor, *, told: Collection[Instant]) -> CommitCursor:
-        """The cursor after this look; writes that were not read, or that count and were not told, stay new."""
+    def moved(self, cursor: CommitCursor, *, reported: Collection[Instant]) -> CommitCursor:
+        """Return the cursor after this poll. Writes that were not read, or should be reported later, stay new."""
         if self.timeline is None:
             return cursor
-        untold = (instant for instant, _ in self.wanted if instant not in told)
-        waiting = frozenset((*self.unread, *untold))
+        unreported = (instant for instant, _ in self.wanted if instant not in reported)
+        waiting = frozenset((*self.unread, *unreported))
         return cursor.past(self.timeline, [i for i in self.writes if i not in waiting], waiting)
 
 
 @dataclass(slots=True)
 class CommitWatch:
-    """Looks at one table again and again, and remembers what it read.
+    """Polls one table, and keeps what it has read.
 
     Attributes:
         operations: only writes of these count; empty: all that change rows. Clusterings and compactions change none.
@@ -63,7 +63,7 @@ class CommitWatch:
     _archived: tuple[str, tuple[Instant, ...]] = ("", ())
 
     def look(self, hook: HudiHook, cursor: CommitCursor | None) -> NewCommits:
-        """What is new past the cursor; with None nothing is new."""
+        """Return the writes that are new after the cursor; without a cursor nothing is new."""
         try:
             store = hook.timeline_store()
         except TableNotFoundError:
@@ -94,17 +94,17 @@ class CommitWatch:
         try:
             return store.commit_metadata(instant)
         except ObjectNotFoundError:
-            return None  # archived this moment
+            return None  # archived between the listing and this read
 
     def _archived_writes(
         self, hook: HudiHook, cursor: CommitCursor, timeline: Timeline
     ) -> tuple[Instant, ...]:
-        """Writes that archival moved away before they were told; the archive is read once each time it grows."""
+        """Writes that were archived before they were reported. Read the archive once each time it grows."""
         if not cursor.needs_archive(timeline):
             return ()
         first = first_write_time(timeline) or ""
         if self._archived[0] != first:
-            # Of a long archive only what may be new is kept: the floor never goes back.
+            # Keep only the writes that may be new: the floor never moves back.
             found = [w for w in hook.archived_writes() if w.instant.requested_time >= cursor.floor]
             for write in found:
                 self._read.setdefault(write.instant.requested_time, write.metadata)
@@ -118,7 +118,7 @@ def watched_payload(
     """``{"base_path", "count", "every", "from", "to", "instants", "operations", "partitions", "rows", "dedupe_key"}``.
 
     ``from`` and ``to`` are the first and the last time at which one of them became visible. ``dedupe_key`` is made of
-    the commits: an event that is told twice, after a restart of whoever tells it, has the same.
+    the commits: an event that is fired again after a restart of the triggerer has the same key.
     """
     times = [instant.requested_time for instant, _ in commits]
     stats = [stat for _, metadata in commits for stat in metadata.write_stats]
@@ -130,9 +130,9 @@ def watched_payload(
         "every": every,
         "from": commits[0][0].visible_from,
         "to": commits[-1][0].visible_from,
-        "instants": times[-TOLD_INSTANTS:],
+        "instants": times[-SHOWN_INSTANTS:],
         "operations": operations,
-        "partitions": partitions[:TOLD_PARTITIONS],
+        "partitions": partitions[:SHOWN_PARTITIONS],
         "partition_count": len(partitions),
         "rows": {
             "inserted": sum(stat.num_inserts for stat in stats),

@@ -1,4 +1,4 @@
-"""Arguments of tasks as the requests of jobs want them, after their templates were rendered."""
+"""Convert rendered arguments of tasks into the values of requests."""
 
 import ast
 import json
@@ -18,34 +18,34 @@ def names_of(given: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def text_of(value: Any) -> str:
-    """``True`` is ``true`` to Hudi."""
+    """Text of a value as Hudi writes it: ``True`` becomes ``true``."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def options_of(hudi_options: Mapping[str, Any] | None, typed: Mapping[str, Any]) -> dict[str, str]:
-    """Hudi's keys as texts, with those that arguments stand for.
+    """Hudi's keys as texts, with the keys that arguments stand for.
 
     Args:
         typed: key → the argument's value; None: not given.
 
     Raises:
-        InvalidRequestError: an argument and its key say different things.
+        InvalidRequestError: an argument and its key have different values.
     """
     options = {key: text_of(value) for key, value in (hudi_options or {}).items()}
     for key, value in typed.items():
         if value is not None and options.setdefault(key, text_of(value)) != text_of(value):
             raise InvalidRequestError(
-                f"The task says {key}={value}, and its hudi_options {options[key]}.",
+                f"The task's argument says {key}={value}, and its hudi_options say {options[key]}.",
                 hint="Give the argument or the key, not both.",
             )
     return options
 
 
 def whole_number_of(name: str, value: int | str) -> int:
-    """A number that a template may have rendered to text.
+    """Parse a number, which a template may have rendered to text.
 
     Raises:
-        InvalidRequestError: it is none, or below 0.
+        InvalidRequestError: the value is no whole number, or below 0.
     """
     try:
         number = int(str(value).strip())
@@ -57,13 +57,13 @@ def whole_number_of(name: str, value: int | str) -> int:
 
 
 def instants_of(given: object) -> tuple[str, ...]:
-    """Instant times out of what a task was given: the answer of another task, its list, one time, or text of these.
+    """Instant times from an argument: the answer of another task, a list, one time, or a text of these.
 
-    Text is what a template renders to: times between commas, or a list or an answer as JSON or as Python writes them.
-    Empty: a list or an answer that names no instant, which says so on purpose.
+    A template renders to text: times separated by commas, or a list or an answer as JSON or in Python's notation.
+    Return an empty tuple for a list or an answer that names no instant.
 
     Raises:
-        InvalidRequestError: nothing was given although something was meant to be, or it cannot be understood.
+        InvalidRequestError: the argument is empty, or has another form.
     """
     if isinstance(given, str) and given.strip()[:1] in ("[", "{", "("):
         given = _parsed(given.strip())
@@ -72,7 +72,7 @@ def instants_of(given: object) -> tuple[str, ...]:
     if isinstance(given, Mapping):
         if "instants" not in given:
             raise InvalidRequestError(
-                f"instant={_short(given)} is no answer of a clustering task: it has no instants."
+                f"instant={_short(given)} is not the answer of a clustering task: it has no instants."
             )
         given = given["instants"]
     if given is None or (isinstance(given, str) and given.strip() in ("", "None", "null")):

@@ -1,4 +1,4 @@
-"""Metrics of the tasks, by Airflow's own Stats: wherever its metrics go, these go too."""
+"""Metrics of the tasks, emitted with Airflow's own Stats, to wherever Airflow's metrics go."""
 
 import logging
 import re
@@ -49,12 +49,12 @@ class MeasuredTask(Protocol):
     def script(self) -> str: ...
 
     def table_label(self) -> str:
-        """A short name of the table, for people; empty: the task has no table."""
+        """A short name of the table; empty: the task has no table."""
 
 
 @contextmanager
 def measured(task: MeasuredTask, *, earlier_s: float = 0.0) -> Iterator[None]:
-    """Around the work of a task: emit what became of it. A task never fails because of its metrics.
+    """Emit the outcome of a task's work in the block. A task never fails because of its metrics.
 
     Args:
         earlier_s: seconds for which it was deferred before.
@@ -63,7 +63,7 @@ def measured(task: MeasuredTask, *, earlier_s: float = 0.0) -> Iterator[None]:
     try:
         yield
     except TaskDeferred:
-        is_over = False  # it goes on later, and is measured then
+        is_over = False  # the task resumes later, and is measured then
         raise
     except AirflowSkipException:
         raise

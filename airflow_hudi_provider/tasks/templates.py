@@ -1,4 +1,4 @@
-"""Arguments that Airflow fills in when a task runs: Jinja templates, and outputs of other tasks."""
+"""Arguments that Airflow renders when a task runs: Jinja templates, and outputs of other tasks."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
@@ -17,20 +17,20 @@ def is_filled_in_later(value: object) -> bool:
         return any(is_filled_in_later(part) for item in value.items() for part in item)
     if isinstance(value, list | tuple | set):
         return any(map(is_filled_in_later, value))
-    # Airflow's XComArg and its kin have no public class of their own in every release.
+    # XComArg and similar classes have no public name in some releases of Airflow.
     return callable(getattr(value, "iter_references", None))
 
 
 def names_filled_in_later(task: object, names: Iterable[str]) -> tuple[str, ...]:
-    """Those of the arguments which `is_filled_in_later`; ask when the DAG is read."""
+    """The arguments for which `is_filled_in_later` holds; call this when the DAG is read."""
     return tuple(name for name in names if is_filled_in_later(getattr(task, name, None)))
 
 
 def refuse_emptied(task: object, names: Iterable[str]) -> None:
-    """A template that renders to nothing is a mistake, not a wish for the default.
+    """Refuse arguments whose template rendered to nothing: that is a mistake, and does not select the default.
 
     Raises:
-        HudiTaskRefusedError: one of the arguments, or a part of it, is empty now.
+        HudiTaskRefusedError: one of the arguments, or a part of it, is empty.
     """
     for name in names:
         if _is_empty(getattr(task, name, None)):
@@ -40,10 +40,10 @@ def refuse_emptied(task: object, names: Iterable[str]) -> None:
 
 
 def refuse_empty_interval(context: "Context") -> None:
-    """A run without an interval of data would do nothing, and end well.
+    """Refuse an empty data interval: the task would write nothing, and succeed.
 
     Raises:
-        HudiTaskRefusedError: the interval begins where it ends.
+        HudiTaskRefusedError: the interval ends where it begins.
     """
     start, end = context.get("data_interval_start"), context.get("data_interval_end")
     if start is not None and start == end:

@@ -1,4 +1,4 @@
-"""Follow a driver that runs on a cluster, from the triggerer: its master says how it is, a document how far."""
+"""Follow a driver on a cluster in the triggerer: ask its master for the state, read its progress document."""
 
 import asyncio
 import json
@@ -22,10 +22,10 @@ from hudi_table_services.errors import HudiTableServiceError, ObjectNotFoundErro
 POKE_INTERVAL_S = 10.0
 STATUS_UNKNOWN = "unknown"
 UNKNOWN_AFTER_S = 600.0
-"""A master that gives no answer for so long is not asked any more; the timeline decides then."""
+"""Seconds without an answer after which the master is not asked any more; the timeline then decides."""
 
 _CLOCKS_DIFFER_S = 5.0
-"""A request that is younger than its driver by more than the store's clock may be ahead is the next try's."""
+"""Most seconds that the store's clock may be ahead. A request younger than its driver by more is the next try's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ class HudiApplicationTrigger(HudiJobTrigger):
     """Its event: ``{"application": …, "status": …, "succeeded": …, "seconds": …}``, when the driver has ended.
 
     :param application: as Airflow's Spark operator names it: application id, driver id, or namespace and pod.
-    :param tracking: how the master is asked, see ``SparkSubmitOperator``.
-    :param result_path: of the job; how far it is lies beside it.
+    :param tracking: how to ask the master, see ``SparkSubmitOperator``.
+    :param result_path: of the job; its progress document is in the same folder.
     """
 
     def __init__(
@@ -72,28 +72,28 @@ class HudiApplicationTrigger(HudiJobTrigger):
         }
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        told, answered = "", time.monotonic()
+        logged, answered = "", time.monotonic()
         while True:
             try:
                 seen = await run_in_pool(self._look)
             except Exception as error:
-                self.log.warning("The master did not say how %s is: %s", self.application, error)
+                self.log.warning("The master did not report the state of %s: %s", self.application, error)
                 if time.monotonic() - answered > UNKNOWN_AFTER_S:
                     yield self._event(STATUS_UNKNOWN, is_success=False)
                     return
             else:
                 answered = time.monotonic()
                 text = seen.progress.text if seen.progress is not None else seen.status
-                if text != told:
+                if text != logged:
                     self.log.info("%s: %s", self.application, text)
-                    told = text
+                    logged = text
                 if not seen.is_active:
                     yield self._event(seen.status, is_success=seen.is_success)
                     return
             await pause(self.poke_interval)
 
     async def on_kill(self) -> None:
-        """Somebody cleared or ended the deferred task (Airflow 3.3): the driver ends too."""
+        """End the driver: a user cleared or ended the deferred task (Airflow 3.3)."""
         await complete(asyncio.to_thread(self._end))
 
     def _event(self, status: str, *, is_success: bool) -> TriggerEvent:
@@ -122,7 +122,11 @@ class HudiApplicationTrigger(HudiJobTrigger):
         return airflow_internals.operator_asking(self.tracking, self.spark_conn_id, self.spark_binary)
 
     def _forget_request(self) -> bool:
-        """It may hold credentials, and perhaps nobody comes back for it. False: it is the next try's already."""
+        """Remove the request, which may hold credentials, as no later process may do it.
+
+        Returns:
+            False: the request belongs to the next try already, and was left.
+        """
         from hudi_table_services.storage.stores.factory import open_storage
 
         folder = self.result_path.rpartition("/")[0]
@@ -147,7 +151,7 @@ class HudiApplicationTrigger(HudiJobTrigger):
             document = json.loads(open_storage(folder, self.hook().location.storage_options).read(name))
             return JobProgress(**document)
         except (HudiTableServiceError, ValueError, TypeError):
-            return None  # not yet, or not any more
+            return None  # not written yet, or already removed
 
     def _end(self) -> None:
         self.log.info("Ending %s of request %s", self.application, self.request_id)

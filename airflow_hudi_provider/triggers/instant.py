@@ -1,4 +1,4 @@
-"""Watch a table's timeline from the triggerer."""
+"""Wait in the triggerer for completed instants."""
 
 from dataclasses import asdict, replace
 from typing import Any
@@ -24,7 +24,7 @@ class HudiInstantTrigger(HudiTableTrigger):
 
     def look(self, hook: HudiHook) -> dict[str, Any] | None:
         query = query_from_json(self.query)
-        answer = look_once(hook, query, fails_if_missing=self.fails_if_missing)
+        answer = query_once(hook, query, fails_if_missing=self.fails_if_missing)
         if answer is None:
             self.state = NO_TABLE
             return None
@@ -33,11 +33,11 @@ class HudiInstantTrigger(HudiTableTrigger):
         return answer.to_json() if answer.count >= query.min_count else None
 
 
-def look_once(hook: HudiHook, query: InstantQuery, *, fails_if_missing: bool) -> QueryAnswer | None:
-    """What the timeline says now; None: there is no table yet, and that is no error.
+def query_once(hook: HudiHook, query: InstantQuery, *, fails_if_missing: bool) -> QueryAnswer | None:
+    """Query the timeline now; None: there is no table yet, and that is no error.
 
     Args:
-        query: its ``after`` may also be an ISO date and time, which is taken in the table's zone.
+        query: its ``after`` may also be an ISO date and time, in the time zone of the table.
     """
     try:
         if query.after:
@@ -50,7 +50,7 @@ def look_once(hook: HudiHook, query: InstantQuery, *, fails_if_missing: bool) ->
 
 
 def query_to_json(query: InstantQuery) -> dict[str, Any]:
-    """Plain JSON values, as triggers are stored."""
+    """The query as plain JSON values, as Airflow stores triggers."""
     return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(query).items()}
 
 

@@ -40,7 +40,7 @@ class HudiJobTrigger(BaseTrigger):
 
     @abstractmethod
     def followed(self) -> dict[str, Any]:
-        """The arguments that say what is followed, as plain JSON values."""
+        """The arguments that identify the job, as plain JSON values."""
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         return (
@@ -58,32 +58,32 @@ class HudiJobTrigger(BaseTrigger):
         )
 
     def seconds(self) -> float:
-        """Since the job was submitted."""
+        """Seconds since the job was submitted."""
         return round(time.time() - self.began, 3)
 
     def hook(self) -> HudiHook:
         return HudiHook(self.base_path, hudi_conn_id=self.hudi_conn_id, storage_conn_id=self.storage_conn_id)
 
     def stay(self) -> None:
-        """A sign of life for the job's turn."""
+        """Refresh the heartbeat of the job's turn."""
         try:
             writer_queue(self.hook()).refresh(self.request_id)
         except Exception as error:
-            self.log.warning("No sign of life for its turn was given: %s", error)
+            self.log.warning("The heartbeat of its turn was not refreshed: %s", error)
 
     def leave(self) -> None:
-        """Give up the turn at once, though the job may take a while to end.
+        """Give up the turn at once, although the job may take a while to end.
 
-        Locks and the check for conflicts protect the table, not turns.
+        The turn does not protect the table; locks and the check for conflicts do.
         """
         try:
             writer_queue(self.hook()).leave(self.request_id)
         except Exception as error:
-            self.log.warning("Its turn is given up in some minutes only: %s", error)
+            self.log.warning("Its turn was not given up, and expires in some minutes: %s", error)
 
     def log_state_after_end(self) -> None:
-        """Log what the timeline holds after the end."""
-        nothing = "Ended; the timeline holds nothing of this request that is pending."
+        """Log what the job left on the timeline."""
+        nothing = "Ended; no instant of this request is pending on the timeline."
         try:
             state = state_of_request(self.hook(), self.request_id, how="Ended", otherwise=nothing)
         except Exception as error:

@@ -1,4 +1,4 @@
-"""Follow a supervised run of Spark from the triggerer: its lines for the log, its end for the task."""
+"""Follow a supervised run of Spark in the triggerer: show its lines in the log, resume the task at its end."""
 
 import asyncio
 import time
@@ -17,12 +17,12 @@ from airflow_hudi_provider.triggers.pool import pause, run_in_pool
 
 POKE_INTERVAL_S = 2.0
 LOST_AFTER_S = 120.0
-"""A run on another machine that gives no sign of life for so long counts as lost."""
+"""Seconds without a heartbeat after which a run on another machine counts as lost."""
 
-_STAY_S = 30.0
+_TURN_REFRESH_S = 30.0
 _SHARE_FOR_THE_END = 0.6
-_AFTER_AN_ERROR_S = 10.0
-_LOOK_AT_END_S = 0.3
+_RETRY_S = 10.0
+_POLL_AT_END_S = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,12 @@ class _Seen:
 
 
 class HudiSparkRunTrigger(HudiJobTrigger):
-    """Its event: ``{"state": …, "seconds": …}``, when the run has ended, is lost or cannot be seen from here.
+    """Its event: ``{"state": …, "seconds": …}``, when the run has ended, is lost or is not visible on this machine.
 
-    It keeps nothing that matters: started anew, e.g. by another triggerer, it looks at the folder again.
+    It keeps no state that a restart could lose: after one, e.g. in another triggerer, it reads the folder again.
 
     :param folder: of the run.
-    :param launch: of the run; a later one in the same folder is none of its business.
+    :param launch: of the run; the trigger does not follow a later run in the same folder.
     """
 
     def __init__(
@@ -53,33 +53,33 @@ class HudiSparkRunTrigger(HudiJobTrigger):
         return {"folder": self.folder, "launch": self.launch}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        sign, signed, stayed = "", time.monotonic(), 0.0
+        heartbeat, heard, refreshed = "", time.monotonic(), 0.0
         while True:
             try:
                 seen = await asyncio.to_thread(self._look)
             except OSError as error:
-                self.log.warning("The run was not looked at, looking again later: %s", error)
-                await pause(_AFTER_AN_ERROR_S)
+                self.log.warning("The run was not read; the trigger polls again later: %s", error)
+                await pause(_RETRY_S)
                 continue
-            self._tell(seen.lines)
+            self._log_lines(seen.lines)
             if seen.run.state is not RunState.RUNNING or seen.run.launch != self.launch:
                 yield self._event(seen.run.state)
                 return
             now = time.monotonic()
-            if seen.run.sign != sign or seen.run.is_here:
-                sign, signed = seen.run.sign, now
-            if now - signed > LOST_AFTER_S:
+            if seen.run.heartbeat != heartbeat or seen.run.is_here:
+                heartbeat, heard = seen.run.heartbeat, now
+            if now - heard > LOST_AFTER_S:
                 yield self._event(RunState.LOST)
                 return
-            if self.takes_turns and now - stayed > _STAY_S:
-                stayed = now
+            if self.takes_turns and now - refreshed > _TURN_REFRESH_S:
+                refreshed = now
                 await run_in_pool(self.stay)
             await pause(self.poke_interval)
 
     async def on_kill(self) -> None:
-        """Somebody cleared or ended the deferred task, or its DAG's time is over (Airflow 3.3): the run ends too.
+        """End the run: a user cleared or ended the deferred task, or its DAG has timed out (Airflow 3.3).
 
-        Airflow gives this ``[triggerer] on_kill_timeout`` seconds; the run's end may take a share of them.
+        Airflow allows ``[triggerer] on_kill_timeout`` seconds; the run's end may take a share of them.
         """
         self.log.info("Ending the Spark run of request %s", self.request_id)
         deadline = time.monotonic() + _SHARE_FOR_THE_END * kill_timeout()
@@ -87,38 +87,38 @@ class HudiSparkRunTrigger(HudiJobTrigger):
             await complete(self._end(deadline))
         except asyncio.CancelledError:
             self.log.warning(
-                "Airflow's time for this ([triggerer] on_kill_timeout) is over. %s",
-                "The run was asked to end; the next try says what it left on the timeline."
+                "The time that Airflow allows ([triggerer] on_kill_timeout) is over. %s",
+                "The run was asked to end; the next try reports what it left on the timeline."
                 if self._is_asked_to_end
-                else "The run was not reached; the next try takes it up or ends it.",
+                else "The run was not asked to end; the next try continues it or ends it.",
             )
             raise
 
     async def _end(self, deadline: float) -> None:
-        # Asked at once: many may be ended together, and wait for a thread then.
+        # Ask first: many tasks may be ended together and then wait for a thread of the pool.
         is_mine = await asyncio.to_thread(self._run.ask_to_end, self.launch)
         self._is_asked_to_end = True
-        if is_mine and self.takes_turns:  # a new try has a run of its own, and the turn by the same name
+        if is_mine and self.takes_turns:  # a new try has another run, but a turn of the same name
             await run_in_pool(self.leave)
         while is_mine and time.monotonic() < deadline:
             seen = await asyncio.to_thread(self._run.look)
             if seen.launch != self.launch or seen.state is not RunState.RUNNING:
                 break
-            await asyncio.sleep(_LOOK_AT_END_S)
+            await asyncio.sleep(_POLL_AT_END_S)
         await run_in_pool(self.log_state_after_end)
 
     def _event(self, state: RunState) -> TriggerEvent:
         return TriggerEvent({"state": state.value, "seconds": self.seconds()})
 
     def _look(self) -> _Seen:
-        """The run first: what it wrote before its end is there then."""
+        """Read the state before the output: all output of an ended run is then in the file."""
         run = self._run.look()
         lines: list[str] = []
         while new := self._run.new_output():
             lines += [line for line in new if job_line(line) is not None]
         return _Seen(run, lines)
 
-    def _tell(self, lines: list[str]) -> None:
+    def _log_lines(self, lines: list[str]) -> None:
         for line in lines:
             if (found := job_line(line)) is not None:
                 level, text = found

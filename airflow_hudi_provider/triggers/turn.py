@@ -1,4 +1,4 @@
-"""Wait for a task's turn to write a table, in the triggerer."""
+"""Wait in the triggerer for a task's turn to write a table."""
 
 import threading
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ SHOWN_AHEAD = 10
 
 
 def writer_queue(hook: HudiHook) -> "WriterQueue":
-    """The queue of the writers of a table."""
+    """The queue of writers of a table."""
     from hudi_table_services.storage.clock import SystemClock
     from hudi_table_services.storage.locks.turns import WriterQueue
 
@@ -25,7 +25,7 @@ def writer_queue(hook: HudiHook) -> "WriterQueue":
 
 
 class HudiTurnTrigger(HudiTableTrigger):
-    """Fires once when nobody writes the table and nobody came before; every look is a sign of life of the waiting task.
+    """Fires once when no other task writes the table or is ahead; every poll is a heartbeat of the waiting task.
 
     :param owner: request id of the task.
     """
@@ -55,19 +55,19 @@ class HudiTurnTrigger(HudiTableTrigger):
         return {"owner": self.owner}
 
     def look(self, hook: HudiHook) -> dict[str, Any] | None:
-        # A look may be on its way in a thread of its own while the task is ended; it must not take the place again.
+        # A poll may still run in its thread while the task is ended; it must not enter the queue again.
         with self._guard:
             if self._has_left:
                 return None
             place = writer_queue(hook).wait(self.owner)
         if place.is_turn:
             return {"owner": self.owner}
-        told, more = place.ahead[:SHOWN_AHEAD], len(place.ahead) - SHOWN_AHEAD
-        self.state = f"Other tasks write first: {', '.join(told)}{f', and {more} more' if more > 0 else ''}"
+        shown, more = place.ahead[:SHOWN_AHEAD], len(place.ahead) - SHOWN_AHEAD
+        self.state = f"Other tasks write first: {', '.join(shown)}{f', and {more} more' if more > 0 else ''}"
         return None
 
     async def on_kill(self) -> None:
-        """Somebody cleared or ended the waiting task (Airflow 3.3): those behind it move up at once."""
+        """Leave the queue at once: a user cleared or ended the waiting task (Airflow 3.3)."""
         await complete(run_in_pool(self._leave))
 
     def _leave(self) -> None:

@@ -1,4 +1,4 @@
-"""Tell an asset of the commits that anybody makes on its table."""
+"""Fire asset events for the commits of a table, whichever writer makes them."""
 
 import asyncio
 from collections.abc import AsyncIterator, Container, Sequence
@@ -17,27 +17,27 @@ from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.write_stat import CommitMetadata
 
 _CURSOR = "cursor"
-_TELLING = "telling"
-"""Requested times of the commits of the newest event, which may not have arrived."""
+_ANNOUNCED = "telling"
+"""Key for the requested times of the commits of the newest event, which Airflow may not have stored yet."""
 
 _SETTLING_S = 5.0
 
 
 class HudiTableWatcherTrigger(BaseEventTrigger):
-    """Fires again and again: an event for every so many commits; its payload is that of `watched_payload`.
+    """Fires repeatedly: one event for every so many commits; its payload is a `watched_payload`.
 
-    How far it came is kept in the asset's state store (Airflow 3.3). It is written some seconds after an event, when
-    the event is in Airflow's database: a triggerer that dies in between tells the event once more, with the same
-    ``dedupe_key``, and none is lost. Without a store, restarts begin at what the timeline holds then.
+    It keeps its cursor in the asset's state store (Airflow 3.3), and writes it some seconds after an event, when
+    Airflow has stored the event. A triggerer that dies in between fires the event once more, with the same
+    ``dedupe_key``; no event is lost. Without a store, a restart begins at the newest commit.
 
-    A table that cannot be read is waited for, and one that is not there yet: all of its commits are new then.
+    It waits for a table that cannot be read or does not exist yet; all commits of a new table count.
 
-    :param watch_id: makes triggers of several assets on one table differ; Airflow would make one of equal ones, and
+    :param watch_id: distinguishes the triggers of several assets on one table; Airflow would merge equal triggers, and
         one trigger cannot keep the state of two assets.
-    :param every_n_commits: one event for as many commits, or more where they came between two looks.
+    :param every_n_commits: one event for this many commits, or more if they completed between two polls.
     :param operations: only writes of these, such as ``upsert``; empty: all but clusterings and compactions.
-    :param from_beginning: tell, when watching begins, what the active timeline holds already.
-    :param poke_interval: seconds between two looks.
+    :param from_beginning: also count the commits that are on the active timeline when watching begins.
+    :param poke_interval: seconds between two polls.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class HudiTableWatcherTrigger(BaseEventTrigger):
     async def run(self) -> AsyncIterator[TriggerEvent]:
         stored = await self._stored(_CURSOR)
         cursor = None if stored is None else CommitCursor.from_json(stored)
-        announced = frozenset(await self._stored(_TELLING) or ())
+        announced = frozenset(await self._stored(_ANNOUNCED) or ())
         while True:
             found = await self._look(cursor)
             if cursor is None:
@@ -97,17 +97,17 @@ class HudiTableWatcherTrigger(BaseEventTrigger):
                 batch = self._batch(found, announced)
                 announced = frozenset()
                 if batch:
-                    await self._store(_TELLING, [instant.requested_time for instant, _ in batch])
+                    await self._store(_ANNOUNCED, [instant.requested_time for instant, _ in batch])
                     yield TriggerEvent(watched_payload(found.base_path, batch, self.every_n_commits))
                     await asyncio.sleep(min(_SETTLING_S, self.poke_interval))
-                moved = found.moved(cursor, told=[instant for instant, _ in batch])
+                moved = found.moved(cursor, reported=[instant for instant, _ in batch])
                 if moved != cursor:
                     cursor = moved
                     await self._store(_CURSOR, cursor.to_json())
             await pause(self.poke_interval)
 
     def _beginning(self, found: NewCommits) -> CommitCursor | None:
-        """Where watching begins; None: at a later look. Of a table that is not there yet all commits will be new."""
+        """Cursor at which watching begins; None: not known yet. All commits of a future table count."""
         if found.is_missing:
             return CommitCursor.before_all()
         if found.timeline is None:
@@ -117,18 +117,18 @@ class HudiTableWatcherTrigger(BaseEventTrigger):
     def _batch(
         self, found: NewCommits, announced: Container[str]
     ) -> Sequence[tuple[Instant, CommitMetadata]]:
-        """What is told now: first of all what may have been told before a restart, by itself, so by the same key."""
+        """Commits of the next event. First repeat the event announced before a restart, with the same key."""
         again = [each for each in found.wanted if each[0].requested_time in announced]
         return again or (found.wanted if len(found.wanted) >= self.every_n_commits else ())
 
     async def _look(self, cursor: CommitCursor | None) -> NewCommits:
         try:
-            return await run_in_pool(self._look_now, cursor)
+            return await run_in_pool(self._poll, cursor)
         except (HudiTableServiceError, HudiTaskRefusedError) as error:
-            self.log.warning("The timeline was not read, looking again later: %s", error)
+            self.log.warning("The timeline was not read; the trigger polls again later: %s", error)
             return NewCommits()
 
-    def _look_now(self, cursor: CommitCursor | None) -> NewCommits:
+    def _poll(self, cursor: CommitCursor | None) -> NewCommits:
         hook = HudiHook(self.base_path, hudi_conn_id=self.hudi_conn_id, storage_conn_id=self.storage_conn_id)
         return self._watch.look(hook, cursor)
 
@@ -153,5 +153,5 @@ class HudiTableWatcherTrigger(BaseEventTrigger):
             await store.aset(key, value)
 
     def _state_store(self) -> Any:
-        """None below Airflow 3.3."""
+        """The asset's state store; None before Airflow 3.3."""
         return getattr(self, "asset_state_store", None)

@@ -76,7 +76,7 @@ def connections(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 @pytest.fixture
 def operator(tmp_path: Path, connections: Callable[..., None]) -> "Callable[..., UpsertWithSizingOperator]":
-    """Makes the operator; a program with this body stands for spark-submit."""
+    """Make the operator; a program with this body replaces spark-submit."""
     from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
     from support.airflow.stand_ins import stand_in
 

@@ -25,7 +25,7 @@ from support.small_tables import SmallTable
 
 TABLE, SPARK_UI = HudiTableLink().xcom_key, HudiSparkUiLink().xcom_key
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
-# Ends well only if the link has arrived while it runs.
+# Succeeds only if the link was pushed while the program runs.
 WAITS_FOR_THE_LINK = """
 import time
 print("26/11/21 10:00:00 INFO SparkUI: started at http://elsewhere:4040", flush=True)
@@ -39,7 +39,7 @@ result(outcome='completed', instant_time=i.requested_time)
 
 
 class Pushing(TaskInstance):
-    """Keeps what a task pushes, and leaves a file for each key."""
+    """Keep the XComs that a task pushes, and write a file for each key."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ def test_both_links_are_there_while_the_job_runs(operator: Callable[..., Any], t
         "Spark UI: http://driver:4040",
     ],
 )
-def test_nothing_else_is_taken_for_sparks_address(
+def test_no_other_line_counts_as_sparks_address(
     operator: Callable[..., Any], tmp_path: Path, line: str
 ) -> None:
     ti = Pushing(tmp_path)

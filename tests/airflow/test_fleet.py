@@ -61,7 +61,7 @@ def test_the_tables_with_the_most_small_files_come_first(fleet: Fleet) -> None:
     assert ranked[0]["table_name"] == fleet["many"].config.table_name
 
 
-def test_cleaning_goes_by_what_the_retention_lets_go(fleet: Fleet) -> None:
+def test_cleaning_is_ranked_by_deletable_bytes(fleet: Fleet) -> None:
     assert rank_tables(paths(fleet), service="cleaning") == [], "ten commits are kept"
     (ranked,) = rank_tables(paths(fleet), service="cleaning", hudi_options=TWO_COMMITS)
     assert ranked["base_path"] == fleet["old"].storage.base_path
@@ -73,7 +73,7 @@ def test_cleaning_goes_by_what_the_retention_lets_go(fleet: Fleet) -> None:
     assert operator.execute(context())["files"] == 3, "the version before the first one kept stays readable"
 
 
-def test_one_that_cannot_be_read_is_told_and_stops_no_other(
+def test_an_unreadable_table_is_logged_and_stops_no_other(
     fleet: Fleet, caplog: pytest.LogCaptureFixture
 ) -> None:
     (done,) = fleet["few"].timeline_store.load().completed_writes

@@ -1,4 +1,4 @@
-"""What Airflow sees of the provider: entry points, provider information, imports."""
+"""The provider as Airflow loads it: entry points, provider information, imports."""
 
 import importlib
 import json
@@ -109,7 +109,7 @@ def test_the_macro_is_there_in_templates() -> None:
 
 
 def test_importing_is_light_and_fast() -> None:
-    """A fraction of what Airflow itself costs to import, and no package that only jobs need; the better of two."""
+    """Importing costs a fraction of importing Airflow, and loads no package that only jobs need; the better of two."""
     shares = []
     for _ in range(2):
         done = subprocess.run(
@@ -152,7 +152,7 @@ def test_views_are_assets_of_their_own_on_one_table() -> None:
         HudiAsset("/data/flights", view="a b")
 
 
-def test_a_table_has_one_page_whatever_names_it() -> None:
+def test_a_table_has_one_page_by_any_name() -> None:
     from airflow_hudi_provider.tables.registry import RegisteredTable
 
     def page(path: str, *conns: str | None) -> str:

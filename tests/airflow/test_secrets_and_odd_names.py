@@ -1,4 +1,4 @@
-"""Operators of the table's services: what a connection holds shows nowhere, and names are data to every process."""
+"""Operators of table services: secrets of a connection appear nowhere, and no name is executed as code."""
 
 import json
 import os
@@ -40,7 +40,7 @@ OPERATORS: list[tuple[type[HudiServiceOperator], dict[str, Any]]] = [
     (RepairOperator, {"preview": False, "older_than_hours": 0}),
 ]
 
-# In place of spark-submit: notes what others can see of the process and its request, then runs the job's own script.
+# Replaces spark-submit: notes what other users can see of the process and its request, then runs the job's script.
 BODY = """
 import subprocess
 seen = ["".join(open(f"/proc/{p}/cmdline").read() for p in (os.getpid(), os.getppid()))]
@@ -54,7 +54,7 @@ sys.exit(subprocess.run([sys.executable, script, "--request", uri], env=variable
 
 
 class Pushed(TaskInstance):
-    """Keeps what a task pushes."""
+    """Keep the XComs that a task pushes."""
 
     def __init__(self) -> None:
         super().__init__()

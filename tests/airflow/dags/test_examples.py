@@ -39,7 +39,7 @@ def test_all_of_them_can_be_read(bag: Any) -> None:
 
 
 def test_a_clustering_takes_the_plan_of_its_own_run(bag: Any) -> None:
-    """Left out, it would take whatever is pending."""
+    """Without the argument it would execute all pending plans."""
     for name in ("cluster_every_n_commits", "cluster_what_others_write"):
         assert bag.dags[name].get_task("execute").upstream_task_ids == {"schedule"}
 
@@ -52,7 +52,7 @@ def test_runs_that_wait_for_commits_are_spaced_by_time(bag: Any) -> None:
     assert (wait.soft_fail, wait.timeout) == (True, 24 * 3600)
 
 
-def test_every_way_of_recovery_is_shown_before_it_is_gone(bag: Any) -> None:
+def test_every_way_of_recovery_is_previewed(bag: Any) -> None:
     dag = bag.dags["recover_a_table"]
     for number in range(3):
         preview, act = dag.get_task(f"preview_{number}"), dag.get_task(f"act_{number}")
@@ -62,7 +62,7 @@ def test_every_way_of_recovery_is_shown_before_it_is_gone(bag: Any) -> None:
         assert f"preview_{number}')['picture']" in dag.get_task(f"approve_{number}").body
 
 
-def test_what_is_shown_for_approval_is_in_the_preview(bag: Any) -> None:
+def test_the_approval_form_shows_the_preview(bag: Any) -> None:
     dag = bag.dags["preview_then_approve"]
     assert dag.get_task("preview").preview
     assert "picture" in dag.get_task("approve").body
@@ -81,14 +81,14 @@ def test_reading_them_is_light_and_fast() -> None:
 
 
 def test_runs_of_flights_daily_have_intervals(bag: Any) -> None:
-    """A plain cron text gives runs that begin and end at one moment."""
+    """With a plain cron text the data interval of a run is empty."""
     from airflow.sdk import CronDataIntervalTimetable
 
     assert isinstance(bag.dags["flights_daily"].timetable, CronDataIntervalTimetable)
 
 
 def test_flights_daily_limits_its_writers_where_a_backfill_obeys(bag: Any) -> None:
-    """A backfill has its own max_active_runs, and does not look at the DAG's."""
+    """A backfill has its own max_active_runs, and ignores the DAG's."""
     assert bag.dags["flights_daily"].get_task("load_day").max_active_tis_per_dag == 2
 
 
@@ -99,7 +99,7 @@ def test_flights_daily_plans_and_clusters_one_run_at_a_time(bag: Any) -> None:
     assert [dag.get_task(name).max_active_tis_per_dag for name in ("plan_clustering", "cluster")] == [1, 1]
 
 
-def test_its_form_tells_what_can_be_set(bag: Any) -> None:
+def test_the_connection_form_lists_the_settings(bag: Any) -> None:
     params = bag.dags["flights_daily"].params
     schema = params.get_param("max_file_kib").schema
     assert (schema["type"], schema["minimum"], schema["title"]) == ("integer", 16, "File size (KiB)")

@@ -41,7 +41,7 @@ def loads_of(dag: Any) -> list[Any]:
 
 
 def problems_of(dag: Any) -> list[str]:
-    """Why a backfill of a DAG that writes rows could harm; empty: it cannot."""
+    """Reasons why a backfill of a DAG that writes rows could do harm."""
     from airflow.sdk import CronDataIntervalTimetable
 
     found = []
@@ -69,7 +69,7 @@ def problems_of(dag: Any) -> list[str]:
 
 
 def gaps_of(dag: Any, name: str) -> list[str]:
-    """What the form does not say or check of a field."""
+    """What the form of a DAG lacks for a field."""
     param = dag.params.get_param(name)
     schema = param.schema
     told = {**schema, "description": param.description}
@@ -89,7 +89,7 @@ def test_these_write_rows(dags: dict[str, Any]) -> None:
 
 
 def test_their_backfills_cannot_harm(dags: dict[str, Any]) -> None:
-    """Of every DAG that writes rows, a new one too."""
+    """This holds for every DAG that writes rows."""
     found = {name: problems_of(dag) for name, dag in dags.items() if loads_of(dag)}
     assert found == {name: [] for name in WRITERS}
 

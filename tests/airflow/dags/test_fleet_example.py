@@ -30,7 +30,7 @@ def data_files(table: SmallTable) -> int:
     return sum(1 for stored in table.storage.list_files() if stored.path.endswith(".parquet"))
 
 
-def test_each_service_goes_to_the_tables_that_need_it(
+def test_each_service_runs_on_the_tables_that_need_it(
     tmp_path: Path, run_dag: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     to_clean = made(tmp_path / "to_clean", commits=14, groups=1)

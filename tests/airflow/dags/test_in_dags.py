@@ -24,7 +24,7 @@ def states(run: Any) -> dict[str, str]:
 
 
 def events_of(base_path: Path) -> list[dict[str, Any]]:
-    """What the asset events of a table tell."""
+    """The extras of a table's asset events."""
     from airflow.models.asset import AssetEvent, AssetModel
     from airflow.utils.session import create_session
     from sqlalchemy import select
@@ -61,7 +61,7 @@ def test_a_missing_connection_is_named(
     assert not (tmp_path / "table").exists()
 
 
-def test_an_asset_event_tells_what_was_written(run_dag: RunDag, tmp_path: Path) -> None:
+def test_an_asset_event_describes_the_write(run_dag: RunDag, tmp_path: Path) -> None:
     table = tmp_path / "table"
     body = (
         "from hudi_table_services.contract.result import RowCounts\n"
@@ -110,7 +110,7 @@ def test_templates_are_rendered_and_a_run_needs_no_logical_date(run_dag: RunDag,
 
 
 def test_clearing_a_success_writes_nothing_and_needs_no_spark(run_dag: RunDag, tmp_path: Path) -> None:
-    """Airflow's own operator would take a state that it kept for the answer; ours looks at the timeline."""
+    """Airflow's own operator would trust a stored state; ours reads the timeline."""
     with DAG("cleared", schedule=None) as dag:
         load(tmp_path, "commit(); result(outcome='completed')")
     run = run_dag(dag)

@@ -22,7 +22,7 @@ A = FileGroupId("city=a", "a-0")
 
 @pytest.fixture
 def table(tmp_path: Path) -> SmallTable:
-    """A commit, a dead write with its file, and a file that nobody knows."""
+    """A commit, a dead write with its file, and an orphan."""
     clock = FixedClock(datetime.now(timezone.utc) - timedelta(days=2), step=timedelta(minutes=5))
     made = SmallTable(LocalStorage(str(tmp_path / "table")), TableVersion.V9, clock)
     made.commit(A)
@@ -57,7 +57,7 @@ def test_what_a_dead_writer_left_is_rolled_back(
     assert table.timeline_store.load().pending == ()
 
 
-def test_a_table_goes_back(recover: Callable[..., dict[str, str]], table: SmallTable) -> None:
+def test_a_table_is_restored(recover: Callable[..., dict[str, str]], table: SmallTable) -> None:
     from hudi_table_services.contract.recovery import CreateSavepointRequest
     from hudi_table_services.jobs.recovery.savepoint import create_savepoint
 
@@ -74,7 +74,7 @@ def test_a_table_goes_back(recover: Callable[..., dict[str, str]], table: SmallT
     assert not table.storage.exists(f"city=a/{base_file_name(A.file_id, second.requested_time)}")
 
 
-def test_files_of_nobody_are_copied_and_deleted(
+def test_orphans_are_copied_and_deleted(
     recover: Callable[..., dict[str, str]], table: SmallTable, tmp_path: Path
 ) -> None:
     (orphan,) = [f.path for f in table.storage.list_files() if f.name.startswith("orphan")]

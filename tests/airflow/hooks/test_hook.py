@@ -27,7 +27,7 @@ def table(tmp_path: Path) -> SmallTable:
     return SmallTable(LocalStorage(str(tmp_path / "trips")), TableVersion.V9)
 
 
-def test_looking_at_a_table(table: SmallTable) -> None:
+def test_reading_a_table(table: SmallTable) -> None:
     first = table.commit(FileGroupId("city=a", "a-0"), extra={REQUEST_ID_KEY: "r1"})
     table.commit(FileGroupId("city=b", "b-0"))
     pending = table.begin()
@@ -83,7 +83,7 @@ def test_base_path_from_argument_and_connection(connections: Callable[..., None]
         ("/t", "mistyped", "is of type 'http', not hudi"),
     ],
 )
-def test_what_is_missing_is_said(
+def test_a_missing_requirement_is_reported(
     base_path: str | None, conn_id: str | None, says: str, connections: Callable[..., None], airflow_db: None
 ) -> None:
     connections("rootless", conn_type="hudi")

@@ -1,4 +1,4 @@
-"""Windows of commits: nothing is told twice, nothing is passed over, and what cannot be told is refused."""
+"""Windows of commits: no commit twice, no gaps, and archived commits are refused."""
 
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def test_windows_follow_each_other(table: SmallTable) -> None:
     ]
 
 
-def test_a_write_that_began_early_and_ended_late_is_told_later(table: SmallTable) -> None:
+def test_a_write_that_began_early_and_ended_late_is_reported_later(table: SmallTable) -> None:
     hook = HudiHook(table.storage.base_path)
     slow = table.begin()
     fast = table.commit(FileGroupId("city=b", "b-0"))
@@ -64,7 +64,7 @@ def test_many_later_commits_do_not_hide_those_before_a_pending_write(tmp_path: P
     assert (window.until, window.count) == (first[-1], 3)
 
 
-def test_a_savepoint_that_stays_alone_does_not_hide_archived_commits(table: SmallTable) -> None:
+def test_a_single_remaining_savepoint_does_not_hide_archived_commits(table: SmallTable) -> None:
     first = table.commit(GROUP)
     save = CreateSavepointRequest(base_path="/t", instant=first.requested_time)
     create_savepoint(save, storage=table.storage, clock=table.clock)
@@ -80,7 +80,7 @@ def test_a_savepoint_that_stays_alone_does_not_hide_archived_commits(table: Smal
     assert hook.instants(InstantQuery(after=first.visible_from)).count == 8
 
 
-def test_archived_commits_cannot_be_told(table: SmallTable) -> None:
+def test_archived_commits_are_refused(table: SmallTable) -> None:
     hook = HudiHook(table.storage.base_path)
     first = table.commit(GROUP)
     for number in range(8):

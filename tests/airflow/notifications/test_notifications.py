@@ -1,4 +1,4 @@
-"""What people are told of a table when a task ends, fails or is late, and by whom."""
+"""Notifications about a table when a task ends, fails or is late, and their receivers."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ def remember(payload: dict[str, Any]) -> None:
 
 
 class FileNotifier(BaseNotifier):
-    """Appends a templated text to a file, as others send it to a channel."""
+    """Append a templated text to a file, where other notifiers send it to a channel."""
 
     template_fields = ("text",)
 
@@ -77,7 +77,7 @@ def failure_of(task: HudiTableHealthOperator) -> dict[str, Any]:
     return context(task=task, exception=error.value)
 
 
-def test_a_failure_is_told_with_its_kind_the_limits_and_what_to_do(table: SmallTable) -> None:
+def test_a_failure_is_reported_with_kind_limits_and_hint(table: SmallTable) -> None:
     told = health_payload(failure_of(health_task(table, fail_above={"small_files": 1})))
     assert json.loads(json.dumps(told)) == told
     assert told["table"] == {"name": "flights", "base_path": table.storage.base_path}
@@ -111,7 +111,7 @@ def test_a_healthy_end_needs_no_attention(table: SmallTable) -> None:
     assert not needs_attention(told)
 
 
-def test_a_table_that_cannot_be_read_is_told_and_raises_nothing(tmp_path: Path) -> None:
+def test_a_table_that_cannot_be_read_is_reported_without_an_error(tmp_path: Path) -> None:
     for question in (
         TableQuestion(base_path=str(tmp_path / "none")),
         TableQuestion(hudi_conn_id="nowhere"),
@@ -124,7 +124,7 @@ def test_a_table_that_cannot_be_read_is_told_and_raises_nothing(tmp_path: Path) 
         assert needs_attention(told)
 
 
-def test_a_damaged_table_is_told(table: SmallTable) -> None:
+def test_a_damaged_table_is_reported(table: SmallTable) -> None:
     (done,) = table.timeline_store.load().completed_writes
     (path,) = (
         f.path
@@ -155,7 +155,7 @@ def test_links_lead_to_the_pages(table: SmallTable, monkeypatch: pytest.MonkeyPa
     assert health_payload(context(task=task))["links"]["table"].endswith(plain)
 
 
-def test_a_callable_and_another_notifier_are_told(table: SmallTable, tmp_path: Path) -> None:
+def test_a_callable_and_another_notifier_get_the_payload(table: SmallTable, tmp_path: Path) -> None:
     out = tmp_path / "channel"
     text = "{{ hudi.table.name }} {{ hudi.outcome }}: {{ hudi.health.status }}"
     notifier = HudiHealthNotifier(send=remember, to=FileNotifier(str(out), text))
@@ -173,7 +173,7 @@ def test_templates_say_which_table(table: SmallTable) -> None:
     assert TOLD[0]["table"]["name"] == "flights"
 
 
-def test_nobody_is_bothered_where_nothing_is_wrong(table: SmallTable) -> None:
+def test_no_message_is_sent_about_a_healthy_table(table: SmallTable) -> None:
     calm = {"dead_instants": 9, "small_file_ratio": 1, "pending_instants": 9}
     notifier = HudiHealthNotifier(send=remember, when="attention", warn_above=calm)
     task = health_task(table)
@@ -183,7 +183,7 @@ def test_nobody_is_bothered_where_nothing_is_wrong(table: SmallTable) -> None:
     assert TOLD[0]["error"] == {"kind": "ValueError", "message": "it broke", "hint": ""}
 
 
-def test_one_receiver_that_fails_does_not_keep_it_from_the_other(table: SmallTable, tmp_path: Path) -> None:
+def test_a_failing_receiver_does_not_stop_the_other(table: SmallTable, tmp_path: Path) -> None:
     def breaks(payload: dict[str, Any]) -> None:
         raise ConnectionError("no network")
 
@@ -213,7 +213,7 @@ def test_a_deadline_alert_names_everything_and_is_awaited(table: SmallTable, tmp
     assert "missed its deadline" in out.read_text()
 
 
-def test_mistakes_are_told_when_the_dag_is_read() -> None:
+def test_mistakes_are_reported_when_the_dag_is_read() -> None:
     for arguments in ({}, {"send": remember, "when": "never"}, {"send": remember, "to_arguments": {"a": 1}}):
         with pytest.raises(ValueError, match="HudiHealthNotifier"):
             HudiHealthNotifier(**arguments)

@@ -43,7 +43,7 @@ def table(tmp_path: Path, request: pytest.FixtureRequest) -> SmallTable:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Executes an operator on the table; a program with this body stands for spark-submit."""
+    """Execute an operator on the table; a program with this body replaces spark-submit."""
 
     def execute(operator: type, body: str = "raise SystemExit('submitted')", **arguments: Any) -> Any:
         binary = stand_in(tmp_path, HELPERS + body)
@@ -53,7 +53,7 @@ def run(tmp_path: Path) -> Run:
     return execute
 
 
-def test_the_plan_that_took_its_place_counts_once_it_is_completed(table: SmallTable, run: Run) -> None:
+def test_the_replacement_of_a_plan_counts_once_it_is_completed(table: SmallTable, run: Run) -> None:
     plan = schedule(table)
     successor = give_way(table, plan)
     complete(table, successor)
@@ -62,7 +62,7 @@ def test_the_plan_that_took_its_place_counts_once_it_is_completed(table: SmallTa
     assert (answer["reused"], answer["instants"]) == (True, [successor.requested_time])
 
 
-def test_while_it_is_pending_the_job_runs_and_a_bad_end_is_judged_by_it(table: SmallTable, run: Run) -> None:
+def test_while_a_plan_is_pending_the_job_runs_and_its_failure_counts(table: SmallTable, run: Run) -> None:
     plan = schedule(table).requested_time
     successor = give_way(table, *table.timeline_store.load().pending).requested_time
     with pytest.raises(HudiTaskError, match="executed by another try"):
@@ -72,9 +72,7 @@ def test_while_it_is_pending_the_job_runs_and_a_bad_end_is_judged_by_it(table: S
 
 
 @pytest.mark.parametrize("wholly", [True, False], ids=["gave way", "cancelled"])
-def test_a_plan_that_is_gone_is_nothing_to_do_and_needs_no_spark(
-    table: SmallTable, run: Run, wholly: bool
-) -> None:
+def test_a_missing_plan_means_nothing_to_do_and_no_spark(table: SmallTable, run: Run, wholly: bool) -> None:
     plan = schedule(table)
     if wholly:
         says = (
@@ -91,7 +89,7 @@ def test_a_plan_that_is_gone_is_nothing_to_do_and_needs_no_spark(
     assert (answer["outcome"], answer["instants"]) == ("nothing_to_do", [])
 
 
-def test_the_others_that_are_named_count_beside_one_that_is_gone(table: SmallTable, run: Run) -> None:
+def test_other_named_plans_count_besides_a_missing_one(table: SmallTable, run: Run) -> None:
     gone, kept = schedule(table), schedule(table, partition="city=b")
     cancel(table, gone)
     named = [gone.requested_time, kept.requested_time]
@@ -103,7 +101,7 @@ def test_the_others_that_are_named_count_beside_one_that_is_gone(table: SmallTab
     assert f"{gone.requested_time} was cancelled" in answer["reason"]
 
 
-def test_a_name_that_the_timeline_does_not_know_is_left_to_the_job(table: SmallTable, run: Run) -> None:
+def test_the_job_reports_a_name_unknown_to_the_timeline(table: SmallTable, run: Run) -> None:
     with pytest.raises(HudiTaskRefusedError, match="InvalidRequestError: It broke"):
         run(
             ExecuteClusteringOperator,
@@ -122,7 +120,7 @@ def test_a_job_that_cancelled_its_plan_and_died_leaves_nothing_to_do(
     assert "Nothing is left to do" in caplog.text + "".join(capfd.readouterr())
 
 
-def test_the_answer_names_what_was_executed_and_tells_why_the_rest_was_cancelled(
+def test_the_answer_names_executed_plans_and_why_the_rest_was_cancelled(
     table: SmallTable, run: Run, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     gone, kept = schedule(table), schedule(table, partition="city=b")
@@ -150,9 +148,7 @@ def test_a_cancellation_that_the_timeline_does_not_bear_out_fails(table: SmallTa
         run(ExecuteClusteringOperator, claim)
 
 
-def test_a_clustering_in_one_job_follows_its_plan_to_the_one_in_its_place(
-    table: SmallTable, run: Run
-) -> None:
+def test_a_clustering_in_one_job_follows_its_plan_to_its_replacement(table: SmallTable, run: Run) -> None:
     plans = "schedule(open_table(base_path), request_id=request['request_id']); sys.exit(3)"
     with pytest.raises(HudiTaskError, match="still pending"):
         run(ClusteringOperator, plans)

@@ -1,4 +1,4 @@
-"""The operator that checks settings and `HudiHook.check_config`: what they return, and what fails a task."""
+"""The operator that checks settings and `HudiHook.check_config`: return values and failures."""
 
 import json
 import logging
@@ -25,7 +25,7 @@ CANARY = "canary-3c9d1"
 
 
 class Pushing(TaskInstance):
-    """Keeps what a task pushes."""
+    """Keep the XComs that a task pushes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -148,12 +148,12 @@ def test_it_runs_in_a_dag(run_dag: Callable[..., Any], table: SmallTable) -> Non
         ({"facts": ["writers"]}, "facts must be a dictionary"),
     ],
 )
-def test_what_is_wrong_is_told_when_the_dag_is_read(arguments: dict[str, Any], message: str) -> None:
+def test_mistakes_are_reported_when_the_dag_is_read(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message.replace("?", r"\?")):
         HudiConfigCheckOperator(task_id="check", **arguments)
 
 
-def test_a_template_waits_until_it_is_rendered() -> None:
+def test_a_template_is_checked_after_rendering() -> None:
     task = HudiConfigCheckOperator(
         task_id="check", facts={"writers": "{{ var.value.w }}"}, hudi_options={"hoodie.x": "{{ 1 }}"}
     )
@@ -176,7 +176,7 @@ def test_secrets_are_not_shown(
     assert CANARY not in json.dumps(answer) + caplog.text
 
 
-def test_the_hook_tells_the_same(table: SmallTable, tmp_path: Path) -> None:
+def test_the_hook_returns_the_same(table: SmallTable, tmp_path: Path) -> None:
     hook = HudiHook(table.storage.base_path)
     report = hook.check_config(
         {**SMALL_MINIMUM, f"{WRITE}table.type": "MERGE_ON_READ"}, facts={"engine": "hudi"}

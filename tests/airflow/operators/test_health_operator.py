@@ -1,4 +1,4 @@
-"""The health operator and `HudiHook.health`: what they return, and what fails a task."""
+"""The health operator and `HudiHook.health`: return values and failures."""
 
 import json
 from collections.abc import Callable
@@ -23,7 +23,7 @@ Looks = Callable[..., dict[str, Any]]
 
 
 class Pushing(TaskInstance):
-    """Keeps what a task pushes."""
+    """Keep the XComs that a task pushes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ def look(table: SmallTable, ti: TaskInstance | None = None, **arguments: Any) ->
     return answer
 
 
-def test_it_tells_how_the_table_is(table: SmallTable, caplog: pytest.LogCaptureFixture) -> None:
+def test_it_reports_the_health_of_the_table(table: SmallTable, caplog: pytest.LogCaptureFixture) -> None:
     dead = table.begin()
     answer = look(table)
     assert (answer["status"], answer["files"], answer["histogram"]) == ("warning", 2, {"0-1 MiB": 2})
@@ -83,12 +83,12 @@ def test_a_damaged_timeline_fails_the_task(table: SmallTable) -> None:
         ({"hudi_options": {"hoodie.clean.commit.retained": 3}}, "Did you mean"),
     ],
 )
-def test_what_is_wrong_is_told_when_the_dag_is_read(arguments: dict[str, Any], message: str) -> None:
+def test_mistakes_are_reported_when_the_dag_is_read(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         HudiTableHealthOperator(task_id="health", base_path="/t", **arguments)
 
 
-def test_the_hook_tells_the_same(table: SmallTable, tmp_path: Path) -> None:
+def test_the_hook_returns_the_same(table: SmallTable, tmp_path: Path) -> None:
     report = HudiHook(table.storage.base_path).health(warn_above={"active_commits": 0})
     assert {each.measure for each in report.findings} == {"active_commits", "small_file_ratio"}
     with pytest.raises(TableNotFoundError):

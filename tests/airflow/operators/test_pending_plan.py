@@ -1,4 +1,4 @@
-"""What a load does about plans that are pending on its partitions: refuse, wait, or let them give way."""
+"""Loads with plans pending on their partitions: they refuse, wait, or make the plans give way."""
 
 import asyncio
 import json
@@ -37,7 +37,7 @@ def table(tmp_path: Path, request: pytest.FixtureRequest) -> SmallTable:
 
 @pytest.fixture
 def sent(operator: Operator, tmp_path: Path) -> Callable[..., dict[str, Any]]:
-    """The request that a task submits; only its options, or nothing at all, where it ended before."""
+    """Options of the request that a task submits."""
 
     def run(**arguments: Any) -> dict[str, Any]:
         note = tmp_path / "request.json"
@@ -56,14 +56,14 @@ def deferred_of(made: UpsertWithSizingOperator) -> TaskDeferred:
 
 
 def trigger_of(deferred: TaskDeferred, **changes: Any) -> HudiPendingServiceTrigger:
-    """As the triggerer makes it, but impatient."""
+    """The trigger as the triggerer makes it, with a short poke interval."""
     path, arguments = deferred.trigger.serialize()
     assert path.endswith("HudiPendingServiceTrigger")
     return HudiPendingServiceTrigger(**{**arguments, "poke_interval": 0.02, **changes})
 
 
 def event_of(trigger: HudiPendingServiceTrigger, meanwhile: Callable[[], None]) -> dict[str, Any]:
-    """The event that comes after something was done, and not before."""
+    """The event that is fired after a change, and not before."""
 
     async def wait() -> dict[str, Any]:
         async with aclosing(trigger.run()) as events:
@@ -85,15 +85,13 @@ def event_of(trigger: HudiPendingServiceTrigger, meanwhile: Callable[[], None]) 
         ("wait", "SparkRejectUpdateStrategy"),
     ],
 )
-def test_the_job_is_told(
+def test_the_job_gets_the_strategy(
     sent: Callable[..., dict[str, Any]], choice: str | None, strategy: str | None
 ) -> None:
     assert sent(on_pending_plan=choice).get(STRATEGY) == strategy
 
 
-def test_a_plan_gives_way_unless_something_else_is_wanted(
-    table: SmallTable, sent: Callable[..., dict[str, Any]]
-) -> None:
+def test_a_plan_gives_way_by_default(table: SmallTable, sent: Callable[..., dict[str, Any]]) -> None:
     schedule(table)
     assert sent(partitions="city=a") == {}
     assert set(sent(partitions="city=a", on_pending_plan="give_way")) == {STRATEGY}
@@ -120,7 +118,7 @@ def test_only_the_partitions_of_the_write_matter(
         assert sent(on_pending_plan=choice, partitions="city=a")
 
 
-def test_what_is_not_known_before_the_job_refuses(
+def test_the_job_refuses_plans_that_are_not_known_before(
     table: SmallTable, operator: Operator, sent: Callable[..., dict[str, Any]]
 ) -> None:
     schedule(table)
@@ -130,7 +128,7 @@ def test_what_is_not_known_before_the_job_refuses(
 
 
 @pytest.mark.parametrize("operation", ["insert", "bulk_insert"])
-def test_rows_that_only_come_in_addition_are_in_nobodys_way(
+def test_rows_that_are_only_added_conflict_with_no_plan(
     table: SmallTable, sent: Callable[..., dict[str, Any]], operation: str
 ) -> None:
     schedule(table)
@@ -162,7 +160,7 @@ def test_partitions_that_are_deleted_are_known(table: SmallTable, operator: Oper
 def test_where_keys_are_unique_in_the_whole_table_named_partitions_do_not_do(
     table: SmallTable, operator: Operator
 ) -> None:
-    """A row may be found in another partition than the one that it goes to."""
+    """The index may find a row in another partition than its new one."""
     schedule(table)
     everywhere = {"hoodie.index.type": "GLOBAL_SIMPLE"}
     deferred_of(operator(NO_SPARK, on_pending_plan="wait", partitions="city=b", hudi_options=everywhere))
@@ -170,7 +168,7 @@ def test_where_keys_are_unique_in_the_whole_table_named_partitions_do_not_do(
 
 @pytest.mark.parametrize("partitions", ["city=a", ()], ids=["named", "not named"])
 @pytest.mark.parametrize("end", [complete, cancel])
-def test_it_waits_until_the_plan_is_gone_and_goes_on(
+def test_it_waits_until_no_plan_is_pending_and_continues(
     table: SmallTable, operator: Operator, partitions: Any, end: Callable[..., None]
 ) -> None:
     plan = schedule(table)
@@ -179,7 +177,7 @@ def test_it_waits_until_the_plan_is_gone_and_goes_on(
     assert made.execute_without_plans(context(), event)["outcome"] == "completed"
 
 
-def test_a_plan_that_was_made_meanwhile_is_waited_for_too(table: SmallTable, operator: Operator) -> None:
+def test_a_task_waits_also_for_a_plan_made_during_the_wait(table: SmallTable, operator: Operator) -> None:
     plan = schedule(table)
     made = operator(on_pending_plan="wait")
     event = event_of(trigger_of(deferred_of(made)), lambda: complete(table, plan))
@@ -188,10 +186,8 @@ def test_a_plan_that_was_made_meanwhile_is_waited_for_too(table: SmallTable, ope
         made.execute_without_plans(context(), event)
 
 
-def test_a_plan_that_only_the_job_sees_is_waited_for_wherever_it_is(
-    operator: Operator, tmp_path: Path
-) -> None:
-    """Made after the look, or for partitions that were not named; the turn is left to others."""
+def test_a_task_waits_for_a_plan_that_only_the_job_found(operator: Operator, tmp_path: Path) -> None:
+    """The plan is newer than the check, or on other partitions; the task gives up its turn."""
     made = operator(REJECTED, on_pending_plan="wait", partitions="city=a", take_turns=True)
     deferred = deferred_of(made)
     assert trigger_of(deferred).partitions == []
@@ -204,14 +200,14 @@ def test_a_job_that_fails_otherwise_fails_the_task(operator: Operator) -> None:
         operator(conflict, on_pending_plan="wait").execute(context())
 
 
-def test_who_waits_for_a_plan_holds_nobody_up(table: SmallTable, operator: Operator) -> None:
+def test_a_task_that_waits_for_a_plan_leaves_the_queue(table: SmallTable, operator: Operator) -> None:
     schedule(table)
     queue = turns.WriterQueue(table.storage, table.clock)
     deferred_of(operator(NO_SPARK, on_pending_plan="wait", take_turns=True))
     assert queue.begin("somebody else")
 
 
-def test_who_is_refused_when_its_turn_has_come_holds_nobody_up(table: SmallTable, operator: Operator) -> None:
+def test_a_task_refused_in_its_turn_leaves_the_queue(table: SmallTable, operator: Operator) -> None:
     queue = turns.WriterQueue(table.storage, SystemClock())
     assert queue.begin("somebody else")
     made = operator(NO_SPARK, on_pending_plan="refuse", partitions=["city=a"], take_turns=True)
@@ -243,7 +239,7 @@ def test_waiting_has_an_end(table: SmallTable, operator: Operator) -> None:
         made.execute_without_plans(context(), {"error": "no storage"})
 
 
-def test_what_was_written_already_waits_for_nothing(table: SmallTable, operator: Operator) -> None:
+def test_a_completed_request_waits_for_no_plan(table: SmallTable, operator: Operator) -> None:
     made = operator(on_pending_plan="wait")
     assert made.execute(context())["outcome"] == "completed"
     schedule(table)

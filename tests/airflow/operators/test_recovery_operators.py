@@ -1,4 +1,4 @@
-"""Operators that keep, undo and tidy up: arguments, the worker without Spark, what they return, how they are judged."""
+"""Operators that keep, undo and remove: arguments, the worker without Spark, return values, confirmation."""
 
 import json
 from collections.abc import Callable
@@ -72,7 +72,7 @@ def pictures(table: SmallTable) -> set[str]:
     return {stored.path for stored in table.storage.list_files()}
 
 
-def test_savepoints_come_and_go(table: SmallTable, run: Run) -> None:
+def test_savepoints_are_created_and_deleted(table: SmallTable, run: Run) -> None:
     first = table.commit(A)
     table.commit(A)
     before = pictures(table)
@@ -123,7 +123,7 @@ def test_dead_writes_are_rolled_back_and_commits_below_others_are_not(table: Sma
     assert run(RollbackOperator, all_failed=True, on_nothing="succeed")["outcome"] == "nothing_to_do"
 
 
-def test_a_table_goes_back_to_its_savepoint(table: SmallTable, run: Run) -> None:
+def test_a_table_is_restored_to_its_savepoint(table: SmallTable, run: Run) -> None:
     first = table.commit(A)
     run(SavepointOperator)
     later = [table.commit(A), table.commit(A)]
@@ -135,7 +135,7 @@ def test_a_table_goes_back_to_its_savepoint(table: SmallTable, run: Run) -> None
     assert live(table) == {path_of(first)}
 
 
-def test_orphans_are_told_and_deleted_only_if_asked(table: SmallTable, run: Run) -> None:
+def test_orphans_are_reported_and_deleted_only_on_request(table: SmallTable, run: Run) -> None:
     table.commit(A)
     orphan = table.add_file(
         "city=a", base_file_name("gone", table.timeline_store.new_instant_time()), b"nobody's"
@@ -181,7 +181,7 @@ def test_the_timeline_is_kept_short(table: SmallTable, run: Run) -> None:
         (SavepointOperator, {"hudi_options": {"hoodie.write.lock.providr": "x"}}, "Did you mean"),
     ],
 )
-def test_what_is_wrong_is_told_when_the_dag_is_read(
+def test_mistakes_are_reported_when_the_dag_is_read(
     operator: type[UpkeepOperator], arguments: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):

@@ -1,4 +1,4 @@
-"""The operator: what it refuses, what it asks of Spark, and what it makes of how the job ended."""
+"""The write operator: refusals, the submission to Spark, and the result by the job's end and the timeline."""
 
 from collections.abc import Callable
 from datetime import datetime, timezone
@@ -23,7 +23,7 @@ def commits(tmp_path: Path) -> int:
     return len(load_snapshot(LocalStorage(str(tmp_path / "table"))).timeline.completed_writes)
 
 
-# What the request says
+# Requests
 
 
 def test_arguments_become_the_request(operator: Callable[..., UpsertWithSizingOperator]) -> None:
@@ -80,7 +80,7 @@ def test_mistakes_that_show_when_the_dag_is_read(
         operator(**arguments)
 
 
-def test_outputs_of_other_tasks_are_left_for_the_run(
+def test_outputs_of_other_tasks_are_checked_in_the_run(
     operator: Callable[..., UpsertWithSizingOperator],
 ) -> None:
     with DAG("d", schedule=None):
@@ -132,7 +132,7 @@ def test_the_request_id_is_that_of_the_task_in_its_run(
     assert identity(TaskInstance(max_tries=5), **again) == "d/run 1/load#3"
 
 
-# What is refused before anything is submitted
+# Refusals before the submission
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_the_request_id_is_that_of_the_task_in_its_run(
         ({"spark_binary": None, "spark_conn_id": "named"}, "spark3-submit was not found"),
     ],
 )
-def test_what_cannot_work_is_not_submitted(
+def test_an_impossible_request_is_not_submitted(
     operator: Callable[..., UpsertWithSizingOperator],
     connections: Callable[..., None],
     tmp_path: Path,
@@ -165,7 +165,7 @@ def test_what_cannot_work_is_not_submitted(
     assert not (tmp_path / "table").exists()
 
 
-def test_spark_that_is_nowhere_is_said(
+def test_a_missing_spark_is_reported(
     operator: Callable[..., UpsertWithSizingOperator], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     from airflow_hudi_provider.spark import environment as spark_environment
@@ -201,7 +201,7 @@ def test_an_empty_data_interval_is_refused_with_the_cure(
     plain.execute(context(data_interval_start=NOON, data_interval_end=NOON))
 
 
-# What the end of the job means
+# The end of the job
 
 
 def test_the_second_time_nothing_is_submitted(
@@ -259,7 +259,7 @@ def test_a_commit_that_was_rolled_back_is_made_again(
 def test_the_driver_of_a_job_that_ended_is_forgotten(
     operator: Callable[..., UpsertWithSizingOperator], connections: Callable[..., None], tmp_path: Path
 ) -> None:
-    """Airflow keeps it over a clear, and would take its success for that of the next."""
+    """Airflow keeps the driver id over a clearing, and would take its success for that of the next try."""
     store = StateStore(spark_job_id="driver-1", k8s_driver_status="Succeeded")
     connections("yarn", conn_type="spark", host="yarn")
     on_cluster = {"spark_conn_id": "yarn", "deploy_mode": "cluster"}
@@ -306,11 +306,11 @@ def test_conflicts_and_storage_are_retried_and_bad_rows_are_not(
         ("sys.exit(1)", "no result document.*Nothing was committed"),
         ("open(result_path, 'w').write('{\"contract_version\": 1, \"req')", "cannot be read"),
         ("open(result_path, 'w').write('{\"contract_version\": 99}')", "99"),
-        ("request['request_id'] = 'other'; result(outcome='completed')", "of another request"),
+        ("request['request_id'] = 'other'; result(outcome='completed')", "belongs to another request"),
     ],
     ids=["exit code alone", "half-written", "newer contract", "stale"],
 )
-def test_a_result_that_cannot_be_trusted_is_said(
+def test_a_result_that_cannot_be_trusted_is_reported(
     operator: Callable[..., UpsertWithSizingOperator], body: str, says: str
 ) -> None:
     with pytest.raises(HudiTaskError, match=says):

@@ -50,7 +50,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     variables = {
         "AIRFLOW__CORE__AUTH_MANAGER": "strict_auth_manager.StrictAuthManager",
         "AIRFLOW__HUDI__TABLES": json.dumps(configured),
-        # This checkout, whichever one the environment was made for.
+        # This checkout, even if the environment was made for another one.
         "PYTHONPATH": os.pathsep.join(
             map(str, (Path(__file__).parent, REPOSITORY, REPOSITORY / "spark_jobs"))
         ),
@@ -74,7 +74,7 @@ def browser_context(server: Server, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture
 def page(browser_context: Any) -> Iterator["Page"]:
-    """A new page; whatever its console calls an error, other than an answer with an error's status, fails the test."""
+    """A new page; an error on its console fails the test, except an answer with an error status."""
     page = browser_context.new_page()
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))

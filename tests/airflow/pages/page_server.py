@@ -1,4 +1,4 @@
-"""An API server with the pages, as its users ask it, and the small tables that it shows."""
+"""An API server with the pages, requests as its users send them, and the small tables that it shows."""
 
 import json
 import os
@@ -30,7 +30,7 @@ PICTURES = bool(os.environ.get("PICTURES"))
 """Whether the docs' pictures are taken: with plain names only."""
 
 NASTY = "<img src=x onerror=window.harmed=1>"
-# What Airflow would take down when it reads a DAG with these outlets.
+# The rows that Airflow stores when it reads a DAG with these outlets.
 _REGISTER = """
 import datetime, json, sys
 from airflow.models.asset import AssetActive, AssetModel
@@ -73,7 +73,7 @@ if __name__ == "__main__":
 
 
 class Server:
-    """The API server, asked as one of its users."""
+    """The API server, as seen by one of its users."""
 
     def __init__(self, stack: AirflowStack) -> None:
         self.stack = stack
@@ -126,7 +126,7 @@ def register(stack: AirflowStack, assets: Mapping[str, str]) -> None:
 
 
 def run_dags(stack: AirflowStack, dags_folder: Path, table: Path, elsewhere: Path) -> None:
-    """DAGs that look at these tables, of which an asset names the first; run once."""
+    """DAGs that read these tables, the first of which is an asset; each runs once."""
     program = dags_folder / "looks.py"
     program.write_text(_DAGS.format(path=str(table), name=table.name, elsewhere=str(elsewhere)))
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Who gets what: every route, every role, on a real API server."""
+"""Permissions: every route and every role, on a real API server."""
 
 import pytest
 from page_server import Server
@@ -41,7 +41,7 @@ def test_nothing_can_be_changed(server: Server, method: str) -> None:
         assert server.ask(address, "admin", method)[0] == 405, address
 
 
-def test_an_asset_that_one_may_not_see_does_not_exist(server: Server) -> None:
+def test_a_hidden_asset_looks_missing(server: Server) -> None:
     secret = server.table_id("secret")
     for user in ("vera", "uma", "olga"):
         names = [table["name"] for table in server.ask("/hudi/api/tables", user)[1]]
@@ -53,7 +53,7 @@ def test_an_asset_that_one_may_not_see_does_not_exist(server: Server) -> None:
     assert server.ask(f"/hudi/api/tables/{secret}/health", "admin")[0] == 200
 
 
-def test_runs_of_a_dag_that_one_may_not_see_are_not_told(server: Server) -> None:
+def test_runs_of_a_hidden_dag_are_not_shown(server: Server) -> None:
     run, shown = server.run_of("hidden"), server.run_of("shown")
     addresses = [f"/hudi/api/dags/hidden/runs/{run}", f"/hudi/api/dags/hidden/runs/{run}?task_id=health"]
     for address in addresses:
@@ -68,7 +68,7 @@ def test_runs_of_a_dag_that_one_may_not_see_are_not_told(server: Server) -> None
         assert [each["operation"] for each in told] == ["table_health"]
 
 
-def test_a_table_does_not_tell_which_hidden_run_wrote_it(server: Server) -> None:
+def test_a_table_does_not_reveal_the_hidden_run_that_wrote_it(server: Server) -> None:
     address = f"/hudi/api/tables/{server.table_id('orders')}/history"
     for user in USERS:  # the administrator last, and first: a view is kept for a while, for all of them
         server.ask(address, "admin")

@@ -37,7 +37,7 @@ def test_from_the_navigation_to_a_table_by_keyboard(page: "Page", server: Server
     frame.locator("canvas").first.wait_for()
 
 
-def test_from_the_link_of_a_task_to_its_table(page: "Page", server: Server) -> None:
+def test_a_task_links_to_its_table(page: "Page", server: Server) -> None:
     page.goto(f"{server.url}/dags/shown/runs/{server.run_of('shown')}/tasks/health/details")
     page.get_by_role("link", name="Hudi table", exact=True).click()
     frame = page.frame_locator("iframe")
@@ -47,10 +47,10 @@ def test_from_the_link_of_a_task_to_its_table(page: "Page", server: Server) -> N
 
 
 @pytest.mark.skipif(PICTURES, reason="the table is none of a picture")
-def test_the_page_tells_where_its_history_ends(page: "Page", server: Server) -> None:
+def test_the_page_says_where_its_history_ends(page: "Page", server: Server) -> None:
     open_table(page, server, "aged")
     assert page.locator("text=With 10 archived writes").is_visible()
-    assert page.locator("text=Nothing older is known").is_visible()
+    assert page.locator("text=No older writes are known").is_visible()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -77,7 +77,7 @@ def test_the_frame_follows_the_theme_of_airflow(page: "Page", server: Server) ->
         frame.wait_for_function(f"document.documentElement.dataset.theme === '{theme}'")
 
 
-def test_stuck_instants_say_what_to_do(page: "Page", server: Server) -> None:
+def test_stuck_instants_have_a_next_step(page: "Page", server: Server) -> None:
     open_table(page, server, "stuck")
     pending = page.locator("section", has_text="Pending and stuck")
     assert pending.locator("text=Do:").is_visible()
@@ -119,7 +119,7 @@ def test_a_run_that_failed_leads_to_its_log(page: "Page", server: Server) -> Non
     page.wait_for_url(lambda address: address.endswith("/tasks/refused"))
 
 
-def test_nothing_comes_from_elsewhere(page: "Page", server: Server) -> None:
+def test_pages_load_nothing_from_other_hosts(page: "Page", server: Server) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     open_table(page, server, "orders")

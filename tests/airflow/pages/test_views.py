@@ -1,4 +1,4 @@
-"""What the server tells of tables, by HTTP."""
+"""Views of tables over HTTP."""
 
 from urllib.parse import unquote
 
@@ -40,7 +40,7 @@ def test_history_of_what_is_archived(server: Server) -> None:
     assert history["instant_count"] == len(history["instants"]) == 12
     assert all(each["files_written"] == 1 for each in history["instants"])
     assert [point["files"] for point in history["sizes"]] == list(range(1, 13))
-    assert history["end"].startswith("Nothing older is known")
+    assert history["end"].startswith("No older writes are known")
     _, short, _ = ask(server, "orders", "history")
     assert (short["archived_count"], short["end"]) == (0, history["end"])
 

@@ -14,7 +14,7 @@ from airflow.sdk import DAG, task
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.sensors.commit_count import HudiCommitCountSensor
-from airflow_hudi_provider.tables.commit_payload import TOLD_INSTANTS, commit_payload
+from airflow_hudi_provider.tables.commit_payload import SHOWN_INSTANTS, commit_payload
 from airflow_hudi_provider.triggers.commit_count import HudiCommitCountTrigger
 from hudi_table_services.errors import InvalidRequestError, TableNotFoundError
 from hudi_table_services.model.clustering import CommitCount
@@ -91,12 +91,12 @@ def counted(number: int, since: Instant | None = None) -> CommitCount:
 SINCE = Instant(requested_time="20250101000000000", action=Action.CLUSTERING, state=InstantState.REQUESTED)
 
 
-def test_a_payload_is_small_json_that_tells_count_and_since() -> None:
+def test_a_payload_is_small_json_with_count_and_since() -> None:
     payload = commit_payload(counted(70, SINCE), 4)
     assert json.loads(json.dumps(payload)) == payload
     assert (payload["count"], payload["every"], payload["not_counted"]) == (70, 4, 1)
     assert (payload["since"], payload["since_state"]) == (SINCE.requested_time, "requested")
-    assert len(payload["instants"]) == TOLD_INSTANTS
+    assert len(payload["instants"]) == SHOWN_INSTANTS
     assert payload["instants"][-1] == counted(70).instants[-1]
     assert commit_payload(counted(1), 4)["since"] is None
 

@@ -21,7 +21,7 @@ from support.small_tables import SmallTable
 
 
 class NoXComs:
-    """Stands for a task that never succeeded before."""
+    """The context of a task that never succeeded before."""
 
     def __init__(self, seen: Any = None) -> None:
         self.seen = seen
@@ -50,7 +50,7 @@ def visible(instant: Instant) -> str:
     return instant.visible_from
 
 
-def test_new_instants_are_counted_and_told(table: SmallTable) -> None:
+def test_new_instants_are_counted_and_described(table: SmallTable) -> None:
     assert not poke(table).is_done
     first = table.commit(FileGroupId("city=a", "a-0"))
     second = table.commit(FileGroupId("city=b", "b-0"))
@@ -70,7 +70,7 @@ def test_a_pending_instant_does_not_count(table: SmallTable) -> None:
     assert not poke(table).is_done
 
 
-def test_what_came_after_a_point(table: SmallTable) -> None:
+def test_instants_after_a_point(table: SmallTable) -> None:
     first = table.commit(FileGroupId("city=a", "a-0"))
     assert not poke(table, after=visible(first)).is_done
     table.commit(FileGroupId("city=a", "a-1"))
@@ -262,7 +262,7 @@ def test_in_a_dag_each_run_sees_only_what_is_new(
         assert counted() == 1, "what the runs before the last one saw counts no more"
 
 
-def test_a_mapped_sensor_goes_on_from_its_own_last_success(
+def test_a_mapped_sensor_continues_from_its_own_last_success(
     tmp_path: Path, run_dag: Callable[..., Any]
 ) -> None:
     tables = [SmallTable(LocalStorage(str(tmp_path / name))) for name in ("one", "two")]
@@ -283,7 +283,7 @@ def test_a_mapped_sensor_goes_on_from_its_own_last_success(
     assert states() == ["skipped", "success"]
 
 
-def test_storage_that_fails_is_asked_again_and_one_that_denies_is_not(
+def test_a_failing_storage_is_polled_again_and_a_denying_one_is_not(
     table: SmallTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from airflow_hudi_provider.triggers import instant as triggers
@@ -291,14 +291,14 @@ def test_storage_that_fails_is_asked_again_and_one_that_denies_is_not(
 
     table.commit(FileGroupId("city=a", "a-0"))
     failures: list[Exception] = []
-    look_once = triggers.look_once
+    query_once = triggers.query_once
 
     def failing(*arguments: Any, **named: Any) -> Any:
         if failures:
             raise failures.pop()
-        return look_once(*arguments, **named)
+        return query_once(*arguments, **named)
 
-    monkeypatch.setattr(triggers, "look_once", failing)
+    monkeypatch.setattr(triggers, "query_once", failing)
     trigger = deferred_trigger(table, min_count=2, after="2013-01-01T00:00:00Z")
     table.commit(FileGroupId("city=a", "a-1"))
     failures[:] = [StorageError("503"), StorageError("503")]

@@ -66,7 +66,7 @@ def test_other_services_are_waited_for_where_they_are_named(table: SmallTable) -
     assert write.requested_time  # a pending write is no service
 
 
-def test_what_is_no_service_and_a_table_that_does_not_exist(table: SmallTable, tmp_path: Path) -> None:
+def test_an_unknown_service_and_a_missing_table(table: SmallTable, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="services has 'cleaning'"):
         sensor(table, services="cleaning")
     nowhere = {"task_id": "wait", "base_path": str(tmp_path / "none")}

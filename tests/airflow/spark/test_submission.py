@@ -1,4 +1,4 @@
-"""What the operator hands to Spark, where, and how it ends it."""
+"""Arguments and environment of a submission, and its end."""
 
 import json
 import os
@@ -89,7 +89,7 @@ def test_a_kill_in_cluster_mode_ends_the_driver(
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """Airflow's hook tells YARN only while spark-submit is alive."""
+    """Airflow's hook reaches YARN only while spark-submit is alive."""
     yarn = tmp_path / "bin" / "yarn"
     yarn.parent.mkdir()
     yarn.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/told\n')
@@ -118,7 +118,7 @@ def test_a_kill_in_cluster_mode_ends_the_driver(
     assert "may still run" in caplog.text + "".join(capfd.readouterr())
 
 
-# When somebody ends the task
+# Kills
 
 LIVES_ON = """
 import signal, subprocess, time
@@ -147,7 +147,7 @@ def is_running(pid: int) -> bool:
     ],
     ids=["nothing", "pending", "committed"],
 )
-def test_a_kill_ends_all_processes_in_time_and_says_what_is_left(
+def test_a_kill_ends_all_processes_in_time_and_logs_the_state(
     operator: Callable[..., UpsertWithSizingOperator],
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,

@@ -99,7 +99,7 @@ def loaded(
     return run, base_path
 
 
-def test_of_mapped_tasks_the_good_one_writes_and_the_bad_one_fails(loaded: tuple[Any, Path]) -> None:
+def test_a_good_mapped_task_writes_and_a_bad_one_fails(loaded: tuple[Any, Path]) -> None:
     run, base_path = loaded
     assert run.state == "failed"
     states = {ti.map_index: ti.state for ti in run.get_task_instances()}
@@ -185,7 +185,7 @@ def test_a_load_whose_partitions_are_not_known_is_refused_by_the_job_or_waits(
 
 
 def noting_submit(folder: Path) -> str:
-    """A spark-submit that first notes what it is given."""
+    """A spark-submit that first notes its arguments."""
     path = folder / "spark-submit"
     real = Path(sys.executable).with_name("spark-submit")
     path.write_text(f'#!/bin/sh\necho "$@" >> {folder}/submitted\nexec {real} "$@"\n')

@@ -1,4 +1,4 @@
-"""Following a timeline by a cursor: every completed write is told once, whatever the order of things."""
+"""Following a timeline with a cursor: every completed write is reported once, in any order of events."""
 
 from dataclasses import replace
 
@@ -11,9 +11,13 @@ from airflow_hudi_provider.tables.commit_cursor import CommitCursor
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.timeline import Timeline
 
+FIRST = 20260101000000000
+SKEW = 3
+"""Most that a writer's clock differs; less than the time between two requests."""
+
 STEPS = st.lists(
     st.one_of(
-        st.tuples(st.just("request"), st.integers(-3, 3)),
+        st.tuples(st.just("request"), st.integers(-SKEW, SKEW)),
         st.tuples(st.just("complete"), st.integers(0, 9)),
         st.tuples(st.just("archive"), st.integers(1, 4)),
         st.tuples(st.just("look"), st.integers(1, 3)),
@@ -31,8 +35,10 @@ class Table:
         self.clock = 1000
 
     def request(self, skew: int) -> None:
-        self.clock += 7  # beyond the skew of either side: two instants never share a time
-        time = f"{20260101000000000 + self.clock + skew}"
+        self.clock += 5
+        time = f"{FIRST + self.clock + skew}"
+        if time in self.active or time in {i.requested_time for i in self.archived}:
+            return  # no two writes of a table have the same requested time
         self.active[time] = Instant(requested_time=time, action=Action.COMMIT, state=InstantState.INFLIGHT)
 
     def complete(self, number: int) -> None:
@@ -44,7 +50,9 @@ class Table:
     def archive(self, count: int) -> None:
         for time in sorted(self.active)[:count]:
             if not self.active[time].is_completed:
-                return  # archival stops at what is pending
+                return  # archival stops at a pending write
+            if int(time) >= FIRST + self.clock + 5 - SKEW:
+                return  # archival keeps the newest writes: no later request has an earlier time than an archived write
             self.archived.append(self.active.pop(time))
 
     @property
@@ -59,7 +67,7 @@ class Table:
 @pytest.mark.parametrize("remembered", [3, 100])
 @given(steps=STEPS)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_every_completed_write_is_told_once(
+def test_every_completed_write_is_reported_once(
     steps: list[tuple[str, int]], remembered: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commit_cursor, "OPEN_INSTANTS", remembered)

@@ -1,4 +1,4 @@
-"""What OpenLineage is told, by its own provider where that is installed; without it nothing, and nothing breaks."""
+"""Lineage for OpenLineage's own provider, if it is installed; without it tasks report nothing and work."""
 
 import sys
 from collections.abc import Callable
@@ -31,7 +31,7 @@ result(outcome='completed', operation='upsert', table_name='flights', instant_ti
 
 @pytest.fixture
 def extracted() -> Callable[..., Any]:
-    """What the real provider makes of an operator."""
+    """The lineage that the real provider extracts from an operator."""
     base = pytest.importorskip("airflow.providers.openlineage.extractors.base", reason="needs OpenLineage")
 
     def extract(task: Any, moment: str = "complete") -> Any:
@@ -71,7 +71,7 @@ def test_types_of_a_schema_are_words() -> None:
     assert avro_type(["null", "int", "string"]) == "int or string"
 
 
-def test_without_openlineage_nothing_is_told_and_nothing_breaks(
+def test_without_openlineage_tasks_report_nothing_and_work(
     operator: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "airflow.providers.openlineage.extractors", None)
@@ -82,7 +82,7 @@ def test_without_openlineage_nothing_is_told_and_nothing_breaks(
     assert task.get_openlineage_facets_on_failure(TaskInstance()) is None
 
 
-def test_before_a_write_its_source_and_its_table_are_known(
+def test_lineage_of_a_write_is_known_before_it_starts(
     operator: Callable[..., Any], extracted: Callable[..., Any], tmp_path: Path
 ) -> None:
     told = extracted(operator(WRITES, source_path="s3a://lake/landing/day=1"), "start")
@@ -122,7 +122,7 @@ def test_a_retry_does_not_claim_rows_that_it_did_not_write(
     assert told.outputs[0].outputFacets == {}
 
 
-def test_a_failure_tells_its_kind(operator: Callable[..., Any], extracted: Callable[..., Any]) -> None:
+def test_a_failure_reports_its_kind(operator: Callable[..., Any], extracted: Callable[..., Any]) -> None:
     task = operator("failed('ConflictError', True); raise SystemExit(1)")
     with pytest.raises(HudiTaskError):
         task.execute(context())
@@ -131,7 +131,7 @@ def test_a_failure_tells_its_kind(operator: Callable[..., Any], extracted: Calla
     assert told.outputs[0].outputFacets == {}
 
 
-def test_what_only_looks_has_the_table_as_input(tmp_path: Path, extracted: Callable[..., Any]) -> None:
+def test_a_task_that_only_reads_has_the_table_as_input(tmp_path: Path, extracted: Callable[..., Any]) -> None:
     table = SmallTable(LocalStorage(str(tmp_path / "table")))
     table.commit(FileGroupId("city=a", "a-0"))
     path = table.storage.base_path

@@ -69,14 +69,14 @@ def server() -> Iterator[socket.socket]:
 
 
 class Pushing(TaskInstance):
-    """Takes what a failed task leaves."""
+    """Use the state that a failed task leaves."""
 
     def xcom_push(self, key: str, value: Any) -> None:
         pass
 
 
 def received_by(server: socket.socket) -> dict[str, str]:
-    """Name and tags → value and unit, of what came for Hudi."""
+    """Name and tags → value and unit, of Hudi's metrics."""
     found = {}
     while True:
         try:
@@ -119,7 +119,7 @@ def number(value: str) -> float:
     return float(value.split("|")[0])
 
 
-def test_a_write_tells_what_it_did(operator: Callable[..., Any], received: Received) -> None:
+def test_a_write_reports_its_figures(operator: Callable[..., Any], received: Received) -> None:
     operator(WRITES).execute(context())
     told = received()
     tags = "table=flights,service=write"
@@ -180,7 +180,9 @@ def test_a_task_that_waits_for_its_turn_has_not_failed(
     assert received() == {}
 
 
-def test_a_clean_tells_what_it_deleted_and_a_skip_is_no_failure(tmp_path: Path, received: Received) -> None:
+def test_a_clean_reports_the_deleted_files_and_a_skip_is_no_failure(
+    tmp_path: Path, received: Received
+) -> None:
     clock = FixedClock(datetime.now(timezone.utc) - timedelta(hours=2), step=timedelta(minutes=5))
     table = SmallTable(LocalStorage(str(tmp_path / "table")), TableVersion.V9, clock)
     for _ in range(5):

@@ -1,4 +1,4 @@
-"""Hundreds of waiting triggers in one process: few looks at a time, nobody is left out, all fire."""
+"""Hundreds of waiting triggers in one process: few polls at a time, no trigger starves, all fire."""
 
 import asyncio
 import threading
@@ -32,7 +32,7 @@ AT_ONCE = 3
 
 
 class Looking:
-    """Counts who is looking: now, at most, and how often at each table."""
+    """Count polls: now, at most, and of each table."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -46,7 +46,7 @@ class Looking:
             self.most = max(self.most, self.now)
             self.times.setdefault(table, []).append(time.monotonic())
         try:
-            time.sleep(0.002)  # a store that takes its time, so that looks meet
+            time.sleep(0.002)  # a slow store, so that polls overlap
             yield
         finally:
             with self.lock:
@@ -57,7 +57,7 @@ LOOKING = Looking()
 
 
 def counted(kind: type[Any], method: str = "_look") -> type[Any]:
-    """The same trigger; whoever looks at a real table is counted."""
+    """The same trigger, with its polls counted."""
 
     def look(self: Any, *args: Any) -> Any:
         with LOOKING.one(self.base_path):
@@ -116,7 +116,7 @@ def wait_for_a_turn(table: SmallTable) -> Waiting:
 
 def wait_for_an_event(table: SmallTable) -> Waiting:
     given = {k: v for k, v in common(table).items() if k != "fails_if_missing"}
-    return counted(HudiTableWatcherTrigger, "_look_now")(**given), lambda: table.commit(GROUP)
+    return counted(HudiTableWatcherTrigger, "_poll")(**given), lambda: table.commit(GROUP)
 
 
 KINDS = (wait_for_instant, wait_for_two_commits, wait_for_a_service, wait_for_a_turn, wait_for_an_event)
@@ -131,7 +131,7 @@ def look_threads() -> int:
     return sum(thread.name.startswith(pool.THREAD_NAME) for thread in threading.enumerate())
 
 
-def test_hundreds_wait_few_look_and_all_fire(tmp_path: Path) -> None:
+def test_hundreds_wait_few_poll_at_once_and_all_fire(tmp_path: Path) -> None:
     tables = [SmallTable(LocalStorage(str(tmp_path / f"t{number}"))) for number in range(TABLES)]
     waiting = [KINDS[number % len(KINDS)](table) for number, table in enumerate(tables)]
     before = threading.active_count()
@@ -156,8 +156,8 @@ def test_hundreds_wait_few_look_and_all_fire(tmp_path: Path) -> None:
     assert new < 2 * AT_ONCE, "besides those that look, Airflow may have begun one or two"
 
 
-def test_nobody_looks_twice_before_all_have_looked_once(tmp_path: Path) -> None:
-    """First come, first served: who looks often does not push others back."""
+def test_no_trigger_polls_twice_before_all_have_polled_once(tmp_path: Path) -> None:
+    """First come, first served: frequent polls do not delay other triggers."""
     tables = [SmallTable(LocalStorage(str(tmp_path / f"t{number}"))) for number in range(60)]
 
     async def run() -> None:
@@ -175,7 +175,7 @@ def test_nobody_looks_twice_before_all_have_looked_once(tmp_path: Path) -> None:
     assert max(counts) - min(counts) <= 2
 
 
-def test_who_is_cancelled_in_the_queue_never_looks(tmp_path: Path) -> None:
+def test_a_cancelled_call_in_the_queue_never_runs(tmp_path: Path) -> None:
     called: list[int] = []
 
     async def run() -> None:
@@ -190,7 +190,7 @@ def test_who_is_cancelled_in_the_queue_never_looks(tmp_path: Path) -> None:
     assert called == [2]
 
 
-def test_those_that_start_together_drift_apart() -> None:
+def test_triggers_that_start_together_drift_apart() -> None:
     pauses = sorted(pool.spread(60) for _ in range(3000))
     assert pauses[0] >= 54
     assert pauses[-1] <= 66

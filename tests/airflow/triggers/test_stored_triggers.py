@@ -67,19 +67,19 @@ def test_what_an_older_release_stored_means_the_same_now(stored: dict[str, Any])
 
 @pytest.mark.parametrize("class_path", sorted(our_triggers()))
 def test_the_newest_entry_has_every_argument_of_today(class_path: str) -> None:
-    """Else the file would not guard what is stored from now on."""
+    """Otherwise the file would not guard triggers that are stored from now on."""
     newest = [each for each in STORED if each["classpath"] == class_path][-1]
     assert set(read(newest).serialize()[1]) == set(newest["kwargs"])
 
 
 @pytest.mark.parametrize("stored", STORED, ids=lambda each: each["classpath"].split(".")[-1])
 def test_an_argument_of_a_newer_release_is_refused_by_name(stored: dict[str, Any]) -> None:
-    """After a downgrade: it may narrow down what is waited for, so to ignore it could be to fire too early."""
+    """After a downgrade: the argument may narrow the condition, so ignoring it could fire too early."""
     with pytest.raises(TypeError, match="only_on_sundays"):
         read(stored, only_on_sundays=True)
 
 
-def test_a_query_may_lack_what_came_later_and_not_have_more() -> None:
+def test_a_stored_query_may_lack_newer_fields_but_have_no_unknown_ones() -> None:
     assert query_from_json({}) == InstantQuery()
     with pytest.raises(TypeError, match="only_on_sundays"):
         query_from_json({"only_on_sundays": True})
@@ -91,7 +91,7 @@ def test_the_file_holds_queries_with_every_field() -> None:
 
 
 def test_an_unknown_part_of_a_query_ends_the_wait_with_its_name(tmp_path: Path) -> None:
-    """Not with looks for ever; Airflow retries the task, which then stores what this release knows."""
+    """The trigger does not poll for ever; Airflow retries the task, which then stores arguments of this release."""
     SmallTable(LocalStorage(str(tmp_path / "t"))).commit(FileGroupId("city=a", "a-0"))
     stored = next(each for each in STORED if "query" in each["kwargs"])
     changes = {"base_path": str(tmp_path / "t"), "hudi_conn_id": None, "storage_conn_id": None}

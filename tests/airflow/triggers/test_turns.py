@@ -1,4 +1,4 @@
-"""Tasks that take turns in writing a table: who waits is deferred, and who ends makes room, however it ends."""
+"""Tasks that take turns in writing a table: waiting tasks are deferred, and every end leaves the queue."""
 
 import asyncio
 from collections.abc import Callable
@@ -32,20 +32,20 @@ def places(tmp_path: Path) -> list[str]:
     return [stored.path for stored in LocalStorage(str(tmp_path / "table")).list_files(turns.FOLDER)]
 
 
-def test_a_task_whose_turn_it_is_writes_and_leaves(operator: Operator, tmp_path: Path) -> None:
+def test_a_task_writes_in_its_turn_and_leaves_the_queue(operator: Operator, tmp_path: Path) -> None:
     made = operator(take_turns=True)
     assert made.execute(context())["outcome"] == "completed"
     assert places(tmp_path) == []
 
 
-def test_a_task_that_fails_makes_room(operator: Operator, tmp_path: Path) -> None:
+def test_a_task_that_fails_leaves_the_queue(operator: Operator, tmp_path: Path) -> None:
     made = operator("sys.exit(1)", take_turns=True)
     with pytest.raises(HudiTaskError):
         made.execute(context())
     assert places(tmp_path) == []
 
 
-def test_a_try_that_finds_its_work_done_leaves_for_the_killed_one(
+def test_a_try_that_finds_the_request_completed_leaves_the_queue_for_the_killed_one(
     operator: Operator, queue: WriterQueue, tmp_path: Path
 ) -> None:
     made = operator(take_turns=True)
@@ -82,7 +82,7 @@ def test_others_first(operator: Operator, queue: WriterQueue, tmp_path: Path) ->
     assert places(tmp_path) == []
 
 
-def test_a_task_that_is_cleared_while_it_waits_makes_room(
+def test_a_task_that_is_cleared_while_it_waits_leaves_the_queue(
     operator: Operator, queue: WriterQueue, tmp_path: Path
 ) -> None:
     assert queue.begin("somebody else")
@@ -96,13 +96,13 @@ def test_a_task_that_is_cleared_while_it_waits_makes_room(
     assert queue.wait("behind").ahead == ("somebody else",)
 
 
-def test_an_error_of_the_trigger_is_told(operator: Operator, queue: WriterQueue, tmp_path: Path) -> None:
+def test_an_error_of_the_trigger_is_reported(operator: Operator, queue: WriterQueue, tmp_path: Path) -> None:
     queue.wait(REQUEST)
     with pytest.raises(HudiTaskError, match="failed: no storage"):
         operator(take_turns=True).execute_in_turn(context(), {"error": "no storage"})
     assert places(tmp_path) == []
 
 
-def test_without_turns_nobody_waits(operator: Operator, queue: WriterQueue) -> None:
+def test_without_turns_no_task_waits(operator: Operator, queue: WriterQueue) -> None:
     assert queue.begin("somebody else")
     assert operator().execute(context())["outcome"] == "completed"

@@ -31,7 +31,7 @@ GROUP = FileGroupId("city=a", "a-0")
 
 
 class Kept:
-    """What Airflow's state store of an asset does, in memory; ``shared``: as it is where two assets share a trigger."""
+    """Airflow's state store of an asset, in memory; ``shared``: its behaviour if two assets share a trigger."""
 
     def __init__(self, *, shared: bool = False) -> None:
         self.values: dict[str, Any] = {}
@@ -102,7 +102,7 @@ def test_every_commit_once_and_on_after_a_restart(table: SmallTable) -> None:
     watch(trigger(table, store), second)
 
 
-def test_a_triggerer_that_dies_after_an_event_tells_it_again_with_the_same_key(table: SmallTable) -> None:
+def test_a_triggerer_that_dies_after_an_event_repeats_it_with_the_same_key(table: SmallTable) -> None:
     store = Kept()
     told: list[dict[str, Any]] = []
     watcher = trigger(table, store, from_beginning=True)
@@ -116,7 +116,7 @@ def test_a_triggerer_that_dies_after_an_event_tells_it_again_with_the_same_key(t
     assert told[0] == told[1]
 
 
-def test_the_same_key_though_more_was_committed_meanwhile(table: SmallTable) -> None:
+def test_the_key_stays_the_same_after_more_commits(table: SmallTable) -> None:
     store = Kept()
     told: list[dict[str, Any]] = []
 
@@ -166,7 +166,7 @@ def test_our_own_clusterings_do_not_count(table: SmallTable) -> None:
 
 
 @pytest.mark.parametrize("store", [None, Kept(shared=True)], ids=["no store", "shared"])
-def test_without_a_store_it_watches_on(table: SmallTable, store: Kept | None) -> None:
+def test_without_a_store_it_continues_to_watch(table: SmallTable, store: Kept | None) -> None:
     async def on(event: Any) -> None:
         waiting = asyncio.ensure_future(event())
         await asyncio.sleep(0.2)
@@ -239,7 +239,7 @@ class ArchivedMeanwhile(HudiHook):
 
 
 @pytest.mark.parametrize("saved", [False, True], ids=["", "a savepointed commit stays behind alone"])
-def test_commits_that_are_archived_while_it_looks_are_told_later(table: SmallTable, saved: bool) -> None:
+def test_commits_that_are_archived_during_a_poll_are_reported_later(table: SmallTable, saved: bool) -> None:
     table.commit(GROUP)
     if saved:
         create_savepoint(CreateSavepointRequest(base_path="/t"), storage=table.storage, clock=table.clock)

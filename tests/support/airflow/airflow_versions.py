@@ -1,4 +1,4 @@
-"""What the tests need of Airflow itself and finds in different places in 3.1 and 3.3; import it inside of tests."""
+"""Names of Airflow that are in different modules in 3.1 and 3.3; import this module inside of tests."""
 
 import pytest
 
@@ -21,7 +21,7 @@ LOOKS_UP_CONNECTIONS_ANYWHERE = tuple(map(int, __version__.split(".")[:2])) >= (
 
 
 def serialized(dag: object) -> dict:
-    """The DAG as Airflow keeps it in its database."""
+    """The DAG as Airflow stores it in its database."""
     try:
         from airflow.serialization.serialized_objects import DagSerialization as Serialization
     except ImportError:

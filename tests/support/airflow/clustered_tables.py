@@ -32,7 +32,7 @@ def open_table(base_path: str) -> SmallTable:
 def schedule(
     table: SmallTable, *, partition: str = "city=a", request_id: str = "", instead_of: str = ""
 ) -> Instant:
-    """Request a clustering of one file group, perhaps in the place of one that gave way to a write."""
+    """Request a clustering of one file group, or the replacement of one that gave way to a write."""
     piece = ClusteringSlice(
         file_id="a-0", partition_path=partition, data_file_path=f"file:///t/{partition}/a-0"
     )
@@ -72,7 +72,7 @@ def complete(table: SmallTable, *instants: Instant, request_id: str = "") -> Non
 
 
 def complete_pending(base_path: str, times: Sequence[str] = (), request_id: str = "") -> list[str]:
-    """Complete those that are pending, or those of these times; returns their requested times."""
+    """Complete all pending clusterings, or those of these times; return their requested times."""
     table = open_table(base_path)
     pending = [i for i in table.timeline_store.load().pending if not times or i.requested_time in times]
     complete(table, *pending, request_id=request_id)

@@ -1,4 +1,4 @@
-"""Programs that stand for spark-submit where a test is about what the task makes of its end, not about Spark."""
+"""Programs that replace spark-submit in tests of how a task handles the end of its job."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A small table, and a way to execute the clustering operators on it."""
+"""A small table, and a function that executes the clustering operators on it."""
 
 import json
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def table(tmp_path: Path, request: pytest.FixtureRequest) -> SmallTable:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Executes an operator on the table; a program with this body stands for spark-submit."""
+    """Execute an operator on the table; a program with this body replaces spark-submit."""
 
     def execute(operator: type, body: str = NOT_TO_BE_RUN, **arguments: Any) -> dict[str, Any]:
         ti = arguments.pop("ti", TaskInstance())

@@ -1,4 +1,4 @@
-"""What the tests of the clustering operators ask of them, and bodies of programs that stand for spark-submit."""
+"""Helpers for tests of the clustering operators, and bodies of programs that replace spark-submit."""
 
 import json
 from collections.abc import Callable
@@ -39,7 +39,7 @@ SAYS_SO = "result(outcome='completed', operation='cluster', instant_time=times[-
 
 
 def clusterings(table: SmallTable) -> list[Instant]:
-    """Pending ones; of completed ones nobody asks here."""
+    """Pending clusterings."""
     return list(table.timeline_store.load().pending)
 
 

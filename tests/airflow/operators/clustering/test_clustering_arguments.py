@@ -1,4 +1,4 @@
-"""Arguments of the clustering operators: what they ask of the engine, and what is refused."""
+"""Arguments of the clustering operators: the requests they become, and refusals."""
 
 import json
 from typing import Any
@@ -27,7 +27,7 @@ from support.airflow.clustered_tables import schedule
 from support.airflow.task_context import context
 from support.small_tables import SmallTable
 
-# What the requests say
+# Requests
 
 
 PLAN = {
@@ -90,8 +90,12 @@ def test_arguments_of_the_others_become_the_request() -> None:
         (ExecuteClusteringOperator, {"instant": "yesterday"}, "'yesterday' is not an instant time"),
         (ExecuteClusteringOperator, {"instant": None}, "does not mean all pending plans"),
         (ExecuteClusteringOperator, {"base_path": None}, "base_path or hudi_conn_id"),
-        (CancelClusteringOperator, {}, "say which plans"),
-        (CancelClusteringOperator, {"instant": INSTANT, "older_than_minutes": 5}, "say which plans"),
+        (CancelClusteringOperator, {}, "give instant or older_than_minutes"),
+        (
+            CancelClusteringOperator,
+            {"instant": INSTANT, "older_than_minutes": 5},
+            "give instant or older_than_minutes",
+        ),
     ],
 )
 def test_mistakes_that_show_when_the_dag_is_read(
@@ -101,7 +105,7 @@ def test_mistakes_that_show_when_the_dag_is_read(
         made(operator, **arguments)
 
 
-def test_templates_and_outputs_of_other_tasks_are_left_for_the_run() -> None:
+def test_templates_and_outputs_of_other_tasks_are_checked_in_the_run() -> None:
     with DAG("d", schedule=None):
 
         @task

@@ -1,4 +1,4 @@
-"""The clustering operators that rewrite files on Spark: what they make of its end, and of the timeline."""
+"""The clustering operators that rewrite files on Spark: results by the job's end and the timeline."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +28,7 @@ from support.small_tables import SmallTable
 # Executing, on Spark
 
 
-def test_an_execution_tells_what_became_of_the_files(
+def test_an_execution_reports_the_files(
     table: SmallTable, run: Run, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     plan = schedule(table)
@@ -91,7 +91,7 @@ def test_a_claim_that_the_timeline_does_not_bear_out_fails(table: SmallTable, ru
     [("InstantHeldError", True, HudiTaskError), ("UnsupportedTableError", False, HudiTaskRefusedError)],
 )
 @pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
-def test_a_plan_held_by_another_is_retried_and_what_cannot_work_is_not(
+def test_a_held_plan_is_retried_and_an_impossible_request_is_not(
     table: SmallTable, run: Run, kind: str, retryable: bool, error: type[Exception]
 ) -> None:
     with pytest.raises(error, match=f"{kind}: It broke"):
@@ -99,7 +99,7 @@ def test_a_plan_held_by_another_is_retried_and_what_cannot_work_is_not(
 
 
 @pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
-def test_the_log_of_a_failure_shows_what_was_done_before_it(
+def test_the_log_of_a_failure_shows_the_partial_work(
     table: SmallTable, run: Run, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     done = schedule(table).requested_time
@@ -130,10 +130,10 @@ def test_no_pending_plan_skips(table: SmallTable, run: Run) -> None:
         run(ExecuteClusteringOperator, nothing)
 
 
-# Both in one job
+# Planning and executing in one job
 
 
-def test_what_was_clustered_in_full_is_not_submitted_again(table: SmallTable, run: Run) -> None:
+def test_a_completed_clustering_is_not_submitted_again(table: SmallTable, run: Run) -> None:
     first = run(ClusteringOperator, PLANS + COMPLETES + SAYS_SO)
     assert not first["reused"]
     again = run(ClusteringOperator)
@@ -147,7 +147,7 @@ def test_a_bad_end_of_both_is_judged_by_the_plans_of_the_request(table: SmallTab
     assert (answer["reused"], len(answer["instants"])) == (True, 1)
 
 
-# In DAG runs, and when somebody ends the task
+# DAG runs and kills
 
 
 @pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
@@ -178,7 +178,7 @@ def test_in_a_dag_the_schedule_hands_its_plan_to_the_execution(
     assert len(clusterings(table)) == 1, "the plan that somebody else made before is left alone"
 
 
-def test_a_kill_tells_which_plans_are_pending(
+def test_a_kill_logs_the_pending_plans(
     table: SmallTable, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     operator = made(ExecuteClusteringOperator, base_path=table.storage.base_path)

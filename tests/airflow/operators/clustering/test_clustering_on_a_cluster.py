@@ -1,6 +1,6 @@
-"""With a driver on a cluster request and result go by a folder that worker and cluster share.
+"""With a driver on a cluster request and result are in a folder that worker and cluster share.
 
-The program that stands for spark-submit runs the real script where the job needs no Spark.
+The program that replaces spark-submit runs the real script if the job needs no Spark.
 """
 
 import json
@@ -46,7 +46,7 @@ ALL_OF_THEM = [
 
 @pytest.fixture
 def on_cluster(connections: Callable[..., None], tmp_path: Path) -> dict[str, Any]:
-    """Arguments; the connection itself says where the driver runs."""
+    """Arguments; the deploy mode is in the connection."""
     connections("yarn", conn_type="spark", host="yarn", extra={"deploy-mode": "cluster"})
     return {"spark_conn_id": "yarn", "result_base_path": str(tmp_path / "results")}
 
@@ -123,7 +123,7 @@ def test_what_runs_in_the_worker_needs_no_shared_folder(
     assert run(CancelClusteringOperator, instant=planned, **on_cluster)["instants"] == planned["instants"]
 
 
-def test_a_kill_says_that_the_driver_may_go_on(
+def test_a_kill_logs_that_the_driver_may_still_run(
     table: SmallTable,
     on_cluster: dict[str, Any],
     tmp_path: Path,

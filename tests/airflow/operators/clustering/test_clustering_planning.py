@@ -82,7 +82,7 @@ def test_too_few_commits_skip_succeed_or_fail_with_the_reason(table: SmallTable,
         ({"base_path": "/nowhere/at/all"}, "TableNotFoundError"),
     ],
 )
-def test_what_the_engine_refuses_is_not_tried_again(
+def test_a_refusal_of_the_engine_is_not_retried(
     table: SmallTable, run: Run, arguments: dict[str, Any], says: str
 ) -> None:
     with pytest.raises(HudiTaskRefusedError, match=says):
@@ -111,8 +111,8 @@ def test_a_schedule_on_spark_is_judged_by_the_timeline(table: SmallTable, run: R
 @pytest.mark.parametrize(
     "becomes", ["", "give_way(table, plan)", "give_way(table, plan, wholly=True)", "cancel(table, plan)"]
 )
-def test_what_became_of_a_plan_since_is_no_contradiction(table: SmallTable, run: Run, becomes: str) -> None:
-    """A write or a person is quicker than the look at the timeline."""
+def test_later_changes_of_a_plan_are_no_contradiction(table: SmallTable, run: Run, becomes: str) -> None:
+    """A write or a user changes the plan before the task reads the timeline."""
     body = f"""
 from support.airflow.clustered_tables import cancel, give_way, open_table, schedule
 from hudi_table_services.contract.clustering import ClusteringPlanReport, ClusteringReport
@@ -127,7 +127,7 @@ result(outcome="completed", instant_time=plan.requested_time, report=ClusteringR
 
 
 @pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
-def test_a_plan_that_nobody_put_on_the_timeline_is_a_contradiction(table: SmallTable, run: Run) -> None:
+def test_a_plan_missing_on_the_timeline_is_a_contradiction(table: SmallTable, run: Run) -> None:
     body = f"""
 from hudi_table_services.contract.clustering import ClusteringPlanReport, ClusteringReport
 plans = (ClusteringPlanReport(instant_time={INSTANT!r}, state="requested"),)

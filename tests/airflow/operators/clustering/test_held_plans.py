@@ -1,4 +1,4 @@
-"""Tasks wait in the triggerer, without Spark, while the attempt of another one carries a clustering out."""
+"""Tasks wait in the triggerer, without Spark, while another attempt executes a clustering."""
 
 import asyncio
 import os
@@ -71,7 +71,7 @@ def let_go(table: SmallTable, plan: Instant) -> None:
 
 
 def deferred_of(made: Any) -> HudiHeldPlanTrigger:
-    """Its trigger as the triggerer makes it, but impatient."""
+    """Its trigger as the triggerer makes it, with a short poke interval."""
     with pytest.raises(TaskDeferred) as deferred:
         made.execute(context())
     assert deferred.value.method_name == "execute_when_free"
@@ -81,7 +81,7 @@ def deferred_of(made: Any) -> HudiHeldPlanTrigger:
 
 
 def event_of(trigger: HudiHeldPlanTrigger, meanwhile: Callable[[], None] | None = None) -> dict[str, Any]:
-    """The event that comes after something was done, and not before."""
+    """The event that is fired after a change, and not before."""
 
     async def wait() -> dict[str, Any]:
         async with aclosing(trigger.run()) as events:
@@ -96,7 +96,7 @@ def event_of(trigger: HudiHeldPlanTrigger, meanwhile: Callable[[], None] | None 
 
 
 @pytest.mark.parametrize("names_it", [True, False], ids=["named", "all"])
-def test_it_waits_until_the_plan_is_given_back_and_carries_it_out(
+def test_it_waits_until_the_plan_is_released_and_executes_it(
     table: SmallTable, execute: Callable[..., Any], names_it: bool
 ) -> None:
     plan = schedule(table)
@@ -113,7 +113,7 @@ def test_it_waits_until_the_plan_is_given_back_and_carries_it_out(
 
 
 @pytest.mark.parametrize("names_it", [True, False], ids=["named", "all"])
-def test_a_plan_that_the_other_one_completed_counts_as_done(
+def test_a_plan_that_another_attempt_completed_counts_as_done(
     table: SmallTable, execute: Callable[..., Any], names_it: bool
 ) -> None:
     plan = schedule(table)
@@ -143,7 +143,7 @@ def test_an_execution_by_hudi_has_no_heartbeat(table: SmallTable, execute: Calla
 
 
 def test_it_waits_once(table: SmallTable, execute: Callable[..., Any]) -> None:
-    """The attempt that begins meanwhile is the job's to wait for."""
+    """The job itself waits for an attempt that begins after the task has waited."""
     plan = schedule(table)
     hold(table, plan)
     made = execute("failed('InstantHeldError', True); sys.exit(75)")
@@ -174,15 +174,13 @@ def test_an_own_attempt_is_taken_over(table: SmallTable, execute: Callable[..., 
     assert made.execute(context())["outcome"] == "nothing_to_do"
 
 
-def test_whoever_does_not_want_to_wait_leaves_it_to_the_job(
-    table: SmallTable, execute: Callable[..., Any]
-) -> None:
+def test_without_when_held_wait_the_job_decides(table: SmallTable, execute: Callable[..., Any]) -> None:
     hold(table, schedule(table))
     with pytest.raises(HudiTaskError, match="InstantHeldError: It broke"):
         execute("failed('InstantHeldError', True); sys.exit(75)", when_held="fail").execute(context())
 
 
-def test_a_clustering_waits_for_who_carries_its_own_plan_out(
+def test_a_clustering_waits_for_another_execution_of_its_plan(
     table: SmallTable, execute: Callable[..., Any]
 ) -> None:
     made = execute(NOTHING, ClusteringOperator)
@@ -219,7 +217,7 @@ def test_a_storage_that_fails_past_the_end_of_waiting_ends_it(
 
 
 def test_a_load_waits_where_it_knows_its_partitions(table: SmallTable, operator: Callable[..., Any]) -> None:
-    """A plan that is carried out gives nothing up; those who wait behind this load go first."""
+    """A plan under execution gives no files up; tasks behind this load in the queue go first."""
     plan = schedule(table)
     hold(table, plan)
     made = operator(on_pending_plan="give_way", partitions="city=a", take_turns=True)
@@ -232,10 +230,8 @@ def test_a_load_waits_where_it_knows_its_partitions(table: SmallTable, operator:
     assert made.execute_when_free(context(), event)["outcome"] == "completed"
 
 
-def test_a_load_that_waited_for_long_leaves_it_to_the_job(
-    table: SmallTable, operator: Callable[..., Any]
-) -> None:
-    """Which knows whether its files are those of the plan."""
+def test_after_the_longest_wait_the_job_decides(table: SmallTable, operator: Callable[..., Any]) -> None:
+    """The job knows whether the plan has its files."""
     hold(table, schedule(table))
     options = {"hoodie.airflow.clustering.wait.seconds": "0"}
     made = operator(on_pending_plan="give_way", partitions="city=a", hudi_options=options)
@@ -259,7 +255,7 @@ def test_a_load_of_other_partitions_does_not(
     assert made.execute(context())["outcome"] == "completed"
 
 
-def test_the_log_says_who_is_waited_for_once(
+def test_the_log_names_the_awaited_attempt_once(
     table: SmallTable,
     execute: Callable[..., Any],
     caplog: pytest.LogCaptureFixture,

@@ -1,6 +1,6 @@
 """A task that is deferred while its driver runs on a cluster: the triggerer asks the resource manager.
 
-A small server answers as YARN's does, and a program stands for spark-submit and the driver.
+A small server answers as YARN's does, and a program replaces spark-submit and the driver.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ def test_the_triggerer_asks_until_the_driver_has_ended(
     assert (event["status"], event["succeeded"]) == ("SUCCEEDED", True)
     told = caplog.text + "".join(capfd.readouterr())
     assert f"{APPLICATION}: Write 8 file groups: 3 of 8 done, 30 rows, 1.0 MiB written" in told
-    assert "The master did not say how" in told
+    assert "The master did not report the state of" in told
     document = on_yarn().execute_when_over(context(task_state_store=store), event)
     assert document["outcome"] == "completed"
     assert not (folder / "request.json").exists(), "it may hold credentials"
@@ -71,9 +71,7 @@ def test_a_manager_that_never_answers(
     assert on_yarn().execute_when_over(context(), event)["outcome"] == "completed"
 
 
-def test_somebody_clears_the_deferred_task(
-    on_yarn: Operator, manager: ResourceManager, tmp_path: Path
-) -> None:
+def test_a_deferred_task_is_cleared(on_yarn: Operator, manager: ResourceManager, tmp_path: Path) -> None:
     trigger = deferred(on_yarn(SUBMIT, take_turns=True))
     queue = WriterQueue(LocalStorage(str(tmp_path / "table")), SystemClock())
     assert not queue.wait("behind").is_turn
@@ -83,7 +81,7 @@ def test_somebody_clears_the_deferred_task(
     assert not (tmp_path / "results" / "d" / "run%201" / "load" / "request.json").exists()
 
 
-def test_a_trigger_that_is_late_spares_what_the_next_try_has_put_there(
+def test_a_late_trigger_keeps_the_documents_of_the_next_try(
     on_yarn: Operator, manager: ResourceManager, tmp_path: Path
 ) -> None:
     """Hundreds may be cleared at once, and wait for a thread."""
@@ -125,7 +123,7 @@ def test_its_time_is_over_where_airflow_notes_no_driver(on_yarn: Operator, manag
     assert manager.told == [{"state": "KILLED"}]
 
 
-def test_where_nobody_can_be_asked_the_task_waits_itself(
+def test_a_task_without_tracking_waits_in_its_worker(
     on_yarn: Operator, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.INFO)

@@ -1,4 +1,4 @@
-"""Drivers on a cluster that an earlier try submitted: followed, ended, forgotten; and what ends with a task."""
+"""Drivers on a cluster that an earlier try submitted: followed, ended or forgotten; and the end of a task."""
 
 import threading
 import time
@@ -32,10 +32,10 @@ def test_a_retry_follows_the_driver_that_is_there(on_yarn: Operator, manager: Re
     assert trigger.application == APPLICATION
 
 
-def test_a_retry_that_finds_its_work_done_clears_away(
+def test_a_retry_that_finds_the_request_completed_removes_the_leftovers(
     on_yarn: Operator, manager: ResourceManager, tmp_path: Path
 ) -> None:
-    """The driver committed while nobody was there: worker and triggerer had been killed."""
+    """The driver committed after worker and triggerer had been killed."""
     store = StateStore()
     deferred(on_yarn(), task_state_store=store)
     request = tmp_path / "results" / "d" / "run%201" / "load" / "request.json"
@@ -48,7 +48,7 @@ def test_a_retry_that_finds_its_work_done_clears_away(
     assert "spark_job_id" not in store, "a cleared task begins anew"
 
 
-def test_a_result_folder_that_cannot_be_reached_does_not_fail_what_is_done(
+def test_an_unreachable_result_folder_does_not_fail_a_completed_request(
     on_yarn: Operator, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     deferred(on_yarn())
@@ -75,7 +75,7 @@ def test_a_driver_with_other_arguments_is_ended(on_yarn: Operator, manager: Reso
     assert manager.told == [{"state": "KILLED"}]
 
 
-def test_the_success_of_before_the_clearing_is_not_taken_for_its_own(
+def test_a_success_from_before_the_clearing_does_not_count(
     on_yarn: Operator, manager: ResourceManager, tmp_path: Path
 ) -> None:
     """Of jobs that leave nothing on the timeline, such as previews."""
@@ -88,7 +88,7 @@ def test_the_success_of_before_the_clearing_is_not_taken_for_its_own(
     assert (tmp_path / "submitted").read_text() == "xx"
 
 
-def test_a_driver_that_does_not_end_is_told(
+def test_a_driver_that_does_not_end_is_reported(
     on_yarn: Operator, manager: ResourceManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster_driver, "_EARLIER_DRIVER_TIMEOUT_S", 0.2)
@@ -100,7 +100,7 @@ def test_a_driver_that_does_not_end_is_told(
     assert store["spark_job_id"] == APPLICATION
 
 
-def test_a_driver_that_its_master_has_forgotten_is_gone(on_yarn: Operator, manager: ResourceManager) -> None:
+def test_a_driver_unknown_to_its_master_counts_as_failed(on_yarn: Operator, manager: ResourceManager) -> None:
     store = StateStore()
     deferred(on_yarn(SUBMIT), task_state_store=store)
     manager.states = ["FORGOTTEN"]
@@ -111,7 +111,7 @@ def test_a_driver_that_its_master_has_forgotten_is_gone(on_yarn: Operator, manag
 def test_a_driver_that_a_worker_follows_ends_with_the_task(
     on_yarn: Operator, manager: ResourceManager, connections: Callable[..., None]
 ) -> None:
-    """It was submitted by a worker that died."""
+    """A worker that died had submitted the driver."""
     store = StateStore()
     deferred(on_yarn(SUBMIT), task_state_store=store)
     manager.states = ["RUNNING"]
@@ -149,7 +149,7 @@ def queue(tmp_path: Path) -> WriterQueue:
 
 
 def lost_its_turn(on_yarn: Operator, queue: WriterQueue) -> StateStore:
-    """What Airflow keeps of a task with a driver whose turn somebody else has, since its worker died."""
+    """The state store of a task with a driver whose turn another task took after the worker had died."""
     store = StateStore()
     deferred(on_yarn(SUBMIT, take_turns=True), task_state_store=store)
     queue.leave("d/run 1/load")
@@ -157,10 +157,10 @@ def lost_its_turn(on_yarn: Operator, queue: WriterQueue) -> StateStore:
     return store
 
 
-def test_a_driver_that_failed_meanwhile_is_forgotten(
+def test_a_driver_that_failed_is_forgotten(
     on_yarn: Operator, manager: ResourceManager, queue: WriterQueue
 ) -> None:
-    """The retry looks at everything anew, as one does that has no driver."""
+    """The retry begins again, like one without a driver."""
     store = lost_its_turn(on_yarn, queue)
     manager.states, manager.final_status = ["FINISHED"], "FAILED"
     with pytest.raises(TaskDeferred) as stopped:
@@ -168,7 +168,7 @@ def test_a_driver_that_failed_meanwhile_is_forgotten(
     assert stopped.value.method_name == "execute_in_turn"
 
 
-def test_nobody_waits_for_a_turn_whose_driver_writes(
+def test_a_task_whose_driver_writes_does_not_wait_for_its_turn(
     on_yarn: Operator, manager: ResourceManager, queue: WriterQueue
 ) -> None:
     store = lost_its_turn(on_yarn, queue)
@@ -181,7 +181,7 @@ def test_nobody_waits_for_a_turn_whose_driver_writes(
 def test_the_turn_of_a_driver_that_was_ended_is_free(
     on_yarn: Operator, manager: ResourceManager, queue: WriterQueue
 ) -> None:
-    """With a new request id nobody comes back for the old one's."""
+    """With a new request id no later try gives up the old turn."""
     store = StateStore()
     arguments = {"take_turns": True, "on_rerun": "write_again"}
     deferred(on_yarn(SUBMIT, **arguments), task_state_store=store)
@@ -223,7 +223,7 @@ def test_a_task_that_waits_itself_is_ended(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Airflow gives it five seconds: what must not stay goes first."""
+    """Airflow allows five seconds: request and turn are released first."""
     request = tmp_path / "results" / "d" / "run%201" / "load" / "request.json"
     assert request.exists()
     left: list[bool] = []
@@ -245,7 +245,7 @@ def test_a_store_that_fails_does_not_keep_spark_at_work(
     waiting_itself: UpsertWithSizingOperator, stall_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(self: WriterQueue, owner: str) -> None:
-        # Not that of the task itself, which is ended meanwhile.
+        # Only in the thread of on_kill: the task itself also leaves its turn.
         if threading.current_thread().name == "release":
             time.sleep(stall_s)
         raise StorageError("The store is gone.")

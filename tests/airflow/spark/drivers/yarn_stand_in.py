@@ -20,7 +20,7 @@ WELL = "i = commit(); result(outcome='completed', instant_time=i.requested_time)
 
 
 class ResourceManager:
-    """Has one application; what it was told is noted."""
+    """A server with one application; it notes the requests it gets."""
 
     def __init__(self) -> None:
         self.states = ["ACCEPTED"]

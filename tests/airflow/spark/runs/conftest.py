@@ -12,7 +12,7 @@ from airflow_hudi_provider.spark.supervised_run import SupervisedRun
 
 @pytest.fixture
 def told(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> Callable[[], str]:
-    """What was logged since it was asked for last; Airflow's versions log in different ways."""
+    """Return the log since the last call; Airflow's versions log in different ways."""
     caplog.set_level(logging.INFO)
 
     def tell() -> str:

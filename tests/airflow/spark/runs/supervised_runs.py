@@ -1,4 +1,4 @@
-"""Tasks that begin a supervised run, and a program for it that begins, waits and goes on when it may."""
+"""Tasks that begin a supervised run, and a program that waits for a file before it continues."""
 
 import asyncio
 import time
@@ -28,7 +28,7 @@ def the_run(runs: Path) -> SupervisedRun:
 
 
 def deferred(task: UpsertWithSizingOperator, **fields: Any) -> HudiSparkRunTrigger:
-    """Execute the task; its trigger, as the triggerer has it."""
+    """Execute the task; return its trigger as the triggerer has it."""
     with pytest.raises(TaskDeferred) as stopped:
         task.execute(context(**fields))
     assert stopped.value.method_name == "execute_when_over"
@@ -54,7 +54,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def begins(tmp_path: Path) -> str:
-    """Program text that notes each beginning, says so, and waits until it may go on."""
+    """Program text that notes and prints each beginning, and waits for a file."""
     return (
         f"open({str(tmp_path / 'begun')!r}, 'a').write('x'); print('Spark says this', flush=True); "
         f"print({LINE!r}, flush=True)\n"

@@ -1,4 +1,4 @@
-"""A task that is deferred while Spark runs: the run goes on without it, and whoever comes back judges by the table."""
+"""A task that is deferred while Spark runs: the run continues, and the resumed task reads the table."""
 
 import inspect
 import os
@@ -20,7 +20,7 @@ from support.airflow.task_context import context
 Operator = Callable[..., UpsertWithSizingOperator]
 
 
-def test_the_run_goes_on_while_the_task_is_deferred(
+def test_the_run_continues_while_the_task_is_deferred(
     operator: Operator, tmp_path: Path, runs: Path, told: Callable[[], str]
 ) -> None:
     task = operator(begins(tmp_path) + WELL, deferrable=True)
@@ -67,7 +67,7 @@ def test_a_spark_submit_that_is_not_there(
     assert not list(runs.iterdir())
 
 
-def test_a_retry_takes_up_the_run(operator: Operator, tmp_path: Path) -> None:
+def test_a_retry_continues_the_run(operator: Operator, tmp_path: Path) -> None:
     body = begins(tmp_path) + WELL
     deferred(operator(body, deferrable=True))
     until(lambda: begun(tmp_path) == 1)
@@ -78,9 +78,7 @@ def test_a_retry_takes_up_the_run(operator: Operator, tmp_path: Path) -> None:
     assert begun(tmp_path) == 1
 
 
-def test_a_run_that_ended_while_nobody_looked_is_not_repeated(
-    operator: Operator, tmp_path: Path, runs: Path
-) -> None:
+def test_a_run_that_ended_unobserved_is_not_repeated(operator: Operator, tmp_path: Path, runs: Path) -> None:
     (tmp_path / "go").touch()
     body = begins(tmp_path) + "result(outcome='nothing_to_do', reason='The source is empty.')"
     deferred(operator(body, deferrable=True))
@@ -90,7 +88,7 @@ def test_a_run_that_ended_while_nobody_looked_is_not_repeated(
     assert begun(tmp_path) == 1
 
 
-def test_nor_is_one_that_committed(
+def test_a_run_that_committed_is_not_repeated(
     operator: Operator, tmp_path: Path, runs: Path, told: Callable[[], str]
 ) -> None:
     """Its worker died before the task could be deferred."""
@@ -104,7 +102,7 @@ def test_nor_is_one_that_committed(
     assert not list(runs.iterdir())
 
 
-def test_one_that_failed_while_nobody_looked_is(operator: Operator, tmp_path: Path, runs: Path) -> None:
+def test_a_run_that_failed_unobserved_is_repeated(operator: Operator, tmp_path: Path, runs: Path) -> None:
     (tmp_path / "go").touch()
     deferred(operator(begins(tmp_path) + "sys.exit(1)", deferrable=True))
     the_run(runs).wait_for_end(PATIENCE_S)
@@ -129,7 +127,7 @@ def test_a_triggerer_that_does_not_see_the_run(
     assert "Wrote 3 of 5 file groups" in said
 
 
-def test_a_worker_that_does_not_see_the_run_goes_by_the_timeline(
+def test_a_worker_that_does_not_see_the_run_reads_the_timeline(
     operator: Operator, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = operator(deferrable=True)
@@ -143,7 +141,7 @@ def test_a_worker_that_does_not_see_the_run_goes_by_the_timeline(
     "post_submit_commands" not in inspect.signature(SparkSubmitOperator.__init__).parameters,
     reason="this Spark provider has no such argument",
 )
-def test_what_runs_after_spark_submit_would_run_at_once(operator: Operator) -> None:
+def test_post_submit_commands_are_refused_when_deferrable(operator: Operator) -> None:
     with pytest.raises(ValueError, match="load: post_submit_commands would run before the job ends"):
         operator(deferrable=True, post_submit_commands=["true"])
 

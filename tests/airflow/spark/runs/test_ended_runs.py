@@ -1,4 +1,4 @@
-"""Supervised runs that somebody ends, or whose supervisor ends; and the turn to write, which goes with them."""
+"""Supervised runs that a user ends, or whose supervisor ends; and the end of their turn to write."""
 
 import asyncio
 import contextlib
@@ -62,7 +62,7 @@ def test_a_dead_supervisor_does_not_leave_a_driver_behind(
     assert task.execute_when_over(context(), event)["outcome"] == "completed"
 
 
-def test_somebody_clears_the_deferred_task(
+def test_a_deferred_task_is_cleared(
     operator: Operator, tmp_path: Path, runs: Path, told: Callable[[], str]
 ) -> None:
     body = begins(tmp_path) + "subprocess.Popen(['sleep', '300']).wait()"
@@ -117,7 +117,7 @@ def test_a_cleared_task_gives_up_its_turn(operator: Operator, tmp_path: Path) ->
 def test_its_turn_is_free_before_its_run_has_ended(
     operator: Operator, tmp_path: Path, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A driver may take its time to end, or Airflow's time for it be over."""
+    """A driver may end slowly, or the time that Airflow allows may be over."""
     monkeypatch.setenv("AIRFLOW__TRIGGERER__ON_KILL_TIMEOUT", "4")
     queue = WriterQueue(LocalStorage(str(tmp_path / "table")), SystemClock())
     stays = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n{begins(tmp_path)}"
@@ -140,7 +140,7 @@ def test_airflow_cancels_again_and_again_until_the_end(
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """Its triggerer does, in each round, from the moment that somebody ended the task."""
+    """The triggerer cancels in each round after a user has ended the task."""
     caplog.set_level(logging.INFO)
     trigger = deferred(operator(begins(tmp_path), deferrable=True))
     until(lambda: begun(tmp_path) == 1)
@@ -154,14 +154,14 @@ def test_airflow_cancels_again_and_again_until_the_end(
     asyncio.run(rounds())
     assert the_run(runs).look().state is RunState.ENDED
     told = caplog.text + "".join(capfd.readouterr())
-    assert "nothing of this request that is pending" in told
+    assert "no instant of this request is pending" in told
     assert "is over" not in told
 
 
 def test_a_task_that_was_cleared_without_a_triggerer_begins_anew(
     operator: Operator, tmp_path: Path, runs: Path
 ) -> None:
-    """Nobody was there to end the run; Airflow counts more tries as allowed than before."""
+    """No triggerer ended the run; a clearing raises Airflow's number of allowed tries."""
     deferred(operator(begins(tmp_path) + WELL, deferrable=True, retries=3), ti=TaskInstance(max_tries=3))
     until(lambda: begun(tmp_path) == 1)
     before = processes(runs)
@@ -192,10 +192,8 @@ def test_a_kill_while_the_task_follows_its_run(operator: Operator, tmp_path: Pat
     assert the_run(runs).look().state is RunState.ENDED
 
 
-def test_a_supervisor_that_is_told_to_stop_ends_the_run(
-    operator: Operator, tmp_path: Path, runs: Path
-) -> None:
-    """As the init of a machine does it."""
+def test_a_supervisor_that_gets_a_signal_ends_the_run(operator: Operator, tmp_path: Path, runs: Path) -> None:
+    """As the init process of a machine does."""
     deferred(operator(begins(tmp_path) + WELL, deferrable=True))
     until(lambda: begun(tmp_path) == 1)
     processes(runs)[0].parent().terminate()

@@ -31,7 +31,7 @@ Operator = Callable[..., UpsertWithSizingOperator]
 
 
 def elsewhere(run: SupervisedRun) -> None:
-    """As if another machine had begun it, and were gone."""
+    """Make the run look like one of another machine that has died."""
     ended = run.wait_for_end(PATIENCE_S)
     assert ended.state is RunState.ENDED
     (run.folder / run_files.END).unlink()
@@ -40,7 +40,7 @@ def elsewhere(run: SupervisedRun) -> None:
     assert not run.look().is_here
 
 
-def test_a_run_of_a_machine_that_is_gone_is_given_up(
+def test_a_run_of_a_machine_without_heartbeat_is_given_up(
     operator: Operator, tmp_path: Path, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(deferred_run, "_HEARTBEAT_TIMEOUT_S", 1.0)
@@ -57,7 +57,7 @@ def test_a_run_of_a_machine_that_is_gone_is_given_up(
     assert begun(tmp_path) == 2
 
 
-def test_one_of_a_machine_that_lives_is_taken_up(operator: Operator, tmp_path: Path, runs: Path) -> None:
+def test_a_run_of_a_live_machine_is_continued(operator: Operator, tmp_path: Path, runs: Path) -> None:
     (tmp_path / "go").touch()
     deferred(operator(begins(tmp_path) + "sys.exit(1)", deferrable=True))
     run = the_run(runs)
@@ -81,7 +81,7 @@ def test_one_of_a_machine_that_lives_is_taken_up(operator: Operator, tmp_path: P
 
 
 def test_other_arguments_are_another_run(operator: Operator, tmp_path: Path, runs: Path) -> None:
-    """Somebody mended the query while no triggerer was there that could have ended the run."""
+    """A user corrected the query while no triggerer was running to end the run."""
     deferred(operator(begins(tmp_path) + WELL, deferrable=True, dry_run=True))
     until(lambda: begun(tmp_path) == 1)
     before = the_run(runs).look()
@@ -93,7 +93,7 @@ def test_other_arguments_are_another_run(operator: Operator, tmp_path: Path, run
 
 
 def test_new_credentials_are_no_other_arguments(operator: Operator) -> None:
-    """Those of a session change from one look at the connection to the next."""
+    """Session credentials change from one read of the connection to the next."""
     made = operator(deferrable=True)
     owners = {
         owner_of(
@@ -105,10 +105,10 @@ def test_new_credentials_are_no_other_arguments(operator: Operator) -> None:
     assert len(owners) == 1
 
 
-def test_the_old_trigger_spares_the_run_and_the_turn_of_the_next_try(
+def test_the_old_trigger_keeps_run_and_turn_of_the_next_try(
     operator: Operator, tmp_path: Path, runs: Path
 ) -> None:
-    """The triggerer was slow: it hears that the task was cleared when the new try is already under way."""
+    """A slow triggerer learns of the clearing when the new try is already running."""
     arguments = {"deferrable": True, "take_turns": True}
     old = deferred(operator(begins(tmp_path) + WELL, **arguments))
     until(lambda: begun(tmp_path) == 1)
@@ -121,8 +121,8 @@ def test_the_old_trigger_spares_the_run_and_the_turn_of_the_next_try(
     assert not queue.wait("behind").is_turn
 
 
-def test_a_run_whose_folder_is_taken_ends(operator: Operator, tmp_path: Path, runs: Path) -> None:
-    """Nobody could ask it to end any more."""
+def test_a_run_whose_folder_was_moved_ends(operator: Operator, tmp_path: Path, runs: Path) -> None:
+    """No process could ask the run to end any more."""
     deferred(operator(begins(tmp_path) + WELL, deferrable=True))
     until(lambda: begun(tmp_path) == 1)
     folder = the_run(runs).folder
@@ -130,8 +130,8 @@ def test_a_run_whose_folder_is_taken_ends(operator: Operator, tmp_path: Path, ru
     until(lambda: moved.look().state is not RunState.RUNNING)
 
 
-def test_what_nobody_comes_back_for_is_swept(operator: Operator, tmp_path: Path, runs: Path) -> None:
-    """Runs of machines that are gone, too, and removals that were ended half-way; nothing that has another name."""
+def test_abandoned_runs_are_removed(operator: Operator, tmp_path: Path, runs: Path) -> None:
+    """Also runs of dead machines and interrupted removals, but no folder with another name."""
     (tmp_path / "go").touch()
     deferred(operator(begins(tmp_path) + "sys.exit(1)", deferrable=True))
     elsewhere(the_run(runs))
@@ -147,7 +147,7 @@ def test_what_nobody_comes_back_for_is_swept(operator: Operator, tmp_path: Path,
     assert sorted(folder.name for folder in runs.iterdir()) == sorted([young.name, foreign.name])
 
 
-def test_a_run_that_lost_its_supervisor_goes_when_its_work_is_found_done(
+def test_a_lost_run_is_removed_when_the_request_is_found_completed(
     operator: Operator, tmp_path: Path, runs: Path
 ) -> None:
     """Both died after the commit, with their machine."""
@@ -161,7 +161,7 @@ def test_a_run_that_lost_its_supervisor_goes_when_its_work_is_found_done(
 
 
 def test_the_turn_of_a_run_that_was_ended_is_free(operator: Operator, tmp_path: Path, runs: Path) -> None:
-    """With a new request id nobody comes back for the old one's."""
+    """With a new request id no later try gives up the old turn."""
     arguments = {"deferrable": True, "take_turns": True, "on_rerun": "write_again"}
     deferred(operator(begins(tmp_path) + WELL, **arguments))
     until(lambda: begun(tmp_path) == 1)
@@ -170,8 +170,8 @@ def test_the_turn_of_a_run_that_was_ended_is_free(operator: Operator, tmp_path: 
     assert queue.wait("behind").ahead == (trigger.request_id,)
 
 
-def test_what_the_job_was_asked_goes_with_its_end(operator: Operator, tmp_path: Path, runs: Path) -> None:
-    """It may hold credentials, and nobody may ever come back for it."""
+def test_the_request_is_removed_when_the_run_ends(operator: Operator, tmp_path: Path, runs: Path) -> None:
+    """The request may hold credentials, and there may be no later try."""
     deferred(operator(begins(tmp_path) + WELL, deferrable=True))
     until(lambda: begun(tmp_path) == 1)
     request = the_run(runs).folder / run_files.REQUEST
@@ -208,7 +208,7 @@ def test_a_folder_that_others_may_write_is_refused(tmp_path: Path, monkeypatch: 
 def test_a_pod_of_the_kubernetes_executor_waits_itself(
     operator: Operator, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It ends with the task, and the driver would end with it."""
+    """The pod ends with the task, and the driver with the pod."""
     monkeypatch.setenv("AIRFLOW_IS_K8S_EXECUTOR_POD", "True")
     try:
         assert operator(deferrable=True).execute(context())["outcome"] == "completed"
