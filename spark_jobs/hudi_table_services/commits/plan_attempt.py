@@ -51,7 +51,7 @@ _LOG = logging.getLogger(__name__)
 _POLL_SECONDS = 2.0
 
 MetadataWithout = Callable[[frozenset[FileGroupId]], CommitMetadata]
-"""Content of the completed instant, without the groups that hold one of these file groups."""
+"""Content of the completed instant, without the groups that contain one of these file groups."""
 
 
 class ClusteringAttempt:
@@ -59,9 +59,10 @@ class ClusteringAttempt:
 
     Args:
         instant: the pending clustering.
-        request_id: who asks; an attempt of the same request is dead, or must not commit beside us, and loses the plan.
-        wait_seconds: how long to wait while another attempt holds the plan; 0: not at all.
-        expires_after_minutes: age at which an execution without a heartbeat, as Hudi's are, counts as dead.
+        request_id: of the job. Another attempt of the same request loses the plan: it is dead, or must not commit
+            beside this one.
+        wait_seconds: how long to wait while another attempt executes the plan; 0: not at all.
+        expires_after_minutes: age at which an execution without a heartbeat counts as dead; Hudi's have none.
     """
 
     def __init__(
@@ -261,7 +262,7 @@ class ClusteringAttempt:
                 if read_heartbeat_owner(self._table.storage, self.instant_time) != self.attempt:
                     return True
                 if not any(i.identity == self._instant.identity for i in self._store.load().pending):
-                    return True  # completed: what was written is the table now
+                    return True  # completed: the written files are part of the table
                 self._traces.abandon_heartbeat()
                 sweep_pending(self._table, self._instant)
                 self._store.return_to_requested(self._instant)

@@ -105,7 +105,7 @@ def test_a_failure_that_may_pass_decides_and_the_document_tells_of_every_plan() 
         f"Clustering {plans.unsortable} failed: Clustering {plans.unsortable} sorts by 'x'" in error.message
     )
     assert f"Clustering {plans.blocked} failed: Other writers changed or are" in error.message
-    assert f"Completed all the same: {plans.completed}." in error.message
+    assert f"Completed nevertheless: {plans.completed}." in error.message
     assert f"Cancelled, since other writers changed all of their groups: {plans.outdated}." in error.message
     assert told.outcome is Outcome.FAILED
     assert told.error is not None
@@ -125,7 +125,7 @@ def test_where_no_failure_can_pass_the_first_decides() -> None:
     error, told = failure(plans.table, plans.completed, plans.unsortable)
     assert isinstance(error, InvalidRequestError)
     assert error.message.startswith(f"Clustering {plans.unsortable} failed: ")
-    assert error.message.endswith(f"Completed all the same: {plans.completed}.")
+    assert error.message.endswith(f"Completed nevertheless: {plans.completed}.")
     assert states(told) == {plans.unsortable: "failed", plans.completed: "reused"}
 
 

@@ -93,7 +93,9 @@ def path_of(table: SmallTable, group: FileGroupId) -> str:
 
 
 @pytest.mark.parametrize("kind", [ExecutionFailedError, ObjectNotFoundError])
-def test_a_file_that_a_clean_removed_is_a_conflict(table: SmallTable, kind: type[ExecutionFailedError | ObjectNotFoundError]) -> None:
+def test_a_file_that_a_clean_removed_is_a_conflict(
+    table: SmallTable, kind: type[ExecutionFailedError | ObjectNotFoundError]
+) -> None:
     path = path_of(table, GROUP)
     with pytest.raises(FileGroupConflictError, match=path):
         read_beside_a_write(table, kind("It could not be read.", path=path))

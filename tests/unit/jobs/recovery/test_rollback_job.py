@@ -113,7 +113,7 @@ def test_what_cleaning_has_taken_cannot_come_back(version: TableVersion) -> None
     first = table.commit(A)
     newest = updated(table, A)
     table.storage.delete(f"a/{base_file_name('f1', first.requested_time)}")
-    with pytest.raises(InvalidRequestError, match="cleaning has taken the versions before it of 1 file"):
+    with pytest.raises(InvalidRequestError, match="cleaning has deleted the versions before it of 1 file"):
         undo(table, newest)
     replacing = table.commit(NEW, replaces={"a": ("f1",)})
     table.storage.delete(f"a/{base_file_name('f1', newest.requested_time)}")
