@@ -196,7 +196,7 @@ def _undoes(plan: RollbackPlan, instant: Instant) -> bool:
 
 
 def _undoes_write(table: TableAccess, timeline: Timeline, plan: RollbackPlan) -> bool:
-    """Whether the plan's instant is a write of rows, or gone already."""
+    """Whether the plan undoes a write of rows, or an instant that does not exist any more."""
     undone = plan.instant_to_rollback
     if undone is None or undone.action not in ("commit", "deltacommit", "replacecommit", "clustering"):
         return False

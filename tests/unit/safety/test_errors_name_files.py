@@ -1,11 +1,13 @@
 """Errors say in an attribute which file they are about, so that no code searches a message for it."""
 
+import ast
 import pickle
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
+from hudi_table_services import errors
 from hudi_table_services.errors import (
     ExecutionFailedError,
     FileGroupConflictError,
@@ -27,6 +29,12 @@ from support.small_tables import SmallTable
 
 GROUP = FileGroupId("a", "f0-0")
 OTHER_GROUP = FileGroupId("a", "f1-0")
+
+
+def test_the_module_of_errors_imports_nothing() -> None:
+    """Not even for types: every layer may import errors."""
+    tree = ast.parse(Path(errors.__file__).read_text(encoding="utf-8"))
+    assert not [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
 def test_the_path_crosses_from_workers_to_the_driver_and_evidence_does_not() -> None:
@@ -51,8 +59,8 @@ def test_storage_errors_name_their_object(kind: str, tmp_path: Path) -> None:
     with pytest.raises(ObjectExistsError) as present:
         storage.create("a/there", b"2")
     assert present.value.path == "a/there"
-    errors: list[StorageError] = [missing.value, present.value]
-    assert all(error.retryable for error in errors)
+    found: list[StorageError] = [missing.value, present.value]
+    assert all(error.retryable for error in found)
 
 
 def test_damage_is_named_once_by_the_innermost_file() -> None:

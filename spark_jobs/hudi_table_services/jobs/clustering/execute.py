@@ -154,8 +154,8 @@ class _ExecuteJob:
         finish_cancellations(self._table, self._lock(), request_id, expires)
         lookup = ClusteringLookup.load(self._table.timeline_store)
         # A missing plan is no failure: an earlier attempt of this request may have dropped it.
-        gone = {instant: words for instant in instants if (words := lookup.gone(instant)) is not None}
-        named = [lookup.find(instant) for instant in instants if instant not in gone]
+        missing = {instant: words for instant in instants if (words := lookup.gone(instant)) is not None}
+        named = [lookup.find(instant) for instant in instants if instant not in missing]
         # Each plan once: two names may stand for one plan, its predecessor's and its own.
         once = {each.instant.requested_time: each for each in named}
         chosen = list(once.values()) if instants else list(lookup.history.pending)
@@ -175,8 +175,8 @@ class _ExecuteJob:
             raise _one_error(failed, executed, dropped, self._report.partly_failed(failed, executed, dropped))
         remove_traces_of_finished_writes(self._table)
         if not executed:
-            return self._report.nothing_executed(list(gone.values()), dropped)
-        return self._report.executed(executed, list(gone.values()), dropped)
+            return self._report.nothing_executed(list(missing.values()), dropped)
+        return self._report.executed(executed, list(missing.values()), dropped)
 
     def _execute(self, clustering: Clustering) -> ExecutedPlan | DroppedPlan:
         if clustering.instant.is_completed:
@@ -227,15 +227,17 @@ class _ExecuteJob:
             what = f"clustering {attempt.instant_time} of {self._table.config.table_name}"
             outcomes = rewrite_groups(self._spark, job, work.tasks, what)
         with self._watch.phase("commit"):
-            instant, lost = attempt.complete(work.snapshot, lambda lost: self._metadata(work, outcomes, lost))
+            instant, given_up = attempt.complete(
+                work.snapshot, lambda without: self._metadata(work, outcomes, without)
+            )
         return ExecutedPlan(
             clustering,
             instant,
-            self._metadata(work, outcomes, lost),
+            self._metadata(work, outcomes, given_up),
             settings=work.settings,
             groups=work.groups,
             outcomes=tuple(outcomes),
-            lost=lost,
+            given_up=given_up,
         )
 
     def _prepare(self, clustering: Clustering) -> _Work:
@@ -300,12 +302,12 @@ class _ExecuteJob:
         )
 
     def _metadata(
-        self, work: _Work, outcomes: Sequence[GroupOutcome], lost: frozenset[FileGroupId]
+        self, work: _Work, outcomes: Sequence[GroupOutcome], given_up: frozenset[FileGroupId]
     ) -> CommitMetadata:
         stats: list[WriteStat] = []
         replaced: dict[str, tuple[str, ...]] = {}
         for group, outcome in zip(work.groups, outcomes, strict=True):
-            if not lost.isdisjoint(FileGroupId(s.partition_path, s.file_id) for s in group.slices):
+            if not given_up.isdisjoint(FileGroupId(s.partition_path, s.file_id) for s in group.slices):
                 continue
             stats.extend(file.stat for file in outcome.written)
             for planned in group.slices:
@@ -317,7 +319,9 @@ class _ExecuteJob:
             REQUEST_ID_KEY: self._request.request_id,
             "schema": to_avro_json(work.schema, self._table.config.table_name, with_meta_fields=False),
         }
-        ordered = {path: tuple(sorted(ids)) for path, ids in sorted(replaced_without(replaced, lost).items())}
+        ordered = {
+            path: tuple(sorted(ids)) for path, ids in sorted(replaced_without(replaced, given_up).items())
+        }
         return commit_metadata(stats, WriteOperation.CLUSTER, extra, ordered)
 
     def _lock(self) -> TableLock:

@@ -132,21 +132,21 @@ class ClusteringReporter:
             instant_time=clusterings[0].instant.requested_time,
         )
 
-    def nothing_executed(self, gone: Sequence[str], dropped: Sequence[DroppedPlan]) -> JobResult:
+    def nothing_executed(self, missing: Sequence[str], dropped: Sequence[DroppedPlan]) -> JobResult:
         """Result of an execution that found no plan which can be carried out; see `executed`."""
-        reason = _in_one(gone, dropped) or "no clustering is pending on the table"
+        reason = _in_one(missing, dropped) or "no clustering is pending on the table"
         _LOG.info("Nothing to execute: %s", reason)
         report = ClusteringReport(plans=tuple(dropped_plan_report(plan) for plan in dropped))
         return replace(self._result(Outcome.NOTHING_TO_DO, report), reason=reason)
 
     def executed(
-        self, plans: Sequence[ExecutedPlan], gone: Sequence[str] = (), dropped: Sequence[DroppedPlan] = ()
+        self, plans: Sequence[ExecutedPlan], missing: Sequence[str] = (), dropped: Sequence[DroppedPlan] = ()
     ) -> JobResult:
         """Result of an execution.
 
         Args:
             plans: those that are completed, one at least.
-            gone: sentences about plans that the request names and that are not on the timeline any more.
+            missing: sentences about plans that the request names and that are not on the timeline any more.
             dropped: plans that this execution cancelled.
         """
         reports = tuple(executed_plan_report(plan) for plan in plans)
@@ -154,7 +154,7 @@ class ClusteringReporter:
         result = replace(
             self._result(Outcome.COMPLETED, _oldest_first(*reports, *map(dropped_plan_report, dropped))),
             reused=all(plan.reused for plan in plans) and not dropped,
-            reason=_in_one(gone, dropped),
+            reason=_in_one(missing, dropped),
             action=last.instant.action.value,
             instant_time=last.instant.requested_time,
             completion_time=last.instant.completion_time,
@@ -237,8 +237,8 @@ def _oldest_first(*plans: ClusteringPlanReport) -> ClusteringReport:
     return ClusteringReport(plans=tuple(sorted(plans, key=lambda plan: plan.instant_time)))
 
 
-def _in_one(gone: Sequence[str], dropped: Sequence[DroppedPlan]) -> str:
-    return "; ".join([*gone, *(plan.reason for plan in dropped)])
+def _in_one(missing: Sequence[str], dropped: Sequence[DroppedPlan]) -> str:
+    return "; ".join([*missing, *(plan.reason for plan in dropped)])
 
 
 def in_words(commits: CommitCount) -> str:

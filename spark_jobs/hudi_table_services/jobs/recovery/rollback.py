@@ -144,7 +144,7 @@ class _RollbackJob:
         advice = (
             "Let Hudi run it, or undo it there."
             if "compaction" in instant.action.value
-            else f"Execute it, or take it back: cancel_clustering.py --instant {time}."
+            else f"Execute it, or cancel it: cancel_clustering.py --instant {time}."
         )
         raise InvalidRequestError(
             f"Pending {instant.action.value} {time} is the plan of a table service, no failed write.",
