@@ -1,1 +1,1 @@
-"""Changes of a timeline: attempts, rollbacks, the critical section of a commit."""
+"""Change a timeline: attempts to write and to execute plans, rollbacks, the one function that completes instants."""

@@ -50,7 +50,7 @@ def complete(
 
 
 def prepare_deletion(table: TableAccess, *, undoes: str | None = None) -> None:
-    """Do what has to come before files of the table are deleted. Call it under the table lock.
+    """Make sure that no metadata table lists files that are about to be deleted. Call it under the table lock.
 
     Args:
         undoes: requested time of the write whose files are deleted; None: the files are outdated, or orphans.

@@ -10,7 +10,7 @@ from hudi_table_services.storage.locks.lock import TableLock, table_lock
 from hudi_table_services.storage.stores.storage import Storage
 
 LOCK_WAIT = "lock_wait"
-"""Name of the time in the result document; it is also part of the phase in which the job waited."""
+"""Name of the waiting time in the result document. The phase in which the job waited includes that time."""
 
 
 class MeasuredLock:

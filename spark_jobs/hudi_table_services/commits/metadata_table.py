@@ -17,8 +17,8 @@ from hudi_table_services.tables.table import TableAccess, must_disable_metadata_
 
 _LOG = logging.getLogger(__name__)
 
-_CHANGES_NO_LISTED_FILE = (Action.SAVEPOINT, Action.ROLLBACK)
-"""A savepoint changes no file. A rollback applied `undoes` before it deleted its first file."""
+_NEEDS_NOTHING = (Action.SAVEPOINT, Action.ROLLBACK)
+"""A savepoint changes no file. For a rollback, `apply` was called with `undoes` before its first deletion."""
 
 
 def apply(table: TableAccess, *, completes: Action | None = None, undoes: str | None = None) -> None:
@@ -34,7 +34,7 @@ def apply(table: TableAccess, *, completes: Action | None = None, undoes: str | 
     """
     if undoes is not None:
         _apply_undo(table, undoes)
-    elif completes not in _CHANGES_NO_LISTED_FILE:
+    elif completes not in _NEEDS_NOTHING:
         _switch_off(table)
 
 

@@ -1,4 +1,4 @@
-"""What earlier attempts left behind: adopt the completed one of this request, roll back the dead."""
+"""Clear what earlier attempts left behind: roll back dead writes, remove traces of finished ones."""
 
 import logging
 
@@ -22,11 +22,11 @@ _LOG = logging.getLogger(__name__)
 def clear_pending_writes(
     table: TableAccess, lock: TableLock, request_id: str, policy: FailedWritesPolicy
 ) -> tuple[Instant, ...]:
-    """Roll back pending writes that nobody finishes any more; returns them.
+    """Roll back pending writes whose writers are dead; returns them.
 
-    An attempt of this very request is always dead, or must not commit beside us: it goes. Of others EAGER
-    (Hudi's default for a single writer) takes all without a living heartbeat, LAZY those whose heartbeat expired,
-    NEVER none. Pending plans of table services are never touched.
+    An attempt of this very request is always rolled back: it is dead, or must not commit beside this job. Of other
+    writes, EAGER (Hudi's default for a single writer) rolls back all without a living heartbeat, LAZY those whose
+    heartbeat expired, NEVER none. Pending plans of table services are never touched.
     """
     cleared: tuple[Instant, ...] = ()
     if table.load_timeline().pending:
@@ -65,9 +65,9 @@ def _clear(
 
 
 def remove_traces_of_finished_writes(table: TableAccess) -> None:
-    """Markers and heartbeats of writes that died right after they were completed or rolled back.
+    """Remove markers and heartbeats of writes that died right after they were completed or rolled back.
 
-    The folders are listed before the timeline: whatever began since is pending by then, and stays.
+    The folders are listed before the timeline: a write that began since is pending by then, and its traces stay.
     """
     marked = table.storage.list_folder(TEMP_FOLDER).folders
     beating = table.storage.list_folder(HEARTBEATS).files
@@ -79,7 +79,7 @@ def remove_traces_of_finished_writes(table: TableAccess) -> None:
         if instant_time.isdigit() and instant_time not in pending:
             _remove_markers(table, timeline, instant_time)
     for stored in beating:
-        # A writer starts its heartbeat a moment before it is on the timeline.
+        # A writer starts its heartbeat shortly before its instant is on the timeline.
         is_over = stored.name not in pending and not is_heartbeat_alive(
             table.storage, stored.name, table.clock
         )
@@ -88,10 +88,10 @@ def remove_traces_of_finished_writes(table: TableAccess) -> None:
 
 
 def _remove_markers(table: TableAccess, timeline: Timeline, instant_time: str) -> None:
-    """With the marked files that do not count, as far as the timeline still tells which ones do.
+    """Remove the markers of a finished write, and the marked files that do not count.
 
-    A completed write names its files; those of one that was rolled back all go. Of any other, an archived one
-    perhaps, nothing is touched.
+    A completed write names its files in its metadata; all files of a write that was rolled back are deleted. Of any
+    other write nothing is touched: it may be archived.
     """
     markers = MarkerStore(table.storage, instant_time)
     completed = [i for i in timeline.find(instant_time) if i.is_completed and i.action.writes_data]

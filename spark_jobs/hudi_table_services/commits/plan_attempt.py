@@ -51,7 +51,7 @@ _LOG = logging.getLogger(__name__)
 _POLL_SECONDS = 2.0
 
 MetadataWithout = Callable[[frozenset[FileGroupId]], CommitMetadata]
-"""Content of the completed instant, without the groups that hold one of these file groups."""
+"""Content of the completed instant, without the groups that contain one of these file groups."""
 
 
 class ClusteringAttempt:
@@ -59,9 +59,10 @@ class ClusteringAttempt:
 
     Args:
         instant: the pending clustering.
-        request_id: who asks; an attempt of the same request is dead, or must not commit beside us, and loses the plan.
-        wait_seconds: how long to wait while another attempt holds the plan; 0: not at all.
-        expires_after_minutes: age at which an execution without a heartbeat, as Hudi's are, counts as dead.
+        request_id: of the job. Another attempt of the same request loses the plan: it is dead, or must not commit
+            beside this one.
+        wait_seconds: how long to wait while another attempt executes the plan; 0: not at all.
+        expires_after_minutes: age at which an execution without a heartbeat counts as dead; Hudi's have none.
     """
 
     def __init__(
@@ -184,8 +185,8 @@ class ClusteringAttempt:
         """
         with self._lock:
             now = read_table_now(self._table, snapshot, own_times={self.instant_time})
-            lost = self._lost(now)
-            metadata = metadata_without(lost)
+            given_up = self._given_up(now)
+            metadata = metadata_without(given_up)
             kept = {stat.path for stat in metadata.write_stats}
             completed = complete(
                 self._table,
@@ -199,7 +200,7 @@ class ClusteringAttempt:
             self._traces.stop_heartbeat()  # under the lock: another attempt's heartbeat may be there afterwards
         _LOG.info("Completed clustering %s", self.instant_time)
         self._traces.remove_after_completion(keep=kept)
-        return completed, lost
+        return completed, given_up
 
     def _checks(self, snapshot: TableSnapshot, metadata: CommitMetadata) -> tuple[Check, ...]:
         paths = tuple(stat.path for stat in metadata.write_stats)
@@ -213,7 +214,7 @@ class ClusteringAttempt:
             FilesThere(self.instant_time, paths, when_missing=lambda: self._leave_to_others(paths)),
         )
 
-    def _lost(self, now: TableNow) -> frozenset[FileGroupId]:
+    def _given_up(self, now: TableNow) -> frozenset[FileGroupId]:
         """File groups that others wrote or replaced since the plan, or are writing: their changes take precedence."""
         return groups_to_give_up((*now.changes, *running_writes(self._store, now.timeline)))
 
@@ -261,7 +262,7 @@ class ClusteringAttempt:
                 if read_heartbeat_owner(self._table.storage, self.instant_time) != self.attempt:
                     return True
                 if not any(i.identity == self._instant.identity for i in self._store.load().pending):
-                    return True  # completed: what was written is the table now
+                    return True  # completed: the written files are part of the table
                 self._traces.abandon_heartbeat()
                 sweep_pending(self._table, self._instant)
                 self._store.return_to_requested(self._instant)
@@ -275,11 +276,11 @@ class ClusteringAttempt:
 
 
 def replaced_without(
-    replaced: Mapping[str, tuple[str, ...]], lost: frozenset[FileGroupId]
+    replaced: Mapping[str, tuple[str, ...]], given_up: frozenset[FileGroupId]
 ) -> dict[str, tuple[str, ...]]:
-    """Replaced file ids by partition, without the lost ones; partitions without any are left out."""
+    """Replaced file ids by partition, without those given up; partitions without any are left out."""
     kept = {
-        path: tuple(file_id for file_id in ids if FileGroupId(path, file_id) not in lost)
+        path: tuple(file_id for file_id in ids if FileGroupId(path, file_id) not in given_up)
         for path, ids in replaced.items()
     }
     return {path: ids for path, ids in kept.items() if ids}

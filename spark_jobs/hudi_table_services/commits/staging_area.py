@@ -1,4 +1,4 @@
-"""The folder in which one job stages rows, removed with everything in it however the job ends."""
+"""The folder in which one job stages rows; it is removed when the job ends, also by an error."""
 
 import hashlib
 import logging
@@ -18,7 +18,8 @@ class StagingArea:
 
     Args:
         parent: folder below the base path that holds the staging folders of all jobs.
-        owner: id of the request; what an earlier attempt of it staged goes at once. Empty: nobody's.
+        owner: id of the request; what an earlier attempt of the request staged is removed at once. Empty: the folder
+            belongs to no request.
         is_first_write: there was no table when the job began.
     """
 
@@ -47,15 +48,16 @@ class StagingArea:
         try:
             self._storage.delete_folder(self.folder)
             if self._is_first_write:
-                # Refused rows leave no trace of a table. Only empty folders go: another writer may be at work here.
+                # Refused rows leave no trace of a table. Delete only empty folders: another writer may use the others.
                 self._storage.delete_empty_folders(self._parent)
         except StorageError as failure:
             _LOG.warning("Staged rows in %s stay behind: %s", self.folder, failure)
 
     def remove_abandoned(self) -> None:
-        """Clear what killed jobs left. Age is judged by the newest file, so a running job is safe for a day.
+        """Remove folders of killed jobs: those whose newest file is older than a day.
 
-        Not so an earlier attempt of our own request: it is dead, or must not commit beside us.
+        A folder of an earlier attempt of this request is removed at any age: that attempt is dead, or must not commit
+        beside this one.
         """
         now_ms = int(self._clock.now().timestamp() * 1000)
         newest: dict[str, int] = {}

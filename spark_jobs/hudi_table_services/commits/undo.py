@@ -1,8 +1,8 @@
-"""Undo a write: plan, hide it if it was completed, delete its data, then its instant files, then say so.
+"""Undo a write: plan, hide it if it was completed, delete its data, then its instant files, then complete the rollback.
 
-The data goes before the pending instant: without its instant files a data file would count as committed once the
-timeline has moved past it. A completed write becomes a pending one first, so that no reader sees half of it.
-A rollback that dies leaves its plan, and the next run carries it out; every step can be done twice.
+The data is deleted before the pending instant: without its instant files a data file would count as committed once
+the timeline has moved past it. A completed write becomes a pending one first, so that no reader sees half of it.
+A rollback that dies leaves its plan, and the next run carries the plan out; every step can be done twice.
 """
 
 import logging
@@ -48,14 +48,15 @@ _LOG = logging.getLogger(__name__)
 
 
 def rollback_instant(table: TableAccess, instant: Instant) -> Instant | None:
-    """Roll a pending write back, or finish the rollback that somebody began. Call it under the table lock.
+    """Roll a pending write back, or finish a rollback of it that was begun. Call it under the table lock.
 
     Returns:
         The completed rollback; None if the instant is no pending write: completed, gone, or a table service's plan,
-        which is never touched.
+        which this function never touches.
 
     Raises:
-        UnsupportedTableError: the instant appended to log files, or is in a metadata table that has to stay.
+        UnsupportedTableError: the instant appended to log files, or is in a metadata table that must not be switched
+            off.
         StorageError: something could not be deleted; the rollback stays pending and the next run finishes it.
     """
     store = table.timeline_store
@@ -73,7 +74,7 @@ def roll_back_clustering(table: TableAccess, instant: Instant) -> Instant | None
         The completed rollback; None if the clustering is not pending any more.
 
     Raises:
-        UnsupportedTableError: it is in a metadata table that has to stay.
+        UnsupportedTableError: it is in a metadata table that must not be switched off.
         StorageError: something could not be deleted; cancelling it again finishes the rollback.
     """
     timeline = table.load_timeline()
@@ -84,14 +85,14 @@ def roll_back_clustering(table: TableAccess, instant: Instant) -> Instant | None
 
 
 def roll_back_completed(table: TableAccess, instant: Instant) -> Instant | None:
-    """Undo a completed write. Call it under the table lock, after making sure that nothing builds on it.
+    """Undo a completed write. Call it under the table lock, after checking that no other write builds on it.
 
     Returns:
         The completed rollback; None if the write is not completed any more.
 
     Raises:
         CommitConflictError: another write completed meanwhile, by a writer that does not take the lock.
-        UnsupportedTableError: it appended to log files, or is in a metadata table that has to stay.
+        UnsupportedTableError: it appended to log files, or is in a metadata table that must not be switched off.
         StorageError: something could not be deleted; the rollback stays pending and the next run finishes it.
     """
     timeline = table.load_timeline()
@@ -102,7 +103,7 @@ def roll_back_completed(table: TableAccess, instant: Instant) -> Instant | None:
 def undo_in_place(table: TableAccess, instant: Instant) -> RollbackMetadata:
     """Undo a write or a table service, pending or completed, as part of a restore: the timeline gets no rollback.
 
-    Call it under the table lock. Of an instant that is gone only what its name tells is deleted.
+    Call it under the table lock. Of an instant that is gone, it deletes only files whose names contain its time.
     """
     started = table.clock.now()
     plan = plan_of(table, instant)
@@ -123,9 +124,10 @@ def _roll_back(table: TableAccess, timeline: Timeline, undone: Instant) -> Insta
 
 
 def sweep_pending(table: TableAccess, instant: Instant) -> None:
-    """Delete what an execution of a pending plan wrote, told by markers and, where there are none, by names.
+    """Delete what an execution of a pending plan wrote: the marked files or, without markers, files named after it.
 
-    Whoever calls it holds the plan: tasks of the execution that died remove their own files from now on.
+    Only the attempt that has taken the plan may call this: from then on tasks of the dead execution remove their own
+    files.
     """
     plan = plan_of(table, instant)
     for paths in files_to_delete(plan).values():
@@ -138,7 +140,7 @@ def sweep_pending(table: TableAccess, instant: Instant) -> None:
 def sweep_listed(
     table: TableAccess, instant_time: str, partitions: Collection[str], keep: Collection[str]
 ) -> None:
-    """Delete the instant's files in these partitions but for those to be kept, whether markers tell of them or not."""
+    """Delete all files of the instant in these partitions except those to keep, with and without markers."""
     for files in list_partitions(table.storage, partitions).values():
         for stored in files:
             if instant_in_file_name(stored.name) == instant_time and stored.path not in keep:
@@ -152,7 +154,7 @@ def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[In
     Rollbacks of clusterings and compactions are left to the service that began them.
 
     Raises:
-        UnsupportedTableError: a restore is under way, to which pending rollbacks may belong.
+        UnsupportedTableError: a restore is pending, and pending rollbacks may belong to it.
     """
     refuse_unfinished_restore(timeline)
     finished = []
@@ -162,7 +164,7 @@ def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[In
             continue
         if rollback.state is InstantState.REQUESTED and _is_built_upon(timeline, plan):
             _LOG.warning(
-                "Removing rollback %s, which was never begun: others committed after the write that it was to undo.",
+                "Removing rollback %s, which was never begun: other writers committed after the write to be undone.",
                 rollback.requested_time,
             )
             table.timeline_store.remove(rollback)
@@ -182,7 +184,7 @@ def _pending_rollbacks(timeline: Timeline) -> Iterable[Instant]:
 
 
 def _stored_plan(table: TableAccess, rollback: Instant) -> RollbackPlan | None:
-    """Plan of a pending rollback; None if its writer died before it had one: then it is removed."""
+    """Plan of a pending rollback; None if its writer died before it wrote a plan: then the rollback is removed."""
     content = table.timeline_store.read_requested(rollback)
     if content:
         with naming(table.timeline_store.requested_path_of(rollback)):
@@ -198,7 +200,7 @@ def _undoes(plan: RollbackPlan, instant: Instant) -> bool:
 
 
 def _undoes_write(table: TableAccess, timeline: Timeline, plan: RollbackPlan) -> bool:
-    """Whether the plan's instant is a write of rows, or gone already."""
+    """Whether the plan undoes a write of rows, or an instant that does not exist any more."""
     undone = plan.instant_to_rollback
     if undone is None or undone.action not in ("commit", "deltacommit", "replacecommit", "clustering"):
         return False
@@ -213,20 +215,23 @@ def _is_built_upon(timeline: Timeline, plan: RollbackPlan) -> bool:
 
 
 def _may_be_undone(table: TableAccess, instant: Instant) -> bool:
-    """Not a clustering: a pending one belongs to who cancels it, and a completed one was completed in spite of it."""
+    """Whether the rollback applies to the write. Clusterings are excluded.
+
+    A pending clustering is undone by the job that cancels it; a completed one completed after the rollback was planned.
+    """
     if instant.is_completed:
         return table.timeline_store.commit_metadata(instant).operation_type is not WriteOperation.CLUSTER
     return is_dead_write_candidate(table.timeline_store, instant)
 
 
 def plan_of(table: TableAccess, instant: Instant) -> RollbackPlan:
-    """What undoing a write would delete; nothing is changed.
+    """Plan what undoing a write would delete; change nothing.
 
-    A pending one is told by its markers, or by names; a completed one by its own metadata, and by names in the same
-    partitions, where speculative tasks may have left more.
+    The files of a pending write are found by its markers, or by their names. Those of a completed write are found in
+    its metadata, and by names in the same partitions, where speculative tasks may have left more.
 
     Raises:
-        UnsupportedTableError: it appended to log files of older slices.
+        UnsupportedTableError: the write appended to log files of older slices.
     """
     base_path = table.storage.base_path
     if instant.is_completed:
@@ -243,7 +248,7 @@ def _marked_files(storage: Storage, instant: Instant) -> frozenset[str]:
     try:
         return MarkerStore(storage, instant.requested_time).data_files()
     except MalformedFileNameError as error:
-        _LOG.warning("Looking for the files of %s by listing: %s", instant.requested_time, error)
+        _LOG.warning("Listing the files of %s, since a marker is damaged: %s", instant.requested_time, error)
         return frozenset()
 
 
@@ -270,12 +275,11 @@ def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Ins
         _refuse_if_built_upon(table, rollback, plan)
     prepare_deletion(table, undoes=_undone_time(plan))
     files_to_delete(plan)  # refuses what must not be touched before anything is
-    # Hidden before the rollback counts as begun: until then nothing was deleted, and it may still be dropped.
+    # Hide the write before the rollback begins: until then nothing is deleted, and the rollback may still be dropped.
     _hide_completed(table, plan)
     if rollback.state is InstantState.REQUESTED:
-        with suppress(
-            InstantExistsError
-        ):  # another job is at it, too: one whose lock was taken over while it was at work
+        # Another job may carry out the same rollback: one that lost its lock while it worked.
+        with suppress(InstantExistsError):
             rollback = store.start(rollback)
     _delete_undone(table, plan)
     metadata = rollback_metadata(plan, rollback.requested_time, _elapsed_ms(table, started))
@@ -289,14 +293,17 @@ def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Ins
 
 
 def _refuse_if_built_upon(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> None:
-    """The lock may have been lost while files were listed, and not every writer takes it."""
+    """Raises CommitConflictError if another write has completed since the rollback was planned.
+
+    The lock may have been lost while files were listed, and not every writer takes it.
+    """
     timeline = table.load_timeline()
     if _is_built_upon(timeline, plan):
         table.timeline_store.remove(rollback)
         newest = max(timeline.completed_writes, key=lambda i: i.visible_from)
         raise CommitConflictError(
             f"{newest.action.value} {newest.requested_time} completed before {_undone_time(plan)} could be undone.",
-            hint="Nothing was undone; look at the table again.",
+            hint="Nothing was undone; check the timeline, then run the request again.",
         )
 
 
@@ -309,7 +316,7 @@ def _undo(table: TableAccess, plan: RollbackPlan) -> None:
 
 
 def _hide_completed(table: TableAccess, plan: RollbackPlan) -> None:
-    """Take the completed file away; what is left is a pending write, which no reader sees."""
+    """Delete the completed file of the write; the rest is a pending write, which no reader sees."""
     for instant in table.load_timeline().find(_undone_time(plan)):
         if instant.is_completed and instant.action.writes_data:
             table.timeline_store.remove_completed(instant)
@@ -338,16 +345,16 @@ def _undone_time(plan: RollbackPlan) -> str:
 
 
 def _sweep(storage: Storage, instant_time: str) -> None:
-    """Once more the marked files: tasks of a job that died may have gone on until the heartbeat went."""
+    """Delete marked files once more: tasks of a dead job may have written until the heartbeat was deleted."""
     markers = MarkerStore(storage, instant_time)
-    with suppress(MalformedFileNameError):  # such a folder was undone by listing
+    with suppress(MalformedFileNameError):  # a folder with a damaged marker was undone by listing
         for path in markers.sweep():
             _LOG.info("Deleted %s", path)
     markers.delete()
 
 
 def _remove_undone_instants(table: TableAccess, plan: RollbackPlan) -> None:
-    """Completed file first, then inflight, then requested, so that no state is ever more advanced than before."""
+    """Delete the completed file first, then inflight, then requested, so that the state never advances."""
     undone, store = plan.instant_to_rollback, table.timeline_store
     if undone is None:
         return

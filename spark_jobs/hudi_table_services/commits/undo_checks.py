@@ -1,4 +1,4 @@
-"""What storage says against undoing a write: somebody is alive, or what the write replaced is gone."""
+"""Refuse to undo a write while a writer is alive, or where the files that the write replaced are gone."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -23,16 +23,16 @@ _CLOCKS_DIFFER_MS = 1000
 
 
 def why_alive(table: TableAccess, instant: Instant) -> str:
-    """How old the living heartbeat of a pending write is, as a sentence; empty: there is none."""
+    """Sentence with the age of the living heartbeat of a pending write; empty: it has none."""
     time = instant.requested_time
     if instant.is_completed or not is_heartbeat_alive(table.storage, time, table.clock):
         return ""
     age_ms = heartbeat_age_ms(table.storage, time, table.clock)
     if age_ms is None:
-        return ""  # it has ended this moment
+        return ""  # the writer has just ended
     age_seconds = abs(age_ms) // 1000
-    told = f"{age_seconds} s old" if age_ms >= -_CLOCKS_DIFFER_MS else f"{age_seconds} s ahead of the clock"
-    return f"The writer of {instant.action.value} {time} is alive: its heartbeat is {told}."
+    age = f"{age_seconds} s old" if age_ms >= -_CLOCKS_DIFFER_MS else f"{age_seconds} s ahead of the clock"
+    return f"The writer of {instant.action.value} {time} is alive: its heartbeat is {age}."
 
 
 def require_dead(table: TableAccess, instants: Iterable[Instant]) -> None:
@@ -47,13 +47,13 @@ def require_dead(table: TableAccess, instants: Iterable[Instant]) -> None:
 
 
 def require_unplanned(table: TableAccess, timeline: Timeline, chosen: Collection[Instant]) -> None:
-    """Raises InvalidRequestError where a pending plan that stays is going to read files of a chosen write."""
+    """Raises InvalidRequestError if a pending plan that is not to be undone reads files of a chosen write."""
     identities = {i.identity for i in chosen}
     times = {i.requested_time for i in chosen if i.is_completed}
     for pending in timeline.pending:
         if pending.action is Action.CLEAN and times:
             raise InvalidRequestError(
-                f"Clean {pending.requested_time} is pending: it may delete what would be the latest version then.",
+                f"Clean {pending.requested_time} is pending: it may delete the files that readers would see again.",
                 hint="Run clean.py first, which finishes it.",
             )
         if pending.identity in identities:
@@ -68,7 +68,7 @@ def require_unplanned(table: TableAccess, timeline: Timeline, chosen: Collection
 
 
 def require_predecessors(table: TableAccess, timeline: Timeline, instant: Instant) -> None:
-    """Raises InvalidRequestError where cleaning has taken what would be the latest version once this one is undone."""
+    """Raises InvalidRequestError if cleaning has deleted the files that readers would see once the write is undone."""
     metadata = table.timeline_store.commit_metadata(instant)
     needed = {
         (stat.partition_path, stat.file_id): stat.prev_commit
@@ -88,14 +88,14 @@ def require_predecessors(table: TableAccess, timeline: Timeline, instant: Instan
     if missing:
         named = ", ".join(f"{path}/{file_id}" if path else file_id for path, file_id in missing[:_NAMED])
         raise InvalidRequestError(
-            f"{instant.action.value} {instant.requested_time} cannot be undone: cleaning has taken the versions before "
-            f"it of {len(missing)} file groups, such as {named}.",
+            f"{instant.action.value} {instant.requested_time} cannot be undone: cleaning has deleted the versions "
+            f"before it of {len(missing)} file groups, such as {named}.",
             hint="Write the rows again instead, or go back to a savepoint with restore.py.",
         )
 
 
 def _latest_before(table: TableAccess, timeline: Timeline, instant: Instant) -> dict[tuple[str, str], str]:
-    """Newest write of each file group among the older writes of the active timeline."""
+    """Newest write of each file group among the writes of the active timeline before the instant."""
     found: dict[tuple[str, str], str] = {}
     for older in timeline.completed_writes:
         if older.requested_time < instant.requested_time:
@@ -107,7 +107,7 @@ def _latest_before(table: TableAccess, timeline: Timeline, instant: Instant) -> 
 def _present(
     table: TableAccess, partitions: Collection[str], instant: Instant
 ) -> dict[tuple[str, str], set[str]]:
-    """File group → times of its base files, without those of the instant itself."""
+    """File group → times of its base files, without the base files of the instant itself."""
     found: dict[tuple[str, str], set[str]] = {}
     for path, files in list_partitions(table.storage, partitions).items():
         for stored in files:
@@ -121,7 +121,7 @@ def _present(
 
 
 def undone_files(table: TableAccess, instant: Instant) -> dict[str, int]:
-    """Path → bytes of the files that undoing the instant would delete, as far as they are there."""
+    """Path → bytes of the existing files that undoing the instant would delete."""
     planned = files_to_delete(plan_of(table, instant))
     sizes = {
         stored.path: stored.size_bytes

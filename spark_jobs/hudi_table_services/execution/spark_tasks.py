@@ -118,7 +118,7 @@ def collect_results(spark: "SparkSession", frame: "DataFrame", description: str)
     for result in results:
         if isinstance(result, ObjectNotFoundError):
             raise ExecutionFailedError(
-                f"Spark failed while doing: {description}. {result.message}", path=result.path
+                f"Spark failed in the step: {description}. {result.message}", path=result.path
             ) from result
         if isinstance(result, HudiTableServiceError):
             raise result
@@ -131,7 +131,7 @@ def _guarded(work: Callable[[], object]) -> pa.RecordBatch:
     try:
         result: object = work()
     except ObjectNotFoundError as error:
-        result = error  # reading a missing file again does not help
+        result = error  # Retryable as a job, but not as a task: reading a missing file again does not help.
     except HudiTableServiceError as error:
         if error.retryable:
             raise

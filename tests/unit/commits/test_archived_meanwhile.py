@@ -1,4 +1,4 @@
-"""Commits of others that archival takes off the timeline before ours is over are not missed."""
+"""A commit notices the commits of other writers that are archived while it works."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -69,7 +69,7 @@ def is_archived(history: History, instant: Instant) -> bool:
     return instant.requested_time not in history.active()
 
 
-def test_what_came_before_our_instant_is_asked_about_though_it_is_archived(history: History) -> None:
+def test_commits_before_the_own_instant_are_compared_although_they_are_archived(history: History) -> None:
     snapshot = load_snapshot(history.storage)
     others = history.commits(2, NEW)
     asked: list[Instant] = []
@@ -102,7 +102,7 @@ def test_a_file_group_that_an_archived_commit_changed_is_a_conflict(history: His
 
 
 @pytest.mark.parametrize("is_empty", [False, True], ids=["commits seen", "none seen"])
-def test_commits_that_may_be_archived_before_our_instant_are_a_conflict(
+def test_commits_that_may_be_archived_before_the_own_instant_are_a_conflict(
     history: History, young: History, is_empty: bool
 ) -> None:
     table = young if is_empty else history
@@ -116,7 +116,7 @@ def test_commits_that_may_be_archived_before_our_instant_are_a_conflict(
 
 
 def archived_by_hudi(history: History, slow: Instant) -> None:
-    """Everything before the newest commit, also a write that ended just now."""
+    """Archive everything before the newest commit, also a write that ended just now."""
     history.commits(1, LATER)
     store = history.table.timeline_store
     for instant in store.load().completed_writes[:-1]:
@@ -125,7 +125,7 @@ def archived_by_hudi(history: History, slow: Instant) -> None:
     store.remove(slow)
 
 
-def test_a_write_that_ended_and_may_be_archived_under_ours_is_a_conflict(history: History) -> None:
+def test_a_write_that_ended_and_may_be_archived_meanwhile_is_a_conflict(history: History) -> None:
     slow = history.table.begin()
 
     with pytest.raises(FileGroupConflictError, match="may be archived already"):
@@ -133,7 +133,7 @@ def test_a_write_that_ended_and_may_be_archived_under_ours_is_a_conflict(history
 
 
 def undo(history: History, pending: Instant) -> None:
-    """What a rollback of a dead write leaves."""
+    """Leave the timeline as a rollback of a dead write does."""
     store = history.table.timeline_store
     rollback = history.table.begin(Action.ROLLBACK)
     store.remove(pending)
@@ -147,8 +147,8 @@ def undo(history: History, pending: Instant) -> None:
     store.complete(rollback, encode_rollback_metadata(metadata))
 
 
-def test_archived_commits_that_ours_had_seen_are_not_in_the_way(history: History) -> None:
-    """Not even where something else was rolled back meanwhile."""
+def test_archived_commits_that_the_plan_knew_are_no_conflict(history: History) -> None:
+    """Also where another commit was rolled back meanwhile."""
     dead = history.table.begin()
 
     def meanwhile() -> None:
@@ -162,8 +162,8 @@ def test_archived_commits_that_ours_had_seen_are_not_in_the_way(history: History
     assert done.requested_time in history.active()
 
 
-def test_writers_of_a_new_table_are_not_in_each_others_way(young: History) -> None:
-    """The first one dies, the second one commits, and so does ours."""
+def test_writers_of_a_new_table_do_not_conflict(young: History) -> None:
+    """The first writer dies, the second one commits, and so does the tested one."""
     first, second = young.table.begin(), young.table.begin()
 
     def meanwhile() -> None:
@@ -182,8 +182,8 @@ def save_all(history: History) -> None:
         create_savepoint(request, storage=history.storage, clock=history.clock)
 
 
-def test_a_dead_first_write_that_was_rolled_back_is_not_in_the_way(history: History) -> None:
-    """Though it is older than all that is left on the timeline."""
+def test_a_dead_first_write_that_was_rolled_back_is_no_conflict(history: History) -> None:
+    """Although it is older than every instant that is left on the timeline."""
     save_all(history)
     dead = history.table.begin()
     history.commits(1, NEW)
@@ -199,14 +199,14 @@ def pending_clustering(history: History) -> Instant:
     return history.table.timeline_store.request(action, encode_requested_replace(plan))
 
 
-def test_savepoints_of_all_commits_and_a_pending_plan_are_not_in_the_way(history: History) -> None:
+def test_savepoints_of_all_commits_and_a_pending_plan_are_no_conflict(history: History) -> None:
     save_all(history)
     pending_clustering(history)
     done = commit_ours(history.table, lambda: None, refuse_nothing)
     assert done.requested_time in history.active()
 
 
-def test_a_request_that_another_attempt_completed_is_found_in_the_archive_too(history: History) -> None:
+def test_a_request_that_another_attempt_completed_is_also_found_in_the_archive(history: History) -> None:
     table = TableAccess(storage=history.storage, clock=history.clock, config=history.table.config)
     before = table.load_timeline()
     refuse_second_write(table, before, before, "r")
@@ -222,7 +222,7 @@ def test_a_request_that_another_attempt_completed_is_found_in_the_archive_too(hi
 
 
 def test_the_archive_is_not_read_under_the_lock(history: History) -> None:
-    """A damaged one is in nobody's way who commits."""
+    """A damaged archive does not prevent a commit."""
     snapshot = load_snapshot(history.storage)
     history.commits(2, NEW)
 
@@ -238,8 +238,8 @@ def test_the_archive_is_not_read_under_the_lock(history: History) -> None:
 
 
 @pytest.mark.parametrize("state", ["at work", "without a plan", "damaged"])
-def test_a_pending_rollback_tells_what_it_undoes(history: History, state: str) -> None:
-    """Only where it cannot is every commit that is gone taken for undone."""
+def test_the_plan_of_a_pending_rollback_names_the_undone_commit(history: History, state: str) -> None:
+    """If the plan cannot be read, every missing commit counts as undone."""
     dead = history.table.begin()
     plan = encode_rollback_plan(plan_rollback(dead, (), history.storage.base_path))
     content = {"at work": plan, "without a plan": b"", "damaged": b"Obj"}[state]
@@ -253,7 +253,7 @@ def test_a_pending_rollback_tells_what_it_undoes(history: History, state: str) -
     assert undone == ([] if state == "at work" else [gone])
 
 
-def test_a_clustering_is_in_doubt_about_a_write_that_may_be_archived(history: History) -> None:
+def test_a_clustering_conflicts_with_a_write_that_may_be_archived(history: History) -> None:
     slow = history.table.begin()
     plan = pending_clustering(history)
     snapshot = load_snapshot(history.storage)
@@ -271,7 +271,7 @@ def test_a_clustering_is_in_doubt_about_a_write_that_may_be_archived(history: Hi
 
 
 class Overtaken(MemoryStorage):
-    """Others come before whoever takes the lock."""
+    """Other writers commit right before a job takes the lock."""
 
     meanwhile: ClassVar[list[Callable[[], object]]] = []
 
@@ -282,7 +282,7 @@ class Overtaken(MemoryStorage):
 
 
 @pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
-def test_a_plan_is_made_anew_where_what_came_between_is_archived(version: TableVersion) -> None:
+def test_a_write_plans_again_where_commits_in_between_are_archived(version: TableVersion) -> None:
     history = History(version, Overtaken(uuid4().hex))
     other = FileGroupId("city=x", "other-0")
     history.commits(4, OLD, other)

@@ -155,7 +155,7 @@ def test_no_conflict(table: SmallTable) -> None:
 
 
 class Comparison:
-    """Notes which changes it compared; refuses where told to."""
+    """Notes which changes it compared; refuses them if it is created so."""
 
     def __init__(self, *, finds_rows: bool = False) -> None:
         self.compared: list[ConcurrentChange] = []

@@ -1,4 +1,4 @@
-"""One execution of a plan, without rows: whoever else works on the same instant, readers never see rows twice."""
+"""One execution of a plan, without rows: readers never see rows twice, whatever other jobs do with the instant."""
 
 from contextlib import suppress
 from uuid import uuid4
@@ -31,7 +31,7 @@ VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9]
 
 
 class Planned:
-    """A table of two files with a plan that makes one of them."""
+    """A table of two files with a plan that merges them into one."""
 
     def __init__(self, version: TableVersion) -> None:
         self.table = SmallTable(MemoryStorage(uuid4().hex), version)
@@ -49,7 +49,7 @@ class Planned:
         )
 
     def write(self, file_id: str) -> str:
-        """As a task does: marker, then file."""
+        """Write a marker, then the file, as a task does."""
         path = f"a/{base_file_name(file_id, self.plan.requested_time)}"
         self.mark(path)
         self.table.storage.write(path, b"PAR1")
@@ -69,7 +69,7 @@ class Planned:
         attempt.complete(load_snapshot(self.table.storage), lambda _: metadata)
 
     def begin_rollback(self) -> None:
-        """Of a cancellation that died once its rollback was requested."""
+        """Leave what a cancellation leaves that died after requesting its rollback."""
         plan = plan_rollback(self.plan, (), self.table.storage.base_path)
         self.table.timeline_store.request(Action.ROLLBACK, encode_rollback_plan(plan))
 
@@ -114,7 +114,7 @@ def test_a_plan_whose_cancellation_begins_meanwhile_is_not_completed(planned: Pl
 
 @VERSIONS
 def test_a_completed_clustering_is_not_undone_by_a_rollback_that_was_begun_before(planned: Planned) -> None:
-    """As Hudi may begin one, which takes no notice of us."""
+    """Hudi may begin such a rollback, since it ignores heartbeats of this project."""
     with planned.attempt() as attempt:
         planned.complete(attempt, planned.write("new-0"))
     planned.begin_rollback()
@@ -137,8 +137,8 @@ def test_a_leftover_without_a_marker_does_not_become_data(planned: Planned) -> N
 
 
 @VERSIONS
-def test_what_another_executor_of_the_same_plan_wrote_is_left_alone(planned: Planned) -> None:
-    """Hudi takes plans without looking at heartbeats, and removes what it takes for leftovers."""
+def test_files_of_another_executor_of_the_same_plan_are_left_alone(planned: Planned) -> None:
+    """Hudi executes plans without reading heartbeats, and deletes files that it considers leftovers."""
 
     def execute() -> None:
         with planned.attempt() as attempt:

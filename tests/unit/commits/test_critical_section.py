@@ -1,4 +1,4 @@
-"""What a commit does while it holds the table lock: little, and no more for a large write than for a small one."""
+"""Storage calls of a commit under the table lock: few, and as many for a large write as for a small one."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -46,7 +46,7 @@ class Counting(MemoryStorage):
 
 
 class Measured:
-    """A table lock that notes how many calls were made under it each time."""
+    """A table lock that counts the calls made under it, each time."""
 
     def __init__(self, lock: TableLock) -> None:
         self._lock = lock
@@ -128,7 +128,7 @@ def test_storage_calls_under_the_lock_do_not_grow_with_the_write(
 
 
 class TakenAway(Measured):
-    """Another writer takes the lock while its holder looks for conflicts."""
+    """Another writer takes the lock over while the attempt checks for conflicts."""
 
     def __init__(self, lock: TableLock, table: SmallTable) -> None:
         super().__init__(lock)
@@ -142,7 +142,7 @@ class TakenAway(Measured):
 
 
 @pytest.mark.parametrize("provider", [FILE_SYSTEM_PROVIDER, STORAGE_BASED_PROVIDER])
-def test_whoever_lost_the_lock_commits_nothing(provider: str) -> None:
+def test_an_attempt_that_lost_the_lock_commits_nothing(provider: str) -> None:
     table = table_of(2, TableVersion.V6)
     before = load_snapshot(table.storage).timeline.completed_writes
     lock = TakenAway(
@@ -164,7 +164,9 @@ def plan_clustering(table: SmallTable) -> None:
 
 
 @pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
-def test_a_plan_made_meanwhile_stops_a_commit_unless_writers_are_preferred(version: TableVersion) -> None:
+def test_a_plan_scheduled_meanwhile_prevents_a_commit_unless_writers_are_preferred(
+    version: TableVersion,
+) -> None:
     table = table_of(2, version)
     lock = table_lock(table.storage, LockOptions())
     before = len(load_snapshot(table.storage).timeline.completed_writes)
@@ -194,7 +196,7 @@ class Noting(MemoryStorage):
 
 
 class JobFailedError(Exception):
-    """What the job was doing went wrong."""
+    """The failure of a job."""
 
 
 def fail() -> None:
@@ -202,7 +204,7 @@ def fail() -> None:
 
 
 @pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
-def test_an_attempt_that_failed_undoes_itself_under_the_lock(version: TableVersion) -> None:
+def test_a_failed_attempt_is_rolled_back_under_the_lock(version: TableVersion) -> None:
     table = SmallTable(Noting(uuid4().hex), version)
     table.commit(group(0), group(1))
     Noting.changes.clear()

@@ -1,4 +1,4 @@
-"""Executions of several plans of which some fail: one error tells of all, and is retried if that may help."""
+"""Executions of several plans of which some fail: one error reports all of them, retryable if one of them is."""
 
 from dataclasses import dataclass
 from uuid import uuid4
@@ -32,7 +32,7 @@ def groups(partition: str) -> list[FileGroupId]:
 
 @dataclass
 class Plans:
-    """A table with a plan for each of its partitions; the first one sorts by a column that is not there any more."""
+    """A table with a plan for each of its partitions; the first plan sorts by a column that does not exist any more."""
 
     table: SmallTable
     unsortable: str
@@ -63,7 +63,7 @@ class Plans:
         return made
 
     def block(self) -> None:
-        """A write at work on the files of one plan, which may leave them as they are."""
+        """A running write that rewrites the files of one plan, and may still fail."""
         store, group = self.table.timeline_store, groups("b")[0]
         stat = WriteStat(file_id=group.file_id, partition_path=group.partition_path, path="")
         profile = CommitMetadata(
@@ -83,7 +83,7 @@ def _schedule(table: SmallTable, partition: str, sort_columns: tuple[str, ...] =
 
 
 def failure(table: SmallTable, *instants: str) -> tuple[HudiTableServiceError, JobResult]:
-    """The error of an execution without Spark, which these do not come to need, and the document that tells it."""
+    """The error of an execution that fails before it needs Spark, and its result document."""
     request = ExecuteClusteringRequest(base_path="/t", instants=instants)
     with pytest.raises(HudiTableServiceError) as failed:
         execute_clustering(None, request, storage=table.storage, clock=table.clock)  # type: ignore[arg-type]
@@ -95,7 +95,7 @@ def states(result: JobResult) -> dict[str, str]:
     return {plan.instant_time: plan.state for plan in result.report.plans}
 
 
-def test_a_failure_that_may_pass_decides_and_the_document_tells_of_every_plan() -> None:
+def test_a_retryable_failure_decides_and_the_document_reports_every_plan() -> None:
     plans = Plans.make()
     plans.block()
     error, told = failure(plans.table, plans.unsortable, plans.blocked, plans.outdated, plans.completed)
@@ -105,7 +105,7 @@ def test_a_failure_that_may_pass_decides_and_the_document_tells_of_every_plan() 
         f"Clustering {plans.unsortable} failed: Clustering {plans.unsortable} sorts by 'x'" in error.message
     )
     assert f"Clustering {plans.blocked} failed: Other writers changed or are" in error.message
-    assert f"Completed all the same: {plans.completed}." in error.message
+    assert f"Completed nevertheless: {plans.completed}." in error.message
     assert f"Cancelled, since other writers changed all of their groups: {plans.outdated}." in error.message
     assert told.outcome is Outcome.FAILED
     assert told.error is not None
@@ -120,16 +120,16 @@ def test_a_failure_that_may_pass_decides_and_the_document_tells_of_every_plan() 
     assert "sorts by 'x'" in told.report.plans[0].error
 
 
-def test_where_no_failure_can_pass_the_first_decides() -> None:
+def test_without_a_retryable_failure_the_first_one_decides() -> None:
     plans = Plans.make()
     error, told = failure(plans.table, plans.completed, plans.unsortable)
     assert isinstance(error, InvalidRequestError)
     assert error.message.startswith(f"Clustering {plans.unsortable} failed: ")
-    assert error.message.endswith(f"Completed all the same: {plans.completed}.")
+    assert error.message.endswith(f"Completed nevertheless: {plans.completed}.")
     assert states(told) == {plans.unsortable: "failed", plans.completed: "reused"}
 
 
-def test_a_plan_alone_fails_in_its_own_words() -> None:
+def test_the_failure_of_a_single_plan_keeps_its_message() -> None:
     plans = Plans.make()
     error, told = failure(plans.table, plans.unsortable)
     assert error.message == f"Clustering {plans.unsortable} sorts by 'x', no column of the table."

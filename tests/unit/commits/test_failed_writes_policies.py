@@ -1,4 +1,4 @@
-"""Who rolls failed writes back, by `hoodie.cleaner.policy.failed.writes`: the next write, the next clean, or nobody."""
+"""Who rolls failed writes back, by `hoodie.cleaner.policy.failed.writes`: the next write, the next clean, or no job."""
 
 from datetime import datetime, timedelta, timezone
 from uuid import uuid4
@@ -48,7 +48,7 @@ def table(request: pytest.FixtureRequest) -> SmallTable:
 
 
 def pending_write(table: SmallTable, heartbeat: str) -> tuple[Instant, str]:
-    """A write with one file, whose heartbeat is as old as this moment."""
+    """Begin a write with one file, and a heartbeat refreshed now."""
     pending = table.begin()
     path = table.add_file("a", base_file_name("f2", pending.requested_time))
     if heartbeat != "none":
@@ -88,7 +88,7 @@ def test_the_next_clean(table: SmallTable, policy: FailedWritesPolicy, heartbeat
 
 
 @pytest.mark.parametrize("policy", FailedWritesPolicy, ids=lambda p: p.value)
-def test_an_earlier_attempt_of_the_same_request_goes_under_every_policy(
+def test_an_earlier_attempt_of_the_same_request_is_rolled_back_under_every_policy(
     table: SmallTable, policy: FailedWritesPolicy
 ) -> None:
     pending, path = pending_write(table, "living")
@@ -97,7 +97,7 @@ def test_an_earlier_attempt_of_the_same_request_goes_under_every_policy(
     assert is_gone(table, pending, path)
 
 
-def test_a_clean_beside_several_writers_is_lazy_unless_told_otherwise() -> None:
+def test_a_clean_beside_several_writers_is_lazy_by_default() -> None:
     several = {"hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL"}
     alone = resolve_clean_options(CleanRequest(base_path="/t"))
     beside = resolve_clean_options(CleanRequest(base_path="/t", options=several))

@@ -1,4 +1,4 @@
-"""How long a job waited for the table's lock is in its result."""
+"""The result of a job contains how long it waited for the table lock."""
 
 import threading
 
@@ -19,7 +19,7 @@ HELD_S = 0.4
 SOON_AGAIN = {"hoodie.write.lock.wait_time_ms_between_retry": "20"}
 
 
-def test_a_job_that_waited_says_how_long() -> None:
+def test_a_job_that_waited_reports_how_long() -> None:
     history = History()
     history.commits(5, FileGroupId("a", "f1"))
     request = ArchiveRequest(
@@ -36,13 +36,13 @@ def test_a_job_that_waited_says_how_long() -> None:
     assert HELD_S / 2 < result.timings_s[LOCK_WAIT] < HELD_S + 10
 
 
-def test_a_job_that_did_not_wait_says_so() -> None:
+def test_a_job_that_did_not_wait_reports_that() -> None:
     history = History()
     history.commits(5, FileGroupId("a", "f1"))
     assert history.archive().timings_s[LOCK_WAIT] < HELD_S / 2
 
 
-def test_waiting_in_vain_counts_and_every_entry_adds_up() -> None:
+def test_waiting_without_success_counts_and_every_wait_is_added() -> None:
     history, watch = History(), Stopwatch()
     impatient = LockOptions(retries=2, retry_wait_ms=50, client_retries=0)
     lock = MeasuredLock(FileSystemLock(history.storage, impatient), watch)

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -53,15 +54,21 @@ def calls_by_module() -> dict[str, list[str]]:
     return found
 
 
-def importers(name: str) -> list[str]:
-    return [
-        path.relative_to(root.parent).as_posix()
+@cache
+def imports_by_module() -> dict[str, list[str]]:
+    return {
+        path.relative_to(root.parent).as_posix(): list(imported_names(path.read_text(encoding="utf-8")))
         for root in PRODUCT_CODE
         for path in sorted(root.rglob("*.py"))
-        if any(
-            each == name or each.startswith(f"{name}.")
-            for each in imported_names(path.read_text(encoding="utf-8"))
-        )
+    }
+
+
+def importers(name: str) -> list[str]:
+    found = imports_by_module().items()
+    return [
+        module
+        for module, names in found
+        if any(each == name or each.startswith(f"{name}.") for each in names)
     ]
 
 

@@ -1,4 +1,4 @@
-"""What writes that are over left behind, and what of it may go."""
+"""Traces of finished writes: which files a job may delete, and which it may not."""
 
 from uuid import uuid4
 
@@ -36,13 +36,13 @@ def access(table: SmallTable) -> TableAccess:
 
 
 def marked_file(table: SmallTable, instant_time: str, file_id: str = "late-0") -> str:
-    """A marker and its file, as a task writes them that nobody waits for."""
+    """Write a marker and its file, as a task of an abandoned job does."""
     name = base_file_name(file_id, instant_time, token="7-7-7")
     MarkerStore(table.storage, instant_time).mark(f"city=a/{name}", MarkerKind.CREATE)
     return table.add_file("city=a", name)
 
 
-def test_of_a_completed_write_the_files_that_do_not_count_go(table: SmallTable) -> None:
+def test_uncounted_files_of_a_completed_write_are_deleted(table: SmallTable) -> None:
     instant = table.commit(FileGroupId("city=a", "a-0"))
     late = marked_file(table, instant.requested_time, "a-0")
     remove_traces_of_finished_writes(access(table))
@@ -53,7 +53,7 @@ def test_of_a_completed_write_the_files_that_do_not_count_go(table: SmallTable) 
     assert list(table.storage.list_files(".hoodie/.temp")) == []
 
 
-def test_of_a_write_that_was_rolled_back_every_late_file_goes(table: SmallTable) -> None:
+def test_every_late_file_of_a_write_that_was_rolled_back_is_deleted(table: SmallTable) -> None:
     pending = table.begin()
     rollback_instant(access(table), pending)
     late = marked_file(table, pending.requested_time)
@@ -62,15 +62,15 @@ def test_of_a_write_that_was_rolled_back_every_late_file_goes(table: SmallTable)
     assert list(table.storage.list_files(".hoodie/.temp")) == []
 
 
-def test_of_a_write_that_the_timeline_does_not_know_nothing_goes(table: SmallTable) -> None:
-    """It may be an archived one, whose files are the table."""
+def test_no_file_of_a_write_that_is_not_on_the_timeline_is_deleted(table: SmallTable) -> None:
+    """It may be archived: then its files are part of the table."""
     late = marked_file(table, "20200101000000000")
     table.commit(FileGroupId("city=a", "a-0"))
     remove_traces_of_finished_writes(access(table))
     assert table.storage.exists(late)
 
 
-def test_a_pending_write_keeps_all(table: SmallTable) -> None:
+def test_all_files_of_a_pending_write_stay(table: SmallTable) -> None:
     pending = table.begin()
     file = marked_file(table, pending.requested_time)
     remove_traces_of_finished_writes(access(table))
@@ -78,7 +78,7 @@ def test_a_pending_write_keeps_all(table: SmallTable) -> None:
     assert list(table.storage.list_files(".hoodie/.temp")) != []
 
 
-def test_dead_heartbeats_of_no_write_go(table: SmallTable) -> None:
+def test_dead_heartbeats_without_a_write_are_deleted(table: SmallTable) -> None:
     table.storage.write(heartbeat_path("20200101000000000"), b"")
     long_after = TableAccess(
         storage=table.storage, clock=FixedClock(FixedClock().moment.replace(year=2100)), config=table.config
@@ -92,7 +92,7 @@ def attempt_of(table: SmallTable, request_id: str = "me") -> CommitAttempt:
     return CommitAttempt(access(table), load_snapshot(table.storage), Action.COMMIT, lock, request_id)
 
 
-def test_files_written_after_another_writer_rolled_us_back_are_removed(table: SmallTable) -> None:
+def test_files_written_after_another_writer_rolled_the_attempt_back_are_deleted(table: SmallTable) -> None:
     def write() -> None:
         with attempt_of(table) as attempt:
             attempt.start(EMPTY)

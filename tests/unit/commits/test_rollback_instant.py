@@ -60,7 +60,7 @@ def clustering_content() -> bytes:
     return encode_requested_replace(ClusteringPlan(groups=(group,)))
 
 
-def test_everything_of_a_dead_write_goes_and_the_timeline_says_so(table: SmallTable) -> None:
+def test_all_files_of_a_dead_write_are_deleted_and_the_timeline_records_it(table: SmallTable) -> None:
     before = load_snapshot(table.storage)
     dead, paths = dead_write(table)
     done = rollback_instant(access(table), dead)
@@ -170,14 +170,14 @@ def test_a_rollback_without_a_plan_is_removed(table: SmallTable) -> None:
     assert table.timeline_store.load().pending == ()
 
 
-def test_a_restore_under_way_stops_everything(table: SmallTable) -> None:
+def test_a_pending_restore_prevents_finishing_rollbacks(table: SmallTable) -> None:
     table.begin(Action.RESTORE, b"plan")
     with pytest.raises(UnsupportedTableError, match="Restore"):
         finish_pending_rollbacks(access(table), table.timeline_store.load())
 
 
 @pytest.mark.parametrize("was_listed_at_start", [True, False])
-def test_a_metadata_table_that_knows_the_dead_write_is_not_left_wrong(
+def test_a_metadata_table_that_contains_the_dead_write_does_not_become_stale(
     table: SmallTable, was_listed_at_start: bool
 ) -> None:
     dead, _ = dead_write(table)
@@ -194,7 +194,7 @@ def test_a_metadata_table_that_knows_the_dead_write_is_not_left_wrong(
             rollback_instant(opened, dead)
 
 
-def test_a_metadata_table_that_never_heard_of_the_dead_write_stays(table: SmallTable) -> None:
+def test_a_metadata_table_without_the_dead_write_stays(table: SmallTable) -> None:
     dead, _ = dead_write(table)
     listed = update_properties(table.storage, {"hoodie.table.metadata.partitions": "files"}, table.clock)
     opened = TableAccess(storage=table.storage, clock=table.clock, config=listed)
@@ -203,7 +203,7 @@ def test_a_metadata_table_that_never_heard_of_the_dead_write_stays(table: SmallT
 
 
 class _Beside(MemoryStorage):
-    """While it deletes data files another job carries out what is pending."""
+    """While data files are deleted, another job carries out the pending rollback."""
 
     other: ClassVar[Callable[[], object]]
 
@@ -214,7 +214,7 @@ class _Beside(MemoryStorage):
 
 
 def test_two_jobs_may_finish_the_same_rollback(table: SmallTable) -> None:
-    """A writer undoes its own attempt without the lock, so that the next job may be at it, too."""
+    """A writer may lose its lock while it undoes its own attempt, so that the next job undoes it, too."""
     dead, (written, _) = dead_write(table)
     plan = encode_rollback_plan(plan_rollback(dead, [written], table.storage.base_path))
     begun = table.begin(Action.ROLLBACK, plan)

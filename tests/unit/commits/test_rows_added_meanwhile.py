@@ -1,4 +1,4 @@
-"""A commit asks about the rows that others added since it looked, and about nothing else, without the lock."""
+"""A commit compares the rows that others added since its plan, and no others, without the lock."""
 
 from collections.abc import Sequence
 from uuid import uuid4
@@ -31,7 +31,7 @@ def table(request: pytest.FixtureRequest) -> SmallTable:
 
 
 def commit(table: SmallTable, operation: WriteOperation, *stats: WriteStat) -> Instant:
-    """A write of another, as its metadata tells it."""
+    """Commit a write of another writer, with these stats."""
     replaces = operation in (WriteOperation.CLUSTER, WriteOperation.INSERT_OVERWRITE)
     content = encode_requested_replace(None) if replaces else b""
     pending = table.begin(Action.REPLACE_COMMIT if replaces else Action.COMMIT, content)
@@ -44,7 +44,7 @@ def commit(table: SmallTable, operation: WriteOperation, *stats: WriteStat) -> I
     return table.timeline_store.complete(pending, encode_commit_metadata(metadata, table.version))
 
 
-def test_every_commit_that_adds_rows_is_asked_about_once(table: SmallTable) -> None:
+def test_every_commit_that_adds_rows_is_compared_once(table: SmallTable) -> None:
     asked: list[list[str]] = []
     others: list[str] = []
 
@@ -59,14 +59,14 @@ def test_every_commit_that_adds_rows_is_asked_about_once(table: SmallTable) -> N
     assert done in table.timeline_store.load().completed_writes
 
 
-def test_without_other_commits_nothing_is_asked(table: SmallTable) -> None:
+def test_without_other_commits_nothing_is_compared(table: SmallTable) -> None:
     def refuse(added: Sequence[ConcurrentChange]) -> None:
         raise AssertionError(added)
 
     assert commit_ours(table, lambda: None, refuse) in table.timeline_store.load().completed_writes
 
 
-def test_what_is_refused_is_not_committed(table: SmallTable) -> None:
+def test_a_refused_write_is_not_committed(table: SmallTable) -> None:
     def refuse(added: Sequence[ConcurrentChange]) -> None:
         raise FileGroupConflictError("the same key")
 
@@ -77,7 +77,7 @@ def test_what_is_refused_is_not_committed(table: SmallTable) -> None:
     assert not timeline.pending
 
 
-def test_who_is_always_overtaken_compares_under_the_lock_at_last(table: SmallTable) -> None:
+def test_a_write_that_is_overtaken_every_time_compares_under_the_lock_in_the_end(table: SmallTable) -> None:
     under_lock: list[bool] = []
 
     def refuse(added: Sequence[ConcurrentChange]) -> None:

@@ -1,4 +1,4 @@
-"""The folder of staged rows: what goes at the end of a job, what at the begin of the next, and what never."""
+"""The folder of staged rows: what the end of a job deletes, what the start of the next one, and what no job."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -25,7 +25,7 @@ def area(storage: Storage, owner: str = "", *, days: float = 0, is_first_write: 
 
 
 def abandon(storage: Storage, owner: str) -> str:
-    """A job that is killed: its folder is entered and never left."""
+    """Stage a row in a job that is killed: its folder is never removed."""
     path = f"{area(storage, owner).__enter__().folder}/rows.arrow"
     storage.create(path, b"1")
     return path
@@ -40,21 +40,21 @@ def test_a_refused_first_write_leaves_nothing(storage: Storage, tmp_path: Path) 
 @pytest.mark.parametrize(
     "name", ["hoodie.properties", "hoodie.properties.backup", "20260101000000000.commit"]
 )
-def test_files_of_a_table_that_came_meanwhile_stay(storage: Storage, name: str) -> None:
+def test_files_of_a_table_that_another_writer_created_meanwhile_stay(storage: Storage, name: str) -> None:
     with area(storage, is_first_write=True) as staging:
         storage.create(f"{staging.folder}/rows.arrow", b"1")
         storage.create(f".hoodie/{name}", b"1")
     assert [stored.path for stored in storage.list_files()] == [f".hoodie/{name}"]
 
 
-def test_the_retry_of_a_killed_request_clears_its_rows_at_once(storage: Storage) -> None:
+def test_a_retry_of_a_killed_request_deletes_its_staged_rows_at_once(storage: Storage) -> None:
     abandon(storage, "killed")
     others = abandon(storage, "somebody else")
     with area(storage, "killed"):
         assert [stored.path for stored in storage.list_files()] == [others]
 
 
-def test_rows_of_others_go_after_a_day(storage: Storage) -> None:
+def test_staged_rows_of_other_requests_are_deleted_after_a_day(storage: Storage) -> None:
     path = abandon(storage, "somebody else")
     with area(storage, "me", days=0.9):
         assert storage.exists(path)
@@ -62,7 +62,7 @@ def test_rows_of_others_go_after_a_day(storage: Storage) -> None:
         assert not storage.exists(path)
 
 
-def test_a_dry_run_takes_nothing_from_the_run_it_tries(storage: Storage) -> None:
+def test_a_dry_run_deletes_no_staged_rows_of_its_request(storage: Storage) -> None:
     path = abandon(storage, "me")
     with area(storage):
         assert storage.exists(path)

@@ -1,4 +1,4 @@
-"""What was undone does not come back: not by the archive, by a writer that had begun, or by a clustering in between."""
+"""Undone commits stay undone: in the archive, for writers that had begun, and for clusterings in between."""
 
 from datetime import datetime, timedelta, timezone
 
@@ -51,7 +51,7 @@ def go_back(table: SmallTable, savepoint: str, **more: str) -> None:
 
 @VERSIONS
 def test_an_undone_request_is_not_found_in_the_archive(version: TableVersion) -> None:
-    """An archival died after it had written; the commits that it left on the active timeline were undone then."""
+    """An archival dies after writing the archive; then the commits that are still active are undone."""
     history = History(version)
     history.commits(1, A)
     undone = history.commits(4, B, extra={REQUEST_ID_KEY: "again"})
@@ -68,8 +68,8 @@ def test_an_undone_request_is_not_found_in_the_archive(version: TableVersion) ->
     assert not {each.identity for each in archived} & {i.identity for i in undone}
 
 
-def test_a_clustering_that_completed_after_the_savepoint_is_undone_with_what_came_later() -> None:
-    """Version 6 does not tell when it completed; what it replaced is in the savepoint."""
+def test_a_clustering_that_completed_after_the_savepoint_is_undone_with_later_writes() -> None:
+    """Version 6 records no completion time; the replaced file groups are in the savepoint."""
     table = a_table(TableVersion.V6)
     table.commit(A)
     plan = planned(table)
@@ -97,7 +97,7 @@ def test_a_clustering_that_completed_after_the_savepoint_is_undone_with_what_cam
 
 
 @VERSIONS
-def test_no_savepoint_where_a_clean_by_versions_has_been(version: TableVersion) -> None:
+def test_no_savepoint_before_a_clean_by_versions(version: TableVersion) -> None:
     table = a_table(version)
     done = [table.commit(A), *(updated(table, A) for _ in range(4))]
     clean(
@@ -112,7 +112,7 @@ def test_no_savepoint_where_a_clean_by_versions_has_been(version: TableVersion) 
 
 @VERSIONS
 def test_a_commit_that_others_built_upon_meanwhile_is_not_undone(version: TableVersion) -> None:
-    """Such as a writer that takes no lock, or another table lock."""
+    """By a writer that takes no lock, or another lock."""
     table = a_table(version)
     table.commit(A)
     instant = updated(table, A)
@@ -126,8 +126,8 @@ def test_a_commit_that_others_built_upon_meanwhile_is_not_undone(version: TableV
 
 
 @VERSIONS
-def test_what_was_written_on_a_half_restored_table_goes_with_it(version: TableVersion) -> None:
-    """Hudi's writers do not look for an unfinished restore, and merge with commits that it is still to undo."""
+def test_writes_on_a_half_restored_table_are_undone_with_the_rest(version: TableVersion) -> None:
+    """Hudi's writers do not check for an unfinished restore, and merge with commits that it has yet to undo."""
     table = a_table(version)
     saved = save(table, table.commit(A))
     before = state(table)
@@ -154,8 +154,10 @@ def test_what_was_written_on_a_half_restored_table_goes_with_it(version: TableVe
 
 @VERSIONS
 @pytest.mark.parametrize("kind", [Action.ROLLBACK, Action.RESTORE], ids=lambda a: a.value)
-def test_a_writer_sees_that_what_it_builds_on_was_undone(version: TableVersion, kind: Action) -> None:
-    """Also where a savepoint holds all that is left, so that the next commit begins the active timeline."""
+def test_a_writer_notices_that_the_commit_it_builds_on_was_undone(
+    version: TableVersion, kind: Action
+) -> None:
+    """Also if all remaining commits are savepointed, so that the next commit is the first of the active timeline."""
     table = a_table(version)
     saved = save(table, table.commit(A))
     undone = updated(table, A)

@@ -65,7 +65,7 @@ def test_a_clock_set_back_between_two_writes(version: TableVersion, back: timede
 
 @dataclass
 class Jumping(FixedClock):
-    """Is set back at its n-th look."""
+    """A clock that is set back when it is read for the n-th time."""
 
     at: int = 0
     back: timedelta = field(default_factory=timedelta)

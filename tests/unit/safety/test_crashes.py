@@ -1,4 +1,4 @@
-"""Stop at every single change of storage: readers see the old or the new state, and a second run finishes."""
+"""Stop at every change of storage: readers see the old or the new state, and a second run finishes."""
 
 from uuid import uuid4
 

@@ -202,7 +202,7 @@ def victims(content: dict[str, bytes]) -> list[str]:
 
 
 def names_it(error: HudiTableServiceError, path: str) -> bool:
-    """Whether the message leads to the file: by its path, its name, or the time of its instant."""
+    """Whether the message names the file: by its path, its name, or the time of its instant."""
     name = PurePosixPath(path).name
     times = re.findall(r"\d{17}", path)
     return name in str(error) or any(time in str(error) for time in times)
@@ -222,7 +222,7 @@ def files_of(storage: Storage) -> set[str]:
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Damage does not pass by waiting."""
+    """Do not wait for damaged files to become whole."""
     monkeypatch.setattr(timeline_store, "_PAUSES", (0.0,))
     monkeypatch.setattr(table_store, "_READ_PAUSE_SECONDS", 0.0)
 

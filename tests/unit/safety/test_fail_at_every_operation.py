@@ -68,7 +68,7 @@ def check_after(
 
 
 def test_the_storage_fails_at_each_call_once() -> None:
-    """The tests above say nothing if the storage does not fail."""
+    """The tests above prove nothing if the storage does not fail."""
     table = a_table()
     table.commit(A)
     done: list[Any] = []

@@ -1,4 +1,4 @@
-"""Who may change the files of a table: owner and group, even where the process has no umask at all."""
+"""Only owner and group may change the files of a table, even if the process has no umask."""
 
 import os
 import stat
@@ -40,7 +40,7 @@ def writable_by_all(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
-def test_nothing_of_a_table_can_be_changed_by_everybody(tmp_path: Path, version: TableVersion) -> None:
+def test_no_file_of_a_table_is_writable_by_all(tmp_path: Path, version: TableVersion) -> None:
     storage = LocalStorage(str(tmp_path / "tables/t"))
     clock = FixedClock(datetime.now(timezone.utc) - timedelta(hours=2), step=timedelta(minutes=1))
     table = SmallTable(storage, version, clock)
@@ -66,7 +66,7 @@ def test_nothing_of_a_table_can_be_changed_by_everybody(tmp_path: Path, version:
         assert writable_by_all(tmp_path) == []
 
 
-def test_the_umask_takes_from_what_is_allowed_and_a_secret_is_for_its_owner(tmp_path: Path) -> None:
+def test_the_umask_restricts_modes_and_a_secret_is_for_its_owner(tmp_path: Path) -> None:
     storage = LocalStorage(str(tmp_path / "t"))
     storage.write("plain/file", b"")
     storage.write_secret("secret", b"")

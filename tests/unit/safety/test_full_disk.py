@@ -44,7 +44,7 @@ def table_at(place: Path, like: SmallTable) -> SmallTable:
 
 @dataclass
 class Filling(FaultyStorage):
-    """Somebody else fills the disk before the n-th change, and takes whatever is given back after that.
+    """Another process fills the disk before the n-th change, and uses up all space that is freed after that.
 
     Attributes:
         fill: takes all space.
@@ -62,7 +62,7 @@ class Filling(FaultyStorage):
 
 
 def failed(act: Act, storage: Storage, where: str) -> bool:
-    """Whether the job did not get through; if so it says why."""
+    """Whether the job failed; if so, check that the error names the cause."""
     raised: HudiTableServiceError | None = None
     try:
         act(storage, later(1))
@@ -78,7 +78,7 @@ def failed(act: Act, storage: Storage, where: str) -> bool:
 
 @dataclass
 class Sweep:
-    """One job on one table, again and again, each time on a copy of the table."""
+    """One job, run many times, each time on a new copy of the table."""
 
     job: str
     version: TableVersion
@@ -94,7 +94,7 @@ class Sweep:
         self.final = swept(finished)
 
     def fails(self, where: str, act: Callable[[Storage], bool]) -> bool:
-        """Whether the job fails; checks what it leaves, and that the next run, with space, finishes."""
+        """Whether the job fails. Checks the table afterwards, and that the next run, with space, finishes."""
         place = self.disk.folder / "t"
         table = table_at(place, self.original)
         has_failed = act(table.storage)

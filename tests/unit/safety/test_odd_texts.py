@@ -28,7 +28,7 @@ def test_a_plan_with_an_impossible_size_is_refused(target: str) -> None:
 
 
 @pytest.mark.parametrize("metric", [math.inf, -math.inf, math.nan])
-def test_a_plan_with_an_endless_metric_is_told_all_the_same(metric: float) -> None:
+def test_a_plan_with_an_infinite_metric_is_still_reported(metric: float) -> None:
     group = ClusteringGroup(slices=(), metrics={"TOTAL_IO_READ_MB": metric})
     instant = Instant(
         requested_time="20260101000000000", action=Action.CLUSTERING, state=InstantState.REQUESTED
@@ -38,7 +38,7 @@ def test_a_plan_with_an_endless_metric_is_told_all_the_same(metric: float) -> No
 
 
 @pytest.mark.parametrize("note", ["5", "null", '"abc"', '{"a":1}', "[1]", "[[]]", "[" * 100_000, "\ud800"])
-def test_a_note_of_a_clean_that_cannot_be_read_tells_nothing(note: str) -> None:
+def test_an_unreadable_note_of_a_clean_is_ignored(note: str) -> None:
     metadata = CleanMetadata(
         start_clean_time="20260101000000000",
         time_taken_ms=0,

@@ -38,7 +38,7 @@ NAMED = (
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """A folder that any user can reach and write, which is not so of `tmp_path`."""
+    """A folder that any user can reach and write, unlike `tmp_path`."""
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o777)
     yield folder
@@ -47,7 +47,7 @@ def place() -> Iterator[Path]:
 
 @contextmanager
 def without(right: int, *places: Path) -> Iterator[None]:
-    """Take a right (2: to write, 4: to read) on these places away, and give it back."""
+    """Remove a permission (2: write, 4: read) from these places, and restore it."""
     before = {each: each.stat().st_mode for each in places}
     for each, mode in before.items():
         each.chmod(mode & ~(right * 0o111))
@@ -127,7 +127,7 @@ def files_in(table: SmallTable, partition: str) -> int:
 
 
 @VERSIONS
-def test_what_cannot_be_deleted_is_told_and_deleted_by_a_later_clean(
+def test_files_that_cannot_be_deleted_are_reported_and_deleted_by_a_later_clean(
     version: TableVersion, place: Path
 ) -> None:
     def body() -> None:

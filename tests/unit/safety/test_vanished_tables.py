@@ -1,4 +1,4 @@
-"""``.hoodie`` goes away: before a job, and at every call that a job makes. Nothing begins anew over its data files."""
+"""``.hoodie`` is deleted before a job, or at any call of it: no job creates a new table over the data files."""
 
 import os
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ NEEDING_A_TABLE = [job for job in JOBS if job != "check config"]
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is gone does not come back by waiting."""
+    """Do not wait for missing files to come back."""
     monkeypatch.setattr(table_store, "_READ_PAUSE_SECONDS", 0.0)
 
 
@@ -56,7 +56,7 @@ def data_of(storage: Storage) -> set[str]:
 
 @dataclass
 class Vanishing(FailingCalls):
-    """Somebody removes ``.hoodie`` right before the n-th call, or after it; the call itself is carried out."""
+    """Another process deletes ``.hoodie`` right before the n-th call, or after it; the call itself is carried out."""
 
     def list_files(self, folder: str = "") -> Any:
         return self._call(self.inner.list_files, folder)
@@ -135,7 +135,7 @@ def test_a_table_that_vanishes_meanwhile(job: str, after: bool, version: TableVe
 
 
 @pytest.mark.parametrize("content", [b"", bytes(range(256))], ids=["empty", "noise"])
-def test_damaged_properties_serve_from_the_backup_or_are_named(content: bytes) -> None:
+def test_damaged_properties_are_read_from_the_backup_or_named(content: bytes) -> None:
     storage = MemoryStorage(uuid4().hex)
     whole = create_table(storage, table_properties(TableVersion.V9), later(0))
     storage.write(BACKUP, storage.read(PROPERTIES))
@@ -148,8 +148,8 @@ def test_damaged_properties_serve_from_the_backup_or_are_named(content: bytes) -
     assert storage.read(PROPERTIES) == content
 
 
-def test_properties_that_are_cut_short_anywhere_are_not_written_by() -> None:
-    """Without its last lines the file may still name a table: another one."""
+def test_properties_cut_short_anywhere_prevent_writes() -> None:
+    """Without its last lines the file may still name a table, but a different one."""
     storage = MemoryStorage(uuid4().hex)
     whole = create_table(storage, table_properties(TableVersion.V9), later(0))
     content = storage.read(PROPERTIES)

@@ -1,6 +1,6 @@
-"""Clean a table: finish what earlier cleans began, plan, look again under the lock, delete, complete.
+"""Clean a table: finish what earlier cleans began, plan, check the plan under the lock, delete, complete.
 
-Nothing but names, plans and replace commits is read; no Spark is needed.
+The job reads only names, plans and replace commits; it needs no Spark.
 """
 
 import logging
@@ -59,10 +59,10 @@ _ATTEMPTS = 3
 
 
 def clean(request: CleanRequest, *, storage: Storage | None = None, clock: Clock | None = None) -> JobResult:
-    """Delete what no reader may ask for any more, or, in a preview, tell what that would be.
+    """Delete the files that no reader needs any more, or, in a preview, report them.
 
     Raises:
-        HudiTableServiceError: see `errors`. What was deleted until then is recorded by the next clean.
+        HudiTableServiceError: see `errors`. The next clean records what was deleted until then.
     """
     options = resolve_clean_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)
@@ -70,8 +70,8 @@ def clean(request: CleanRequest, *, storage: Storage | None = None, clock: Clock
 
 
 @dataclass(frozen=True, slots=True)
-class _Moment:
-    """The timeline at one look, and what it says of retention."""
+class _TimelineView:
+    """The timeline as loaded for one round of planning, and the retention that follows from it."""
 
     timeline: Timeline
     before: CleanMetadata | None
@@ -80,29 +80,29 @@ class _Moment:
     retention: Retention
 
     @property
-    def look_again(self) -> frozenset[str] | None:
+    def partitions_to_list(self) -> frozenset[str] | None:
         return partitions_to_recheck(self.before) if self.before is not None else None
 
     @property
     def moves_watermark(self) -> bool:
-        """Whether even an empty clean spares the next one a look at what this one has seen."""
+        """Whether even an empty clean lets the next one skip partitions that this one has listed."""
         known = self.before.earliest_commit_to_retain if self.before is not None else ""
         return self.retention.earliest is not None and self.retention.earliest.requested_time > known
 
 
 @dataclass(frozen=True, slots=True)
-class _Proposal:
-    """What would be deleted, and what is pinned at that moment."""
+class _FilesToDelete:
+    """The files to delete, and the files that were pinned when they were chosen."""
 
     pinned: PinnedFiles
     savepoints: frozenset[str]
-    doomed: tuple[DoomedFiles, ...]
-    look_again: frozenset[str]
+    outdated: tuple[DoomedFiles, ...]
+    partitions_to_list: frozenset[str]
     partitions_listed: int
 
     @property
     def is_empty(self) -> bool:
-        return not any(each.sizes for each in self.doomed)
+        return not any(each.sizes for each in self.outdated)
 
 
 class _CleanJob:
@@ -120,19 +120,19 @@ class _CleanJob:
 
     def run(self) -> JobResult:
         if not self._request.preview:
-            self._clear_the_way()
+            self._finish_earlier_work()
         for attempt in range(_ATTEMPTS):
-            moment = self._look()
-            if (too_early := self._too_early(moment)) is not None:
-                return self._nothing_to_do(too_early, moment)
+            view = self._load_view()
+            if (too_early := self._too_early(view)) is not None:
+                return self._nothing_to_do(too_early, view)
             with self._watch.phase("plan"):
-                proposal = self._plan(moment)
-            self._report.planned(moment.retention, proposal.doomed, proposal.partitions_listed)
+                found_files = self._plan(view)
+            self._report.planned(view.retention, found_files.outdated, found_files.partitions_listed)
             if self._request.preview:
                 return self._report.previewed()
-            if proposal.is_empty and not moment.moves_watermark:
-                return self._nothing_to_do("no file is outdated", moment)
-            pending = self._put(moment, proposal)
+            if found_files.is_empty and not view.moves_watermark:
+                return self._nothing_to_do("no file is outdated", view)
+            pending = self._request_clean(view, found_files)
             if pending is not None:
                 return self._report.cleaned(self._carry_out(pending))
             _LOG.info("Commits, savepoints or plans changed meanwhile; planning again (%d)", attempt + 1)
@@ -141,17 +141,17 @@ class _CleanJob:
             hint="Nothing was deleted; run the request again.",
         )
 
-    def _nothing_to_do(self, reason: str, moment: _Moment) -> JobResult:
-        """An earlier attempt of this request may have done it all, and died before it could tell."""
+    def _nothing_to_do(self, reason: str, view: _TimelineView) -> JobResult:
+        """Result where nothing is left to clean: that of an earlier attempt of this request, if it cleaned."""
         earlier = None
         if self._request.can_be_repeated and not self._request.preview:
-            earlier = clean_of_request(self._table, moment.timeline, self._request.request_id)
+            earlier = clean_of_request(self._table, view.timeline, self._request.request_id)
         if earlier is not None:
-            return self._report.done_before(earlier, moment.retention)
-        return self._report.nothing_to_do(reason, moment.retention)
+            return self._report.done_before(earlier, view.retention)
+        return self._report.nothing_to_do(reason, view.retention)
 
-    def _clear_the_way(self) -> None:
-        """Roll dead writes back, since they hold cleaning back, and finish pending cleans, oldest first."""
+    def _finish_earlier_work(self) -> None:
+        """Roll back dead writes, since they limit what may be cleaned, and finish pending cleans, oldest first."""
         rolled_back = clear_pending_writes(
             self._table, self._lock(), self._request.request_id, self._options.failed_writes
         )
@@ -161,14 +161,14 @@ class _CleanJob:
             remove_without_plan(self._table, abandoned)
         for pending in pending_cleans(self._table, timeline):
             _LOG.info("Finishing clean %s, which was left pending", pending.instant.requested_time)
-            self._report.finished(pending.instant, self._carry_out(pending, self._latest(pending)))
+            self._report.finished(pending.instant, self._carry_out(pending, self._visible_names(pending)))
 
-    def _latest(self, pending: PendingClean) -> frozenset[str]:
-        """Names of the files that readers see now where the plan deletes: whoever made it, and whenever."""
+    def _visible_names(self, pending: PendingClean) -> frozenset[str]:
+        """Names of the files that readers see now in the partitions of the plan: the plan may be old, or Hudi's."""
         snapshot = load_snapshot(self._storage, sorted(planned_names(pending.plan)))
         return frozenset(s.base_file.file_name for s in snapshot.all_slices if s.base_file)
 
-    def _look(self) -> _Moment:
+    def _load_view(self) -> _TimelineView:
         table, options = self._table, self._options.clean
         timeline = table.load_timeline()
         before = last_clean(table, timeline)
@@ -182,41 +182,41 @@ class _CleanJob:
             visible_at=visible_at,
             retained_before=before.earliest_commit_to_retain or None if before else None,
         )
-        return _Moment(timeline, before, visible_at, floor_cutoff, retention)
+        return _TimelineView(timeline, before, visible_at, floor_cutoff, retention)
 
-    def _too_early(self, moment: _Moment) -> str | None:
-        """Whether too few commits have come since the last clean, and nothing else is left to do for it."""
+    def _too_early(self, view: _TimelineView) -> str | None:
+        """Why nothing is to be cleaned yet: too few commits since the last clean. None: go on."""
         wanted = self._options.clean.trigger_commits
-        since = moment.before.last_completed_commit_time if moment.before else ""
-        count = sum(1 for i in moment.timeline.completed_writes if i.requested_time > since)
-        has_work = bool(moment.look_again) or (wanted == 1 and moment.moves_watermark)
+        since = view.before.last_completed_commit_time if view.before else ""
+        count = sum(1 for i in view.timeline.completed_writes if i.requested_time > since)
+        has_work = bool(view.partitions_to_list) or (wanted == 1 and view.moves_watermark)
         if count >= wanted or has_work:
             return None
-        where = "since the last clean" if moment.before else "on the active timeline, which has no clean"
+        where = "since the last clean" if view.before else "on the active timeline, which has no clean"
         return f"{count} of {wanted} commits {where}"
 
-    def _plan(self, moment: _Moment) -> _Proposal:
-        options, retention = self._options.clean, moment.retention
-        pinned, savepoints = self._pinned(moment.timeline)
+    def _plan(self, view: _TimelineView) -> _FilesToDelete:
+        options, retention = self._options.clean, view.retention
+        pinned, savepoints = self._pinned_files(view.timeline)
         found: dict[str, PartitionFiles] = {}
         if options.policy is CleanPolicy.KEEP_LATEST_FILE_VERSIONS or retention.earliest is not None:
-            found = self._partitions(moment)
-        doomed = tuple(
-            plan_partition(each, options, retention, floor_cutoff=moment.floor_cutoff, pinned=pinned.names)
+            found = self._partitions(view)
+        outdated = tuple(
+            plan_partition(each, options, retention, floor_cutoff=view.floor_cutoff, pinned=pinned.names)
             for each in found.values()
         )
-        return _Proposal(
+        return _FilesToDelete(
             pinned=pinned,
             savepoints=savepoints,
-            doomed=doomed,
-            look_again=frozenset(each.partition_path for each in doomed if each.waits),
+            outdated=outdated,
+            partitions_to_list=frozenset(each.partition_path for each in outdated if each.waits),
             partitions_listed=len(found),
         )
 
     def _cutoff(self, hours: float) -> str:
         return instant_text(self._table.clock.now() - timedelta(hours=hours), self._table.config)
 
-    def _pinned(self, timeline: Timeline) -> tuple[PinnedFiles, frozenset[str]]:
+    def _pinned_files(self, timeline: Timeline) -> tuple[PinnedFiles, frozenset[str]]:
         kept = savepointed_names(self._table, timeline)
         planned = frozenset(
             name
@@ -226,31 +226,31 @@ class _CleanJob:
         savepointed = frozenset(name for names in kept.values() for name in names)
         return PinnedFiles(savepointed=savepointed, planned=planned), frozenset(kept)
 
-    def _wanted(self, moment: _Moment) -> frozenset[str] | None:
-        """Partitions that can hold something outdated since the last clean; None: all of them."""
-        options, before, earliest = self._options.clean, moment.before, moment.retention.earliest
+    def _changed_partitions(self, view: _TimelineView) -> frozenset[str] | None:
+        """Partitions that can contain files outdated since the last clean; None: all of them."""
+        options, before, earliest = self._options.clean, view.before, view.retention.earliest
         if options.partition_regex or options.partitions_selected or not options.is_incremental:
             return None
         start = before.earliest_commit_to_retain if before is not None else ""
-        known = any(i.requested_time == start for i in moment.timeline.completed_writes)
-        if moment.look_again is None or not known or earliest is None:
+        known = any(i.requested_time == start for i in view.timeline.completed_writes)
+        if view.partitions_to_list is None or not known or earliest is None:
             return None
         written: set[str] = set()
-        for instant in moment.timeline.completed_writes:
+        for instant in view.timeline.completed_writes:
             if start <= instant.requested_time < earliest.requested_time:
                 metadata = self._table.timeline_store.commit_metadata(instant)
                 written.update(
                     metadata.partition_to_write_stats, metadata.partition_to_replace_file_ids or {}
                 )
-        return moment.look_again | written
+        return view.partitions_to_list | written
 
-    def _partitions(self, moment: _Moment) -> dict[str, PartitionFiles]:
+    def _partitions(self, view: _TimelineView) -> dict[str, PartitionFiles]:
         layout = self._table.config.table_version.layout
-        visibility = Visibility.of(moment.timeline, has_own_log_instants=layout.has_completion_time_in_names)
-        replaced = replacements(self._table.timeline_store, moment.timeline, moment.visible_at)
-        listed = list_partitions(self._storage, self._wanted(moment))
+        visibility = Visibility.of(view.timeline, has_own_log_instants=layout.has_completion_time_in_names)
+        replaced = replacements(self._table.timeline_store, view.timeline, view.visible_at)
+        listed = list_partitions(self._storage, self._changed_partitions(view))
         return {
-            path: partition_files(path, files, visibility, replaced, moment.visible_at)
+            path: partition_files(path, files, visibility, replaced, view.visible_at)
             for path, files in sorted(listed.items())
             if self._is_chosen(path)
         }
@@ -262,43 +262,43 @@ class _CleanJob:
         pattern = options.partition_regex
         return pattern is None or re.fullmatch(pattern, partition_path) is not None
 
-    def _put(self, moment: _Moment, proposal: _Proposal) -> PendingClean | None:
-        """Request the clean if nothing was pinned or undone since it was planned; None: something was."""
-        writes = moment.timeline.completed_writes
+    def _request_clean(self, view: _TimelineView, found_files: _FilesToDelete) -> PendingClean | None:
+        """Request the clean; None: files were pinned, or commits undone, since it was planned."""
+        writes = view.timeline.completed_writes
         options = self._options.clean
-        # Where partitions were left out the next clean must not rely on this one.
+        # If partitions were left out, the next clean must not rely on this one.
         is_partial = bool(options.partition_regex or options.partitions_selected)
-        notes = notes_for_the_next_clean(proposal.savepoints, proposal.look_again)
+        notes = notes_for_the_next_clean(found_files.savepoints, found_files.partitions_to_list)
         request = self._request
         identity = {REQUEST_ID_KEY: request.request_id} if request.can_be_repeated else {}
         plan = stored_clean_plan(
-            proposal.doomed,
+            found_files.outdated,
             options,
-            moment.retention,
+            view.retention,
             base_path=self._storage.base_path,
             last_completed_commit_time=writes[-1].requested_time if writes else "",
             extra_metadata=({} if is_partial else notes) | identity,
         )
         with self._lock() as lock:
             timeline = self._table.load_timeline()
-            pinned, _ = self._pinned(timeline)
+            pinned, _ = self._pinned_files(timeline)
             present = {i.identity for i in timeline.completed_writes}
-            is_undone = any(i.identity not in present for i in moment.timeline.completed_writes)
+            is_undone = any(i.identity not in present for i in view.timeline.completed_writes)
             is_restored = any(i.action is Action.RESTORE for i in timeline.pending)
-            if pinned != proposal.pinned or is_undone or is_restored:
+            if pinned != found_files.pinned or is_undone or is_restored:
                 return None
             instant = request_instant(self._table, Action.CLEAN, encode_clean_plan(plan), lock=lock)
         _LOG.info("Requested clean %s", instant.requested_time)
         return PendingClean(instant, plan)
 
-    def _carry_out(self, pending: PendingClean, seen: frozenset[str] = frozenset()) -> CompletedClean:
-        pinned, _ = self._pinned(self._table.load_timeline())
+    def _carry_out(self, pending: PendingClean, visible: frozenset[str] = frozenset()) -> CompletedClean:
+        pinned, _ = self._pinned_files(self._table.load_timeline())
         with self._watch.phase("delete"):
             return carry_out(
                 self._table,
                 pending,
                 self._lock(),
-                protected=pinned.names | seen,
+                protected=pinned.names | visible,
                 parallelism=self._options.parallelism,
             )
 

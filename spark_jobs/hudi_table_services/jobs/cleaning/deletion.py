@@ -5,7 +5,7 @@ import time
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hudi_table_services.commits.door import complete, prepare_deletion
 from hudi_table_services.commits.instants import begin_clean
@@ -31,22 +31,22 @@ _File = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Deletions:
-    """What became of the files of a plan: partition path → names.
+    """Result of deleting the files of a plan: partition path → names.
 
     Attributes:
-        spared: files that something needs by now; they stay and nobody is told that they went.
-        emptied: partitions whose folder went too.
+        kept: files that a savepoint, a plan or readers need by now; the clean does not list them as deleted.
+        emptied: partitions whose folder was removed.
     """
 
     deleted: Mapping[str, tuple[str, ...]]
     failed: Mapping[str, tuple[str, ...]]
-    spared: Mapping[str, tuple[str, ...]]
+    kept: Mapping[str, tuple[str, ...]]
     emptied: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CompletedClean:
-    """A clean that is done; `instant` is None where another job completed it first."""
+    """A completed clean; `instant` is None if another job completed it first."""
 
     instant: Instant | None
     deletions: Deletions
@@ -55,7 +55,7 @@ class CompletedClean:
 def carry_out(
     table: TableAccess, clean: PendingClean, lock: TableLock, *, protected: Collection[str], parallelism: int
 ) -> CompletedClean:
-    """Delete what the plan says and complete the clean. Doing it twice, or two jobs at once, does no harm.
+    """Delete the files of the plan and complete the clean. Doing so twice, or in two jobs at once, does no harm.
 
     Args:
         protected: names of files that must stay, whatever the plan says.
@@ -66,7 +66,7 @@ def carry_out(
     """
     started = time.monotonic()
     planned = planned_names(clean.plan)
-    with lock:  # first, so that no metadata table lists files that are gone
+    with lock:
         prepare_deletion(table)
     instant = clean.instant
     if instant.state is InstantState.REQUESTED:
@@ -74,7 +74,7 @@ def carry_out(
     deletions = _delete(table, planned, frozenset(protected), min(parallelism, _MOST_THREADS))
     with lock:
         emptied = _remove_partitions(table, clean.plan.partitions_to_delete)
-        deletions = Deletions(deletions.deleted, deletions.failed, deletions.spared, emptied)
+        deletions = replace(deletions, emptied=emptied)
         metadata = clean_metadata(
             clean.plan,
             start_time=clean.instant.requested_time,
@@ -97,26 +97,28 @@ def _delete(
 ) -> Deletions:
     deleted: dict[str, list[str]] = defaultdict(list)
     failed: dict[str, list[str]] = defaultdict(list)
-    spared: dict[str, list[str]] = defaultdict(list)
+    kept: dict[str, list[str]] = defaultdict(list)
     files = [(path, name) for path in sorted(planned) for name in planned[path]]
-    going = []
+    to_delete = []
     for path, name in files:
         if name in protected:
-            _LOG.warning("%s stays, since something needs it by now.", join_path(path, name))
-            spared[path].append(name)
+            _LOG.warning(
+                "%s is kept: a savepoint, a plan or the latest state needs it by now.", join_path(path, name)
+            )
+            kept[path].append(name)
         else:
-            going.append((path, name))
-    portions = [going[first : first + _PORTION] for first in range(0, len(going), _PORTION)]
+            to_delete.append((path, name))
+    portions = [to_delete[first : first + _PORTION] for first in range(0, len(to_delete), _PORTION)]
     with ThreadPoolExecutor(threads) as pool:
         outcomes = pool.map(lambda portion: _delete_portion(table, portion), portions)
-        for portion, refused in zip(portions, _told(outcomes, len(going)), strict=True):
+        for portion, refused in zip(portions, _with_progress(outcomes, len(to_delete)), strict=True):
             for file in portion:
                 (failed if file in refused else deleted)[file[0]].append(file[1])
-    return Deletions(_frozen(deleted), _frozen(failed), _frozen(spared), ())
+    return Deletions(_frozen(deleted), _frozen(failed), _frozen(kept), ())
 
 
 def _delete_portion(table: TableAccess, files: Sequence[_File]) -> frozenset[_File]:
-    """Files that are still there."""
+    """Delete some files; returns those that could not be deleted."""
     by_path = {join_path(*file): file for file in files}
     failures = table.storage.delete_files(list(by_path))
     for path, error in failures.items():
@@ -124,8 +126,8 @@ def _delete_portion(table: TableAccess, files: Sequence[_File]) -> frozenset[_Fi
     return frozenset(by_path[path] for path in failures)
 
 
-def _told(outcomes: Iterator[frozenset[_File]], total: int) -> Iterator[frozenset[_File]]:
-    """The outcomes, with a line of progress now and then."""
+def _with_progress(outcomes: Iterator[frozenset[_File]], total: int) -> Iterator[frozenset[_File]]:
+    """Pass the outcomes on, and log the progress every few seconds."""
     next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
     for number, outcome in enumerate(outcomes, start=1):
         if time.monotonic() >= next_line:
@@ -139,10 +141,10 @@ def _frozen(names: Mapping[str, list[str]]) -> dict[str, tuple[str, ...]]:
 
 
 def _remove_partitions(table: TableAccess, partitions: Collection[str]) -> tuple[str, ...]:
-    """Folders in which nothing is left but their own metadata file. Call it under the table lock.
+    """Remove folders that contain only their own metadata file; returns them. Call it under the table lock.
 
-    While writes are pending no folder goes: they may be about to put a file there, and without the metadata file
-    real Hudi would not see it.
+    While writes are pending no folder is removed: they may be about to create a file there, and without the metadata
+    file Hudi would not see it.
     """
     if not partitions or any(i.action.writes_data for i in table.load_timeline().pending):
         return ()

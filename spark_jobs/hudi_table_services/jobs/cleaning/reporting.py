@@ -1,4 +1,4 @@
-"""Tell what a clean found and did: log lines and the result document."""
+"""Report a clean: log lines and the result document."""
 
 import logging
 from collections.abc import Sequence
@@ -25,35 +25,35 @@ class CleanReporter:
         self._warnings = options.warnings
         self._watch = watch
         self._report = CleanReport(policy=options.clean.policy.value)
-        self._doomed: tuple[DoomedFiles, ...] = ()
+        self._outdated: tuple[DoomedFiles, ...] = ()
         for warning in options.warnings:
             _LOG.warning("%s", warning)
 
     def rolled_back(self, instants: Sequence[Instant]) -> None:
-        """Dead writes that went first."""
+        """Add the dead writes that were rolled back first."""
         self._report = replace(self._report, rolled_back=tuple(i.requested_time for i in instants))
 
     def finished(self, instant: Instant, completed: CompletedClean) -> None:
-        """A clean that an earlier job had left pending."""
-        _LOG.info("%d files of it were deleted", sum(map(len, completed.deletions.deleted.values())))
+        """Add a clean that an earlier job had left pending."""
+        _LOG.info("Deleted %d files of it", sum(map(len, completed.deletions.deleted.values())))
         self._report = replace(self._report, finished=(*self._report.finished, instant.requested_time))
 
-    def planned(self, retention: Retention, doomed: Sequence[DoomedFiles], partitions_listed: int) -> None:
-        """What the policy gives, and what holds it back."""
-        self._doomed = tuple(doomed)
+    def planned(self, retention: Retention, outdated: Sequence[DoomedFiles], partitions_listed: int) -> None:
+        """Add the outdated files, and what limits the retention."""
+        self._outdated = tuple(outdated)
         self._retain(retention)
         self._report = replace(
             self._report,
-            waiting=tuple(sorted(each.partition_path for each in doomed if each.waits)),
+            waiting=tuple(sorted(each.partition_path for each in outdated if each.waits)),
             partitions_listed=partitions_listed,
         )
-        files = sum(len(each.sizes) for each in doomed)
-        size = sum(sum(each.sizes.values()) for each in doomed)
+        files = sum(len(each.sizes) for each in outdated)
+        size = sum(sum(each.sizes.values()) for each in outdated)
         _LOG.info(
             "%d outdated files (%.1f MiB) in %d of %d partitions",
             files,
             size / _MIB,
-            sum(1 for each in doomed if each.sizes),
+            sum(1 for each in outdated if each.sizes),
             partitions_listed,
         )
         _LOG.info("Retention: %s", retention.reason)
@@ -69,7 +69,7 @@ class CleanReporter:
             _LOG.warning("Retention: %s", retention.reason)
 
     def previewed(self) -> JobResult:
-        """The files that would go, and nothing written."""
+        """Result of a preview: the files that would be deleted."""
         partitions = tuple(
             CleanedPartition(
                 partition_path=each.partition_path,
@@ -78,23 +78,23 @@ class CleanReporter:
                 file_names=tuple(sorted(each.sizes)),
                 is_removed=each.is_emptied,
             )
-            for each in self._doomed
+            for each in self._outdated
             if each.sizes
         )
         self._report = replace(self._report, partitions=partitions)
         return replace(self._result(Outcome.PLANNED), reason="preview: nothing was deleted")
 
     def nothing_to_do(self, reason: str, retention: Retention) -> JobResult:
-        """No new clean; one that was pending may have been finished."""
+        """Result without a new clean; a pending one may have been finished."""
         self._retain(retention)
-        told = f"{reason} ({retention.reason})"
-        _LOG.info("Nothing to clean: %s", told)
+        reason_with_retention = f"{reason} ({retention.reason})"
+        _LOG.info("Nothing to clean: %s", reason_with_retention)
         did_something = bool(self._report.finished or self._report.rolled_back)
         outcome = Outcome.COMPLETED if did_something else Outcome.NOTHING_TO_DO
-        return replace(self._result(outcome), reason=told)
+        return replace(self._result(outcome), reason=reason_with_retention)
 
     def done_before(self, past: PastClean, retention: Retention) -> JobResult:
-        """What an earlier attempt of the request deleted; nobody knows the bytes any more."""
+        """Result of an earlier attempt of the request; the sizes of its files are not recorded."""
         _LOG.info("Clean %s of an earlier attempt of this request did it.", past.instant.requested_time)
         self._retain(retention)
         partitions = tuple(
@@ -114,9 +114,9 @@ class CleanReporter:
         return _of_instant(result, past.instant)
 
     def cleaned(self, completed: CompletedClean) -> JobResult:
-        """The clean is done, by this job or by another one at the same time."""
+        """Result of a clean that this job, or another one at the same time, completed."""
         deletions = completed.deletions
-        sizes = {each.partition_path: each.sizes for each in self._doomed}
+        sizes = {each.partition_path: each.sizes for each in self._outdated}
         paths = sorted({*deletions.deleted, *deletions.failed, *deletions.emptied})
         partitions = tuple(
             CleanedPartition(

@@ -1,4 +1,4 @@
-"""Cancel pending clusterings: what they wrote goes, then the plan, with a rollback on the timeline that says so."""
+"""Cancel pending clusterings: delete what they wrote, then the plan, and record that as a rollback on the timeline."""
 
 import logging
 from collections.abc import Sequence
@@ -38,11 +38,11 @@ def cancel_clustering(
 ) -> JobResult:
     """Cancel the plans that the request names, or all pending ones that are old enough.
 
-    Plans under execution are left alone where the request names none, and refused where it does. A plan that was
-    cancelled before stays so.
+    A plan that is being executed is left alone if the request names no plans, and refused if the request names it.
+    Cancelling a plan twice changes nothing.
 
     Raises:
-        InstantHeldError: a plan that was named is being executed.
+        InstantHeldError: a plan that the request names is being executed.
         InvalidRequestError: an instant is no pending clustering.
     """
     options = resolve_clustering_options(request)
@@ -77,7 +77,7 @@ def cancel_clustering(
 
 
 def cancel_expired(table: TableAccess, options: ClusteringJobOptions) -> tuple[Clustering, ...]:
-    """Cancel plans that nobody works on and that are older than the options allow; returns them."""
+    """Cancel plans that are not being executed and are older than the options allow; returns them."""
     expired = _old_enough(table, options.expires_after_minutes, options)
     if not expired:
         return ()
@@ -97,13 +97,13 @@ def cancel_expired(table: TableAccess, options: ClusteringJobOptions) -> tuple[C
 def finish_cancellations(
     table: TableAccess, lock: TableLock, request_id: str, expires_after_minutes: int
 ) -> None:
-    """Finish what cancellations that died have begun.
+    """Finish cancellations whose jobs died.
 
-    A plan with a pending rollback must not be executed: whoever finishes the rollback would undo the new files.
+    A plan with a pending rollback must not be executed: the job that finishes the rollback would delete the new files.
 
     Args:
-        request_id: who asks; what an earlier attempt of the same request holds is not held any more.
-        expires_after_minutes: as in `is_executed`; plans that somebody else executes are left alone.
+        request_id: of the job; an earlier attempt of the same request counts as dead.
+        expires_after_minutes: as in `is_executed`; plans that another request executes are left alone.
     """
     if not _is_being_undone(table.load_timeline()):
         return
@@ -125,9 +125,9 @@ def _is_being_undone(timeline: Timeline) -> bool:
 
 
 def drop_plan(table: TableAccess, clustering: Clustering) -> None:
-    """Undo what was written and remove the plan. Call it under the table lock, after looking for a heartbeat.
+    """Delete what was written and remove the plan. Call it under the table lock, after checking for a heartbeat.
 
-    The heartbeat goes last: without one, a plan whose cancellation died half-way looks like one that Hudi executes.
+    The heartbeat is removed last: without one, a plan whose cancellation died looks like one that Hudi executes.
     """
     roll_back_clustering(table, clustering.instant)
     _LOG.info("Cancelled clustering %s", clustering.instant.requested_time)
@@ -145,7 +145,7 @@ def _named(
         if clustering.instant.is_completed:
             raise InvalidRequestError(
                 f"Clustering {time} is completed, so it cannot be cancelled.",
-                hint="A completed clustering holds the same rows in other files; there is nothing to undo.",
+                hint="A completed clustering has the same rows in other files; there is nothing to undo.",
             )
         if is_executed(table, clustering.instant, options.expires_after_minutes):
             raise InstantHeldError(

@@ -1,7 +1,7 @@
 """Execute pending clusterings: take the plan, rewrite its groups, check them, commit.
 
-Every plan is a commit of its own, so that one that fails costs the others nothing. Executing a plan that an earlier
-attempt completed gives that commit; one that an attempt left half-way begins anew.
+Every plan is a commit of its own, so that a plan that fails does not affect the others. Executing a plan that an
+earlier attempt completed returns that commit; a plan that an attempt left half done is executed from the start.
 """
 
 import logging
@@ -80,9 +80,9 @@ def execute_clustering(
     A plan all of whose groups other writers have changed can never be carried out: it is cancelled.
 
     Raises:
-        HudiTableServiceError: some plans failed, after all others were executed. It is of the kind of the first
-            failure that may succeed when it is run again, else of the first one; its message names all of them, and
-            its `evidence` is the report of what became of each plan.
+        HudiTableServiceError: some plans failed, after all others were executed. Its class is that of the first
+            failure that is worth a retry, else of the first failure. Its message names all failures, and its
+            `evidence` is the report on every plan.
     """
     options = resolve_clustering_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)
@@ -96,7 +96,7 @@ def run_clustering(
     storage: Storage | None = None,
     clock: Clock | None = None,
 ) -> JobResult:
-    """Schedule a clustering and execute it; what this request scheduled before is finished first.
+    """Schedule a clustering and execute it. Plans that this request scheduled before are executed instead.
 
     Raises:
         HudiTableServiceError: see `schedule_clustering` and `execute_clustering`.
@@ -118,7 +118,7 @@ def run_clustering(
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """A plan as it can be carried out now: its groups whose files are still the latest ones."""
+    """A plan and those of its groups whose files are still the latest ones."""
 
     clustering: Clustering
     settings: SettledSlice
@@ -152,10 +152,12 @@ class _ExecuteJob:
         request_id, expires = self._request.request_id, self._options.expires_after_minutes
         finish_cancellations(self._table, self._lock(), request_id, expires)
         lookup = ClusteringLookup.load(self._table.timeline_store)
-        # Nothing to do is no failure: an earlier attempt of this request may have dropped the plan itself.
-        gone = {instant: words for instant in instants if (words := lookup.why_missing(instant)) is not None}
-        named = [lookup.find(instant) for instant in instants if instant not in gone]
-        # Each plan once, though two names may have become one plan.
+        # A missing plan is no failure: an earlier attempt of this request may have dropped it.
+        missing = {
+            instant: words for instant in instants if (words := lookup.why_missing(instant)) is not None
+        }
+        named = [lookup.find(instant) for instant in instants if instant not in missing]
+        # Each plan once: two names may stand for one plan, its predecessor's and its own.
         once = {each.instant.requested_time: each for each in named}
         chosen = list(once.values()) if instants else list(lookup.history.pending)
         ended: list[ExecutedPlan | DroppedPlan] = []
@@ -171,11 +173,11 @@ class _ExecuteJob:
         executed = [plan for plan in ended if isinstance(plan, ExecutedPlan)]
         dropped = [plan for plan in ended if isinstance(plan, DroppedPlan)]
         if failed:
-            raise _told(failed, executed, dropped, self._report.partly_failed(failed, executed, dropped))
+            raise _one_error(failed, executed, dropped, self._report.partly_failed(failed, executed, dropped))
         remove_traces_of_finished_writes(self._table)
         if not executed:
-            return self._report.nothing_executed(list(gone.values()), dropped)
-        return self._report.executed(executed, list(gone.values()), dropped)
+            return self._report.nothing_executed(list(missing.values()), dropped)
+        return self._report.executed(executed, list(missing.values()), dropped)
 
     def _execute(self, clustering: Clustering) -> ExecutedPlan | DroppedPlan:
         if clustering.instant.is_completed:
@@ -197,7 +199,7 @@ class _ExecuteJob:
                         raise
                     return _dropped(clustering)
         except HudiTableServiceError:
-            # Whoever held the plan, or was taken for dead, may have completed it meanwhile.
+            # Another attempt, which executed the plan or was taken for dead, may have completed it meanwhile.
             now = ClusteringHistory.load(self._table.timeline_store, self._table.load_timeline())
             found = now.find(clustering.instant.requested_time)
             if found is not None and found.instant.is_completed:
@@ -212,7 +214,7 @@ class _ExecuteJob:
         )
 
     def _settings(self, clustering: Clustering) -> SettledSlice:
-        """What the plan asks for; the request's own target and curve count where the plan says nothing."""
+        """Settings of the plan; the request's target and curve apply where the plan has none."""
         return read_plan_settings(clustering.plan, self._options.plan)
 
     def _carry_out(self, clustering: Clustering, attempt: ClusteringAttempt) -> ExecutedPlan:
@@ -226,15 +228,17 @@ class _ExecuteJob:
             what = f"clustering {attempt.instant_time} of {self._table.config.table_name}"
             outcomes = rewrite_groups(self._spark, job, work.tasks, what)
         with self._watch.phase("commit"):
-            instant, lost = attempt.complete(work.snapshot, lambda lost: self._metadata(work, outcomes, lost))
+            instant, given_up = attempt.complete(
+                work.snapshot, lambda without: self._metadata(work, outcomes, without)
+            )
         return ExecutedPlan(
             clustering,
             instant,
-            self._metadata(work, outcomes, lost),
+            self._metadata(work, outcomes, given_up),
             settings=work.settings,
             groups=work.groups,
             outcomes=tuple(outcomes),
-            lost=lost,
+            given_up=given_up,
         )
 
     def _prepare(self, clustering: Clustering) -> _Work:
@@ -254,10 +258,10 @@ class _ExecuteJob:
         return _Work(clustering, settings, snapshot, groups, _tasks(groups, snapshot), schema)
 
     def _still_current(self, clustering: Clustering, snapshot: TableSnapshot) -> tuple[ClusteringGroup, ...]:
-        """Groups of which no file was changed since the plan was made, and none is being changed.
+        """Groups without a file that other writers changed since the plan was made, or are changing.
 
         Raises:
-            FileGroupConflictError: there are none.
+            FileGroupConflictError: there is no such group.
         """
         plan, time = clustering.plan, clustering.instant.requested_time
         written = groups_being_written(self._table.timeline_store, snapshot.timeline)
@@ -282,7 +286,7 @@ class _ExecuteJob:
         name = self._table.config.table_name
         parquet = parquet_format(self._options.base_files)
         if work.settings.layout.is_sorted:
-            # Readers skip row groups: the smaller they are, the more.
+            # Readers skip row groups: smaller row groups let them skip more.
             parquet = replace(parquet, row_group_bytes=min(parquet.row_group_bytes, _SORTED_ROW_GROUP_BYTES))
         return RewriteJob(
             storage=self._storage,
@@ -299,12 +303,12 @@ class _ExecuteJob:
         )
 
     def _metadata(
-        self, work: _Work, outcomes: Sequence[GroupOutcome], lost: frozenset[FileGroupId]
+        self, work: _Work, outcomes: Sequence[GroupOutcome], given_up: frozenset[FileGroupId]
     ) -> CommitMetadata:
         stats: list[WriteStat] = []
         replaced: dict[str, tuple[str, ...]] = {}
         for group, outcome in zip(work.groups, outcomes, strict=True):
-            if not lost.isdisjoint(FileGroupId(s.partition_path, s.file_id) for s in group.slices):
+            if not given_up.isdisjoint(FileGroupId(s.partition_path, s.file_id) for s in group.slices):
                 continue
             stats.extend(file.stat for file in outcome.written)
             for planned in group.slices:
@@ -316,7 +320,9 @@ class _ExecuteJob:
             REQUEST_ID_KEY: self._request.request_id,
             "schema": to_avro_json(work.schema, self._table.config.table_name, with_meta_fields=False),
         }
-        ordered = {path: tuple(sorted(ids)) for path, ids in sorted(replaced_without(replaced, lost).items())}
+        ordered = {
+            path: tuple(sorted(ids)) for path, ids in sorted(replaced_without(replaced, given_up).items())
+        }
         return commit_metadata(stats, WriteOperation.CLUSTER, extra, ordered)
 
     def _lock(self) -> TableLock:
@@ -357,15 +363,15 @@ def _tasks(groups: Sequence[ClusteringGroup], snapshot: TableSnapshot) -> tuple[
     return tuple(tasks)
 
 
-def _told(
+def _one_error(
     failed: Sequence[FailedPlan],
     executed: Sequence[ExecutedPlan],
     dropped: Sequence[DroppedPlan],
     report: ClusteringReport,
 ) -> HudiTableServiceError:
-    """One error for all plans that failed: to be retried, if that may help one of them."""
+    """One error for all plans that failed. It is retryable if one of the failures is."""
     errors = [each.error for each in failed]
-    told = next((error for error in errors if error.retryable), errors[0])
+    error = next((each for each in errors if each.retryable), errors[0])
     if len(failed) + len(executed) + len(dropped) > 1:
         sentences = [
             f"Clustering {each.clustering.instant.requested_time} failed: {each.error.message}"
@@ -373,10 +379,10 @@ def _told(
         ]
         if executed:
             times = ", ".join(each.instant.requested_time for each in executed)
-            sentences.append(f"Completed all the same: {times}.")
+            sentences.append(f"Completed nevertheless: {times}.")
         if dropped:
             times = ", ".join(each.clustering.instant.requested_time for each in dropped)
             sentences.append(f"Cancelled, since other writers changed all of their groups: {times}.")
-        told = type(told)(" ".join(sentences), hint=told.hint)
-    told.evidence = report
-    return told
+        error = type(error)(" ".join(sentences), hint=error.hint)
+    error.evidence = report
+    return error

@@ -1,4 +1,4 @@
-"""What became of plans that were executed, and of others what is stored of them, for the result document."""
+"""Outcomes of executed plans, and their reports for the result document."""
 
 import logging
 import math
@@ -30,11 +30,12 @@ _MIB = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ExecutedPlan:
-    """A plan that is completed.
+    """A completed plan.
 
     Attributes:
-        groups, outcomes: those carried out, pairwise; empty if an earlier attempt did it.
-        lost: file groups given up because others changed them.
+        groups, outcomes: the groups carried out and their outcomes, pairwise; empty if an earlier attempt completed
+            the plan.
+        given_up: file groups left out because others changed them.
     """
 
     clustering: Clustering
@@ -43,19 +44,19 @@ class ExecutedPlan:
     settings: SettledSlice
     groups: tuple[ClusteringGroup, ...] = ()
     outcomes: "tuple[GroupOutcome, ...]" = ()
-    lost: frozenset[FileGroupId] = frozenset()
+    given_up: frozenset[FileGroupId] = frozenset()
     reused: bool = False
 
     @property
     def kept(self) -> "list[tuple[ClusteringGroup, GroupOutcome]]":
         """Groups that were committed."""
         pairs = zip(self.groups, self.outcomes, strict=True)
-        return [pair for pair in pairs if self.lost.isdisjoint(file_groups_of(pair[0]))]
+        return [pair for pair in pairs if self.given_up.isdisjoint(file_groups_of(pair[0]))]
 
 
 @dataclass(frozen=True, slots=True)
 class DroppedPlan:
-    """A plan that its execution took off the timeline, with the reason in words."""
+    """A plan that its execution removed from the timeline, with the reason in words."""
 
     clustering: Clustering
     reason: str
@@ -63,19 +64,19 @@ class DroppedPlan:
 
 @dataclass(frozen=True, slots=True)
 class FailedPlan:
-    """A plan that was not carried out and waits, with the reason."""
+    """A plan whose execution failed and that is pending again, with the error."""
 
     clustering: Clustering
     error: HudiTableServiceError
 
 
 def layout_in_words(layout: Layout) -> str:
-    """Order of the rows; empty: as they are read."""
+    """Order of the rows; empty: the order in which they are read."""
     return str(layout) if layout.is_sorted else ""
 
 
 def stored_plan_report(clustering: Clustering, state: str) -> ClusteringPlanReport:
-    """A plan told by what is stored of it; sizes are whole mebibytes there."""
+    """Report of a plan from its stored form, where sizes are whole mebibytes."""
     return ClusteringPlanReport(
         instant_time=clustering.instant.requested_time,
         state=state,
@@ -97,7 +98,7 @@ def _whole(number: float) -> int:
 
 
 def executed_plan_report(plan: ExecutedPlan) -> ClusteringPlanReport:
-    """A completed plan with the evidence."""
+    """Report of a completed plan, with sizes, rows and skipping as measured."""
     if plan.reused:
         return replace(
             stored_plan_report(plan.clustering, "reused"),
@@ -119,13 +120,13 @@ def executed_plan_report(plan: ExecutedPlan) -> ClusteringPlanReport:
 
 
 def dropped_plan_report(plan: DroppedPlan) -> ClusteringPlanReport:
-    """A plan that was cancelled instead of being carried out."""
+    """Report of a plan that was cancelled instead of being carried out."""
     stored = stored_plan_report(plan.clustering, "cancelled")
     return replace(stored, groups=(), groups_given_up=len(stored.groups), reason=plan.reason)
 
 
 def failed_plan_report(plan: FailedPlan) -> ClusteringPlanReport:
-    """A plan whose execution failed."""
+    """Report of a plan whose execution failed."""
     return replace(stored_plan_report(plan.clustering, "failed"), error=plan.error.message)
 
 
@@ -142,7 +143,7 @@ def _group(group: ClusteringGroup, outcome: "GroupOutcome") -> ClusteringGroupRe
 
 
 def _skipping(plan: ExecutedPlan) -> tuple[ColumnSkipping, ...]:
-    """Per sort column, over the partitions: readers leave out the others anyway, so each counts by itself."""
+    """Share of rows read per sort column, averaged over partitions: readers skip other partitions anyway."""
     from hudi_table_services.execution.clustering.column_ranges import mean_read_share
 
     pairs = [outcome for _, outcome in plan.kept]
@@ -159,7 +160,7 @@ def _skipping(plan: ExecutedPlan) -> tuple[ColumnSkipping, ...]:
 
 
 def replaced_count(plan: ExecutedPlan) -> int:
-    """File groups that the plan took out."""
+    """Number of file groups that the plan replaced."""
     return sum(len(ids) for ids in (plan.metadata.partition_to_replace_file_ids or {}).values())
 
 
@@ -190,7 +191,7 @@ def partition_reports(plans: Sequence[ExecutedPlan]) -> tuple[PartitionReport, .
 
 
 def log_executed(report: ClusteringPlanReport) -> None:
-    """Two kinds of lines: files before and after, and what readers skip."""
+    """Log files before and after, and per sort column what readers skip."""
     files_in = sum(group.input_files for group in report.groups)
     files_out = sum(group.output_files or 0 for group in report.groups)
     bytes_in = sum(group.input_bytes for group in report.groups)

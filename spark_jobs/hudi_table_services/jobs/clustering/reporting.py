@@ -1,4 +1,4 @@
-"""Tell what was planned, scheduled, executed and cancelled: log lines and the result document."""
+"""Report clustering jobs: log lines and the result document."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _MIB = 1 << 20
-_TOLD_SKIPS = 50
+_REPORTED_SKIPS = 50
 
 
 class ClusteringReporter:
@@ -64,9 +64,9 @@ class ClusteringReporter:
         for warning in warnings:
             _LOG.warning("%s", warning)
 
-    def warn_of(self, told: Sequence[str]) -> None:
-        """What the table says of the request, besides what its options say; each sentence once."""
-        for warning in told:
+    def warn_of(self, warnings: Sequence[str]) -> None:
+        """Add warnings about how the request fits the table, each once."""
+        for warning in warnings:
             if warning not in self._warnings:
                 self._warnings = (*self._warnings, warning)
                 _LOG.warning("%s", warning)
@@ -132,21 +132,21 @@ class ClusteringReporter:
             instant_time=clusterings[0].instant.requested_time,
         )
 
-    def nothing_executed(self, gone: Sequence[str], dropped: Sequence[DroppedPlan]) -> JobResult:
+    def nothing_executed(self, missing: Sequence[str], dropped: Sequence[DroppedPlan]) -> JobResult:
         """Result of an execution that found no plan which can be carried out; see `executed`."""
-        reason = _in_one(gone, dropped) or "no clustering is pending on the table"
+        reason = _in_one(missing, dropped) or "no clustering is pending on the table"
         _LOG.info("Nothing to execute: %s", reason)
         report = ClusteringReport(plans=tuple(dropped_plan_report(plan) for plan in dropped))
         return replace(self._result(Outcome.NOTHING_TO_DO, report), reason=reason)
 
     def executed(
-        self, plans: Sequence[ExecutedPlan], gone: Sequence[str] = (), dropped: Sequence[DroppedPlan] = ()
+        self, plans: Sequence[ExecutedPlan], missing: Sequence[str] = (), dropped: Sequence[DroppedPlan] = ()
     ) -> JobResult:
         """Result of an execution.
 
         Args:
             plans: those that are completed, one at least.
-            gone: what became of plans that were named and are on the timeline no more, in words.
+            missing: sentences about plans that the request names and that are not on the timeline any more.
             dropped: plans that this execution cancelled.
         """
         reports = tuple(executed_plan_report(plan) for plan in plans)
@@ -154,7 +154,7 @@ class ClusteringReporter:
         result = replace(
             self._result(Outcome.COMPLETED, _oldest_first(*reports, *map(dropped_plan_report, dropped))),
             reused=all(plan.reused for plan in plans) and not dropped,
-            reason=_in_one(gone, dropped),
+            reason=_in_one(missing, dropped),
             action=last.instant.action.value,
             instant_time=last.instant.requested_time,
             completion_time=last.instant.completion_time,
@@ -176,27 +176,27 @@ class ClusteringReporter:
     def partly_failed(
         failed: Sequence[FailedPlan], plans: Sequence[ExecutedPlan], dropped: Sequence[DroppedPlan]
     ) -> ClusteringReport:
-        """What became of each plan of an execution of which some failed; see `executed`."""
+        """Report on every plan of an execution in which some failed; see `executed`."""
         reports = tuple(executed_plan_report(plan) for plan in plans)
         for report in reports:
             log_executed(report)
         return _oldest_first(*reports, *map(dropped_plan_report, dropped), *map(failed_plan_report, failed))
 
     def cancelled(self, clusterings: Sequence[Clustering], *, preview: bool) -> JobResult:
-        """Result of a cancellation; in a preview of what would be cancelled."""
+        """Result of a cancellation, or of its preview."""
         state = "previewed" if preview else "cancelled"
         plans = tuple(stored_plan_report(each, state) for each in clusterings)
         if not clusterings:
-            reason = "no clustering is left to cancel that is pending, old enough and executed by nobody"
+            reason = "no clustering is pending, old enough and not being executed"
             return replace(self._result(Outcome.NOTHING_TO_DO, ClusteringReport()), reason=reason)
         outcome = Outcome.PLANNED if preview else Outcome.COMPLETED
         reason = "preview: nothing was cancelled" if preview else ""
         return replace(self._result(outcome, ClusteringReport(plans=plans)), reason=reason)
 
-    def cancelled_before(self, told: Sequence[str]) -> JobResult:
-        """Result of a request all of whose plans were cancelled before, perhaps by an attempt of itself that died."""
+    def cancelled_before(self, reasons: Sequence[str]) -> JobResult:
+        """Result of a request all of whose plans were cancelled before, perhaps by an earlier attempt that died."""
         result = self._result(Outcome.COMPLETED, ClusteringReport())
-        return replace(result, reused=True, reason="; ".join(told))
+        return replace(result, reused=True, reason="; ".join(reasons))
 
     def _planned_result(
         self,
@@ -206,7 +206,7 @@ class ClusteringReporter:
         plans: tuple[ClusteringPlanReport, ...],
         commits: CommitCount,
     ) -> JobResult:
-        for group in proposal.groups[:_TOLD_SKIPS]:
+        for group in proposal.groups[:_REPORTED_SKIPS]:
             _LOG.info(
                 "Partition %r: %s, %.1f MiB", group.partition_path, group.reason, group.input_bytes / _MIB
             )
@@ -238,12 +238,12 @@ def _oldest_first(*plans: ClusteringPlanReport) -> ClusteringReport:
     return ClusteringReport(plans=tuple(sorted(plans, key=lambda plan: plan.instant_time)))
 
 
-def _in_one(gone: Sequence[str], dropped: Sequence[DroppedPlan]) -> str:
-    return "; ".join([*gone, *(plan.reason for plan in dropped)])
+def _in_one(missing: Sequence[str], dropped: Sequence[DroppedPlan]) -> str:
+    return "; ".join([*missing, *(plan.reason for plan in dropped)])
 
 
 def in_words(commits: CommitCount) -> str:
-    """The count with what it counts from."""
+    """The count of commits, and the clustering that it counts from."""
     since = commits.since
     if since is None:
         return f"{commits.count} commits on the timeline, which has no clustering"
@@ -260,12 +260,12 @@ def _application_id(spark: "SparkSession | None") -> str | None:
 
 def _skips(proposal: ClusteringProposal | None) -> tuple[str, ...]:
     skipped = proposal.skipped if proposal is not None else ()
-    told = [
+    sentences = [
         f"{s.partition_path or '(not partitioned)'}: {s.slices} files, {s.reason}"
-        for s in skipped[:_TOLD_SKIPS]
+        for s in skipped[:_REPORTED_SKIPS]
     ]
-    more = len(skipped) - len(told)
-    return (*told, f"and {more} more") if more > 0 else tuple(told)
+    more = len(skipped) - len(sentences)
+    return (*sentences, f"and {more} more") if more > 0 else tuple(sentences)
 
 
 def _stats(slices: Iterable[FileSlice]) -> FileStats:
@@ -273,7 +273,7 @@ def _stats(slices: Iterable[FileSlice]) -> FileStats:
 
 
 def _expected(snapshot: TableSnapshot, groups: Iterable[PlannedGroup]) -> FileStats:
-    """Files as they would be if the new ones have the bytes of the old ones."""
+    """File sizes after the plan, if the new files have as many bytes as the old ones."""
     planned = {s.file_group_id for group in groups for s in group.slices}
     sizes = [
         s.base_file.size_bytes

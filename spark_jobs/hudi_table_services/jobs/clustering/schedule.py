@@ -1,6 +1,6 @@
-"""Schedule a clustering: plan outside the lock, check under it that the plan still holds, request the instants.
+"""Schedule a clustering: plan without the lock, check under it that the plan is still valid, request the instants.
 
-Nothing but names, plans and (for files whose clustering was archived) footers is read; no Spark is needed.
+The job reads only names, plans and (for files whose clustering was archived) footers; it needs no Spark.
 """
 
 import logging
@@ -60,7 +60,7 @@ _ATTEMPTS = 3
 def schedule_clustering(
     request: ScheduleClusteringRequest, *, storage: Storage | None = None, clock: Clock | None = None
 ) -> JobResult:
-    """Put a clustering plan on the timeline, or tell why there is none, or what this request scheduled before.
+    """Put a clustering plan on the timeline, or report why there is none, or what this request scheduled before.
 
     Args:
         storage, clock: for tests; by default those of the base path and the system.
@@ -109,13 +109,13 @@ class _ScheduleJob:
                 return self._report.nothing_to_do(snapshot, too_early, commits)
             with self._watch.phase("plan"):
                 proposal = plan_clustering(
-                    self._reserving(snapshot), self._options.plan, self._given(snapshot, history)
+                    self._reserving(snapshot), self._options.plan, self._plan_input(snapshot, history)
                 )
             if not proposal.groups:
                 return self._report.nothing_to_do(snapshot, proposal.reason, commits, proposal)
             if self._request.preview:
                 return self._report.previewed(snapshot, proposal, self._options.plan, commits)
-            instants = self._put(snapshot, proposal)
+            instants = self._request_if_unchanged(snapshot, proposal)
             if instants:
                 return self._report.scheduled(snapshot, proposal, self._options.plan, commits, instants)
             _LOG.info("Other writers changed planned file groups meanwhile; planning again (%d)", attempt + 1)
@@ -143,7 +143,7 @@ class _ScheduleJob:
             )
         return None
 
-    def _given(self, snapshot: TableSnapshot, history: ClusteringHistory) -> ClusteringInput:
+    def _plan_input(self, snapshot: TableSnapshot, history: ClusteringHistory) -> ClusteringInput:
         newest = history.newest
         return ClusteringInput(
             settled={**self._settled_by_footer(snapshot), **history.settled(snapshot)},
@@ -160,7 +160,7 @@ class _ScheduleJob:
         return tuple((instant, store.commit_metadata(instant)) for instant in later)
 
     def _settled_by_footer(self, snapshot: TableSnapshot) -> dict[FileGroupId, SettledSlice]:
-        """Files whose writer is not on the timeline any more, where their order matters."""
+        """Layouts of small files whose writer is not on the timeline any more; read only if the plan sorts rows."""
         if not self._options.plan.layout.is_sorted:
             return {}
         known = {i.requested_time for i in snapshot.timeline.completed_writes}
@@ -177,11 +177,13 @@ class _ScheduleJob:
         return base is not None and base.size_bytes < self._options.plan.small_file_limit_bytes
 
     def _reserving(self, snapshot: TableSnapshot) -> TableSnapshot:
-        """A plan for a file group that a running write rewrites would fail that write, or be given up."""
+        """Reserve file groups that running writes rewrite: a plan for them would fail the write, or be given up."""
         written = groups_being_written(self._table.timeline_store, snapshot.timeline)
         return replace(snapshot, reserved_file_groups={**written, **snapshot.reserved_file_groups})
 
-    def _put(self, snapshot: TableSnapshot, proposal: ClusteringProposal) -> tuple[Instant, ...]:
+    def _request_if_unchanged(
+        self, snapshot: TableSnapshot, proposal: ClusteringProposal
+    ) -> tuple[Instant, ...]:
         """Request the instants; none if a planned file group has changed since the plan was made."""
         lock = measured_lock(self._storage, self._options.lock, self._clock, self._watch)
         with self._watch.phase("request"), lock:
@@ -217,7 +219,7 @@ class _ScheduleJob:
         return tuple(instants)
 
     def _to_uri(self, path: str) -> str:
-        """Hudi wants a scheme, and takes everything behind it literally."""
+        """URI of a file: Hudi expects a scheme, and does not decode the rest."""
         base = self._storage.base_path.rstrip("/")
         return f"file://{base}/{path}" if base.startswith("/") else f"{base}/{path}"
 

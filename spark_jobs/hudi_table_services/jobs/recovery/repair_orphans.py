@@ -1,4 +1,4 @@
-"""Find what belongs to no instant, and, if told so, delete it: copied first, looked at again under the lock."""
+"""Find files that belong to no instant and, with `execute`, delete them: copied first, checked again under the lock."""
 
 import logging
 import shutil
@@ -28,9 +28,9 @@ from hudi_table_services.tables.orphan_search import Orphans, OrphanSearch
 from hudi_table_services.tables.table import TableAccess, check_writable
 
 _LOG = logging.getLogger(__name__)
-_MOST_TOLD = 1000
+_MOST_REPORTED = 1000
 _PORTION = 250
-"""Files that are deleted between two looks at the lock."""
+"""Files that are deleted between two verifications of the lock."""
 
 
 def repair_orphan_files(
@@ -40,7 +40,7 @@ def repair_orphan_files(
     clock: Clock | None = None,
     backup: Storage | None = None,
 ) -> JobResult:
-    """Tell what belongs to no instant, and delete it if the request says so.
+    """Report the files that belong to no instant, and delete them if the request says so.
 
     Raises:
         InvalidRequestError: there are more files than the request allows, or the copies would lie in the table.
@@ -96,7 +96,7 @@ class _RepairJob:
         if len(found.files) > self._request.max_files:
             raise InvalidRequestError(
                 f"{len(found.files)} files belong to no instant, more than the {self._request.max_files} allowed.",
-                hint="Nothing was deleted. Look at them without --execute; then raise --max-files.",
+                hint="Nothing was deleted. List them without --execute; then raise --max-files.",
             )
         self._copy(list(found.files))
         with table_lock(self._table.storage, self._options.lock, self._table.clock) as lock:
@@ -122,25 +122,25 @@ class _RepairJob:
 
     def _delete(self, found: Orphans, report: OrphanReport, lock: TableLock) -> OrphanReport:
         known = self._search.known_instants()
-        going = [stored for stored in found.files if self._is_still_orphan(stored, known)]
+        to_delete = [stored for stored in found.files if self._is_still_orphan(stored, known)]
         failed: list[str] = []
-        if going:
+        if to_delete:
             lock.verify()
             prepare_deletion(self._table)
-        for first in range(0, len(going), _PORTION):
+        for first in range(0, len(to_delete), _PORTION):
             lock.verify()
-            portion = [stored.path for stored in going[first : first + _PORTION]]
+            portion = [stored.path for stored in to_delete[first : first + _PORTION]]
             failures: Mapping[str, StorageError] = self._table.storage.delete_files(portion)
             for path, error in failures.items():
                 _LOG.warning("%s was not deleted: %s", path, error)
             failed += failures
         self._remove_traces(found, known)
-        kept = {stored.path for stored in going}
+        orphans = {stored.path for stored in to_delete}
         return replace(
             report,
-            spared=tuple(sorted(stored.path for stored in found.files if stored.path not in kept)),
+            spared=tuple(sorted(stored.path for stored in found.files if stored.path not in orphans)),
             failed_files=tuple(sorted(failed)),
-            deleted_count=len(going) - len(failed),
+            deleted_count=len(to_delete) - len(failed),
             backup_path=self._request.backup_path,
         )
 
@@ -197,14 +197,14 @@ def _why_nothing(found: Orphans, older_than_hours: float) -> str:
 
 
 def _report(found: Orphans) -> OrphanReport:
-    told = [
+    orphans = [
         OrphanFile(path=s.path, size_bytes=s.size_bytes, reason=reason) for s, reason in found.files.items()
     ]
     return OrphanReport(
-        file_count=len(told),
-        size_bytes=sum(each.size_bytes for each in told),
+        file_count=len(orphans),
+        size_bytes=sum(each.size_bytes for each in orphans),
         by_reason=dict(sorted(Counter(found.files.values()).items())),
-        files=tuple(told[:_MOST_TOLD]),
+        files=tuple(orphans[:_MOST_REPORTED]),
         folders=found.folders,
         heartbeats=found.heartbeats,
         too_young=found.too_young,

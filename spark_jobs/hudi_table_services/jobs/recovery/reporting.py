@@ -1,4 +1,4 @@
-"""Tell what a rollback or a restore finds and does: log lines and the result document."""
+"""Report a rollback or a restore: log lines and the result document."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -17,9 +17,9 @@ _MOST_NAMES = 100
 
 
 def describe(table: TableAccess, instant: Instant, *, preview: bool) -> UndoneInstant:
-    """What undoing the instant takes, told before it is undone."""
+    """Describe what undoing the instant deletes. Call it before the instant is undone."""
     files = undone_files(table, instant)
-    told = UndoneInstant(
+    described = UndoneInstant(
         instant_time=instant.requested_time,
         action=instant.action.value,
         state=instant.state.value,
@@ -28,13 +28,13 @@ def describe(table: TableAccess, instant: Instant, *, preview: bool) -> UndoneIn
         file_names=tuple(sorted(files)[:_MOST_NAMES]) if preview else (),
     )
     if not instant.is_completed:
-        return told
+        return described
     try:
         metadata = table.timeline_store.commit_metadata(instant)
     except MalformedMetadataError:
-        return told
+        return described
     rows = sum(s.num_inserts + s.num_update_writes + s.num_deletes for s in metadata.write_stats)
-    return replace(told, operation=metadata.operation_type.value.lower(), row_count=rows)
+    return replace(described, operation=metadata.operation_type.value.lower(), row_count=rows)
 
 
 class RecoveryReporter:
@@ -48,16 +48,16 @@ class RecoveryReporter:
             _LOG.warning("%s", warning)
 
     def finished(self, instants: Iterable[Instant]) -> None:
-        """Rollbacks and restores that an earlier job had left pending."""
+        """Add rollbacks and restores that an earlier job had left pending."""
         times = tuple(i.requested_time for i in instants)
         self._report = replace(self._report, finished=(*self._report.finished, *times))
 
     def left_alone(self, sentences: Iterable[str]) -> None:
-        """Failed writes that are not undone, and why."""
+        """Add sentences about failed writes that are not undone."""
         self._report = replace(self._report, left_alone=tuple(sentences))
 
     def chosen(self, undone: Sequence[UndoneInstant]) -> None:
-        """What goes, or would go."""
+        """Add the instants that are undone, or would be."""
         self._report = replace(self._report, undone=tuple(undone))
         for each in undone:
             _LOG.info(
@@ -70,16 +70,16 @@ class RecoveryReporter:
             )
 
     def previewed(self) -> JobResult:
-        """Nothing was changed."""
+        """Result of a preview."""
         return replace(self._result(Outcome.PLANNED), reason="preview: nothing was undone")
 
     def nothing_to_do(self, reason: str) -> JobResult:
-        """Nothing new; what an earlier job began may have been finished."""
+        """Result without a new undo; one that an earlier job began may have been finished."""
         outcome = Outcome.COMPLETED if self._report.finished else Outcome.NOTHING_TO_DO
         return replace(self._result(outcome), reason=reason)
 
     def done(self, instant: Instant | None, *, reason: str = "", reused: bool = False) -> JobResult:
-        """The last rollback, or the restore."""
+        """Result with the last rollback, or the restore."""
         result = replace(self._result(Outcome.COMPLETED), reason=reason, reused=reused)
         if instant is None:
             return result

@@ -1,7 +1,7 @@
-"""Take a table back to a savepoint: undo everything since, newest first, under one restore instant, as Hudi does.
+"""Restore a table to a savepoint: undo everything since, newest first, under one restore instant, as Hudi does.
 
-The plan is on the timeline before anything is undone, and says who asked. A restore that dies is finished by the next
-one, with its own plan; until then no other job of ours touches the table.
+The plan is on the timeline before anything is undone, and contains the request id. A restore that dies is finished by
+the next one, by the plan of the dead one; until then every other job of this project refuses the table.
 """
 
 import logging
@@ -53,12 +53,12 @@ _LOG = logging.getLogger(__name__)
 def restore(
     request: RestoreRequest, *, storage: Storage | None = None, clock: Clock | None = None
 ) -> JobResult:
-    """Undo everything after the savepoint, or, in a preview, tell what that would be.
+    """Undo everything after the savepoint, or, in a preview, report what that would be.
 
     The same request restores once, whatever was written since.
 
     Raises:
-        InvalidRequestError: there is no such savepoint, a later one is in the way, or files of it are gone.
+        InvalidRequestError: there is no such savepoint, a later one forbids it, or files of the savepoint are gone.
         InstantHeldError: a writer is alive; nothing was done.
         StorageError: something could not be deleted; the next run finishes the restore.
     """
@@ -87,9 +87,9 @@ class PendingRestore:
 
 
 def pending_restores(table: TableAccess, timeline: Timeline) -> tuple[PendingRestore, ...]:
-    """Restores that were begun, oldest first. One without a plan has done nothing: it is removed.
+    """Restores that were begun, oldest first. A restore without a plan has undone nothing: it is removed.
 
-    Call it under the lock.
+    Call it under the table lock.
 
     Raises:
         MalformedMetadataError: a plan cannot be read, or is empty although its restore was begun.
@@ -116,9 +116,10 @@ def pending_restores(table: TableAccess, timeline: Timeline) -> tuple[PendingRes
 
 
 def carry_out_restore(table: TableAccess, pending: PendingRestore, lock: TableLock) -> Instant:
-    """Undo what the plan says and is still there, newest first, and complete the restore. Call it under the lock.
+    """Undo the instants of the plan that are left, newest first, and complete the restore.
 
-    Doing it twice does no harm; of what an earlier attempt undid only the names are told.
+    Call it under the table lock. Doing so twice does no harm. Of instants that an earlier attempt undid, the metadata
+    contains only the names.
 
     Raises:
         InstantHeldError: the writer of a pending instant is alive.
@@ -201,9 +202,10 @@ class _RestoreJob:
             return self._restore(lock, mine)
 
     def _restore(self, lock: TableLock, mine: Instant | None) -> JobResult:
-        """Undo what is still there: after a restore of this request, what others wrote before it was finished.
+        """Undo everything after the savepoint.
 
-        Their commits may have merged with those that were to be undone.
+        After finishing a restore of this request that is what others wrote before it was finished: their commits may
+        have merged rows with those of the undone commits.
         """
         timeline = self._table.load_timeline()
         chosen = self._chosen(timeline)
@@ -228,7 +230,7 @@ class _RestoreJob:
         return self._report.done(carry_out_restore(self._table, pending, lock))
 
     def _chosen(self, timeline: Timeline) -> tuple[Instant, ...]:
-        """What goes, once the savepoint is known to be whole."""
+        """The instants to undo, after checking that the savepoint is whole."""
         savepoint = self._savepoint(timeline)
         if not any(i.requested_time == savepoint.requested_time for i in timeline.completed_writes):
             raise InvalidRequestError(
@@ -265,7 +267,7 @@ class _RestoreJob:
         return found
 
     def _replacing(self, timeline: Timeline, kept: Mapping[str, SavepointPartition]) -> frozenset[Instant]:
-        """Replace commits that took out file groups of the savepoint, so that they completed after it."""
+        """Replace commits that replaced file groups of the savepoint: they completed after it."""
         saved = {
             (path, name.partition("_")[0])
             for path, partition in kept.items()

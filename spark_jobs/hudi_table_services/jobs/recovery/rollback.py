@@ -1,6 +1,6 @@
-"""Roll instants back on request: failed ones, or the newest completed ones, by name. No Spark is needed.
+"""Roll back the instants that a request names: failed ones, or the newest completed ones. No Spark is needed.
 
-Everything is checked before anything is undone, under the table lock.
+Under the table lock, all checks come before the first instant is undone.
 """
 
 import logging
@@ -44,7 +44,7 @@ _LOG = logging.getLogger(__name__)
 def rollback(
     request: RollbackRequest, *, storage: Storage | None = None, clock: Clock | None = None
 ) -> JobResult:
-    """Undo what the request names, newest first; or, in a preview, tell what that would take.
+    """Undo the instants that the request names, newest first; in a preview, report what that would delete.
 
     Raises:
         InvalidRequestError: an instant is unknown, no write, not the newest, savepointed, or needed; nothing was done.
@@ -104,10 +104,11 @@ class _RollbackJob:
     def _nothing(self, undone_before: dict[str, str]) -> JobResult:
         if self._request.all_failed:
             return self._report.nothing_to_do("no pending write is without a living heartbeat")
-        told = ", ".join(f"{time} was undone by {undone_before[time]}" for time in self._request.instants)
+        reason = ", ".join(f"{time} was undone by {undone_before[time]}" for time in self._request.instants)
         if self._request.preview:
-            return self._report.nothing_to_do(told)
-        return self._report.done(None, reason=told, reused=True)  # perhaps by an attempt of itself that died
+            return self._report.nothing_to_do(reason)
+        # An earlier attempt of this request may have undone them, and died.
+        return self._report.done(None, reason=reason, reused=True)
 
     def _failed(self, timeline: Timeline) -> list[Instant]:
         writes = [i for i in timeline.pending if is_dead_write_candidate(self._table.timeline_store, i)]
@@ -139,15 +140,15 @@ class _RollbackJob:
         if instant.is_completed or is_dead_write_candidate(store, instant):
             return instant
         if not self._request.preview and is_being_rolled_back(self._table, timeline, instant):
-            return instant  # an earlier run of ours, or a cancellation, that died
-        cure = (
+            return instant  # an earlier rollback or a cancellation died
+        advice = (
             "Let Hudi run it, or undo it there."
             if "compaction" in instant.action.value
-            else f"Execute it, or take it back: cancel_clustering.py --instant {time}."
+            else f"Execute it, or cancel it: cancel_clustering.py --instant {time}."
         )
         raise InvalidRequestError(
             f"Pending {instant.action.value} {time} is the plan of a table service, no failed write.",
-            hint=cure,
+            hint=advice,
         )
 
     def _check(self, timeline: Timeline, chosen: Sequence[Instant]) -> None:
@@ -157,7 +158,7 @@ class _RollbackJob:
             return
         require_unsaved(timeline, completed)
         require_newest(timeline, chosen)
-        # A writer that is alive may have read files of the commit, and Hudi's would not notice that it is gone.
+        # A living writer may have read files of the commit, and a Hudi writer would not notice that it was undone.
         require_dead(self._table, (i for i in timeline.pending if i.action.writes_data))
         require_unplanned(self._table, timeline, chosen)
         for instant in completed:

@@ -1,4 +1,4 @@
-"""Create and delete savepoints: the table as of a commit, kept from cleaning and archival, to go back to."""
+"""Create and delete savepoints: a savepoint protects the table as of a commit from cleaning and archival."""
 
 import logging
 from collections.abc import Sequence
@@ -42,10 +42,10 @@ _LOG = logging.getLogger(__name__)
 def create_savepoint(
     request: CreateSavepointRequest, *, storage: Storage | None = None, clock: Clock | None = None
 ) -> JobResult:
-    """Keep the table as of a commit. Doing it twice is doing it once.
+    """Protect the table as of a commit. A second request for the same commit changes nothing.
 
     Raises:
-        InvalidRequestError: the instant is no completed write of the active timeline, or cleaning may have taken
+        InvalidRequestError: the instant is no completed write of the active timeline, or cleaning may have deleted
             files of it.
     """
     table, options = _open(request, storage, clock)
@@ -80,10 +80,10 @@ def create_savepoint(
 def delete_savepoint(
     request: DeleteSavepointRequest, *, storage: Storage | None = None, clock: Clock | None = None
 ) -> JobResult:
-    """Let go of savepoints; those that are not there any more are passed over.
+    """Delete savepoints, ignoring those that do not exist any more.
 
-    A commit beyond which archival went on is archived with it: as the first of the active timeline it would hide the
-    commits between.
+    If later commits are archived already, the commit of the savepoint is archived as well: as the first of the active
+    timeline it would hide the commits between.
 
     Raises:
         InvalidRequestError: a commit has to be archived, and what it replaced is not cleaned yet.
@@ -106,7 +106,7 @@ def delete_savepoint(
 def _archive_stranded(
     table: TableAccess, lock: TableLock, timeline: Timeline, savepoints: Sequence[Instant]
 ) -> None:
-    """Archive the commits of these savepoints where later ones are archived; readers see the same before and after."""
+    """Archive the commits of these savepoints if later ones are archived; readers see the same before and after."""
     if not hidden_writes(table, timeline, timeline.without(savepoints)):
         return
     saved, first = {i.requested_time for i in savepoints}, first_write_time(timeline) or ""
@@ -116,7 +116,7 @@ def _archive_stranded(
     if bounds := barriers(table, timeline, stranded):
         raise InvalidRequestError(
             f"Commit {bounds[0].time} would have to be archived with its savepoint, but {bounds[0].reason}.",
-            hint="Run clean.py first; it may have to be told to keep fewer commits.",
+            hint="Run clean.py first, perhaps with fewer commits to retain.",
         )
     writer = archive_writer(table, ArchivalOptions())
     held = writer.already_archived(timeline)
@@ -148,9 +148,9 @@ def _commit(timeline: Timeline, requested_time: str) -> Instant:
         return writes[-1]
     found = next((i for i in writes if i.requested_time == requested_time), None)
     if found is None:
-        what = f"no completed write {requested_time}" if requested_time else "no completed write yet"
+        missing = f"no completed write {requested_time}" if requested_time else "no completed write yet"
         raise InvalidRequestError(
-            f"The active timeline has {what}.",
+            f"The active timeline has {missing}.",
             hint=f"The newest completed writes: {timeline.newest_writes()}.",
         )
     return found
@@ -161,9 +161,10 @@ def _savepoint(timeline: Timeline, requested_time: str) -> Instant | None:
 
 
 def _require_uncleaned(table: TableAccess, timeline: Timeline, commit: Instant) -> None:
-    """Cleans promise nothing about what lies before the commit that they retain, the latest state excepted.
+    """Raises InvalidRequestError if cleaning may have deleted files of the commit.
 
-    After an undo the latest state may be such a one: its files are what readers see.
+    Cleans promise nothing about commits before the one that they retain, except the latest state. After an undo the
+    latest state may be older than that: its files are what readers see.
     """
     if commit == timeline.completed_writes[-1]:
         return
@@ -174,7 +175,7 @@ def _require_uncleaned(table: TableAccess, timeline: Timeline, commit: Instant) 
         for pending in pending_cleans(table, timeline)
     ]
     if (before := last_clean(table, timeline)) is not None:
-        # A clean by versions kept the latest state of that moment, and none before it for certain.
+        # A clean by versions kept the latest state at its time, and surely no older one.
         retained.append(before.earliest_commit_to_retain or before.last_completed_commit_time)
     newest = max(retained, default="")
     if commit.requested_time < newest:

@@ -1,4 +1,4 @@
-"""The clean job on tables without rows: what goes, what stays, and that it can be stopped anywhere."""
+"""The clean job on tables without rows: what it deletes, what it keeps, and that it can be stopped anywhere."""
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
@@ -39,7 +39,7 @@ A, B = FileGroupId("a", "f1"), FileGroupId("b", "f2")
 
 @dataclass
 class History:
-    """A table whose commits lie a minute apart; cleans look at it a day later."""
+    """A table whose commits are a minute apart; cleans run a day later."""
 
     version: TableVersion = TableVersion.V9
     storage: Storage = field(default_factory=lambda: MemoryStorage(uuid4().hex))
@@ -107,7 +107,7 @@ def test_fifteen_commits_of_which_ten_are_kept(version: TableVersion) -> None:
 
 
 @VERSIONS
-def test_a_preview_tells_the_files_and_writes_nothing(version: TableVersion) -> None:
+def test_a_preview_reports_the_files_and_writes_nothing(version: TableVersion) -> None:
     history = History(version)
     done = history.commits(4, A)
     before = {f.path for f in history.storage.list_files()}
@@ -119,7 +119,7 @@ def test_a_preview_tells_the_files_and_writes_nothing(version: TableVersion) -> 
 
 
 @VERSIONS
-def test_later_cleans_look_only_where_something_changed(version: TableVersion) -> None:
+def test_later_cleans_list_only_changed_partitions(version: TableVersion) -> None:
     history = History(version)
     done = history.commits(4, A, B)
     assert report(history.clean(commits_retained=2)).partitions_listed == 2
@@ -132,7 +132,7 @@ def test_later_cleans_look_only_where_something_changed(version: TableVersion) -
 
 
 @VERSIONS
-def test_a_clean_that_finds_nothing_is_recorded_where_it_spares_the_next_one_work(
+def test_a_clean_that_finds_nothing_is_recorded_if_it_saves_the_next_one_work(
     version: TableVersion,
 ) -> None:
     history = History(version)
@@ -185,7 +185,7 @@ def test_replaced_groups_wait_for_readers_and_are_not_forgotten(retained: dict[s
 
 
 @VERSIONS
-def test_an_emptied_partition_goes_with_its_last_file_unless_somebody_is_writing(
+def test_an_emptied_partition_is_removed_unless_a_write_is_pending(
     version: TableVersion,
 ) -> None:
     history = History(version)
@@ -206,7 +206,7 @@ def test_an_emptied_partition_goes_with_its_last_file_unless_somebody_is_writing
 
 
 class Stubborn(FaultyStorage):
-    """Will not delete one file."""
+    """Fails to delete one file."""
 
     refused = ""
 
@@ -217,7 +217,7 @@ class Stubborn(FaultyStorage):
 
 
 @VERSIONS
-def test_what_could_not_be_deleted_is_tried_again(version: TableVersion) -> None:
+def test_files_that_could_not_be_deleted_are_deleted_by_the_next_clean(version: TableVersion) -> None:
     history = History(version)
     done = history.commits(4, A)
     stubborn = Stubborn(history.storage)
@@ -239,7 +239,7 @@ def test_savepointed_files_stay(version: TableVersion) -> None:
     assert history.data_files() == paths(A, [done[1], *done[3:]])
 
 
-def test_what_holds_cleaning_back_is_named() -> None:
+def test_the_instant_that_limits_cleaning_is_named() -> None:
     history = History()
     done = history.commits(2, A)
     stuck = history.table.begin()
@@ -263,7 +263,7 @@ def a_pending_clean(history: History, *files: str) -> Instant:
 
 
 @VERSIONS
-def test_a_plan_of_somebody_else_is_finished_first_and_never_takes_what_readers_see(
+def test_a_plan_of_another_writer_is_finished_first_and_deletes_no_file_that_readers_see(
     version: TableVersion,
 ) -> None:
     history = History(version)
@@ -289,8 +289,8 @@ def test_a_plan_that_names_something_else_is_refused(path: str) -> None:
     assert history.data_files() == before
 
 
-def test_what_was_undone_while_the_clean_was_planned_is_noticed() -> None:
-    """Two commits are undone: what they had replaced is what readers see again."""
+def test_commits_undone_while_the_clean_was_planned_are_noticed() -> None:
+    """Two commits are undone: readers see the files again that these had replaced."""
     history = History()
     done = history.commits(4, A)
 
@@ -330,7 +330,7 @@ def test_a_clean_whose_plan_is_being_written_is_left_alone_and_a_dead_one_remove
     assert empty not in load_snapshot(history.storage).timeline.pending
 
 
-def test_a_pattern_that_is_none_is_refused_before_anything_is_done() -> None:
+def test_an_invalid_pattern_is_refused_before_anything_is_done() -> None:
     history = History()
     history.commits(1, A)
     dead = history.table.begin()
@@ -340,7 +340,7 @@ def test_a_pattern_that_is_none_is_refused_before_anything_is_done() -> None:
 
 
 @VERSIONS
-def test_the_metadata_table_is_switched_off_before_the_first_file_goes(version: TableVersion) -> None:
+def test_the_metadata_table_is_switched_off_before_the_first_file_is_deleted(version: TableVersion) -> None:
     history = History(version)
     history.commits(4, A)
     update_properties(history.storage, {"hoodie.table.metadata.partitions": "files"}, history.clock)
@@ -359,7 +359,7 @@ def test_the_metadata_table_is_switched_off_before_the_first_file_goes(version: 
 
 
 @VERSIONS
-def test_a_retry_of_a_clean_that_died_before_it_could_tell(version: TableVersion) -> None:
+def test_a_retry_of_a_clean_that_died_before_its_result(version: TableVersion) -> None:
     history = History(version)
     history.commits(15, A)
     first = history.clean(request_id="task/1")

@@ -70,7 +70,7 @@ NO_FLOOR = {"hoodie.airflow.clean.floor.hours": "0"}
 
 
 class Attacked:
-    """A table of three commits, and a folder beside it with files that are none of the table's business."""
+    """A table of three commits, and a folder beside it with files that do not belong to the table."""
 
     def __init__(self, folder: Path, version: TableVersion) -> None:
         self.folder = folder
@@ -130,7 +130,7 @@ def attacked(request: pytest.FixtureRequest, tmp_path: Path) -> Attacked:
 
 
 def assert_refused(attacked: Attacked, job: str) -> None:
-    """The job says that the table is corrupt, twice, and neither attempt has touched a data file anywhere."""
+    """Check that the job reports a corrupt table, twice, and that neither attempt changed a data file anywhere."""
     for _ in range(2):
         with pytest.raises(CorruptTableError):
             attacked.run(job)
@@ -138,7 +138,7 @@ def assert_refused(attacked: Attacked, job: str) -> None:
 
 
 def assert_harmless(attacked: Attacked) -> None:
-    """Every job ends well or in an error of ours, and what lies outside is as it was."""
+    """Check that every job succeeds or ends with an error of `errors`, and that files outside are unchanged."""
     for job in (
         "health",
         "check config",

@@ -1,4 +1,4 @@
-"""Plans whose files other writers changed: executions drop what can never succeed, and leave what may."""
+"""Plans whose files other writers changed: executions drop plans that can never succeed, and keep the others."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -53,7 +53,7 @@ def planned_table(version: TableVersion = TableVersion.V9) -> tuple[SmallTable, 
 
 
 def begin_write(table: SmallTable, *groups: FileGroupId) -> Instant:
-    """A write that says which file groups it rewrites, as Hudi's do, and has not ended."""
+    """Begin a write that names the file groups it rewrites, as Hudi's writes do."""
     stats = {g.partition_path: () for g in groups} | {
         g.partition_path: (
             WriteStat(file_id=g.file_id, partition_path=g.partition_path, path="", file_size_bytes=0),
@@ -66,14 +66,14 @@ def begin_write(table: SmallTable, *groups: FileGroupId) -> Instant:
 
 
 def execute(table: SmallTable, *instants: str, storage: Storage | None = None, **fields: Any) -> JobResult:
-    """Without Spark, which these executions do not come to need."""
+    """Execute without Spark: these executions end before they need it."""
     clock = fields.pop("clock", table.clock)
     request = ExecuteClusteringRequest(base_path="/t", instants=instants, **fields)
     return execute_clustering(None, request, storage=storage or table.storage, clock=clock)  # type: ignore[arg-type]
 
 
 def later() -> FixedClock:
-    """When the lock and the heartbeat of a dead job have expired."""
+    """A clock after the lock and the heartbeat of a dead job have expired."""
     return FixedClock(SystemClock().now() + timedelta(minutes=10), step=timedelta(milliseconds=1))
 
 
@@ -83,7 +83,7 @@ def leftovers(table: SmallTable) -> list[str]:
 
 
 @pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9])
-def test_a_plan_whose_groups_were_all_changed_is_dropped_and_says_why(version: TableVersion) -> None:
+def test_a_plan_whose_groups_were_all_changed_is_dropped_with_a_reason(version: TableVersion) -> None:
     table, plan = planned_table(version)
     table.commit(IN_A[0], IN_B[1], schema=SCHEMA)
     result = execute(table)
@@ -100,8 +100,8 @@ def test_a_plan_whose_groups_were_all_changed_is_dropped_and_says_why(version: T
     assert execute(table).reason == "no clustering is pending on the table"
 
 
-def test_a_dropped_plan_asked_for_by_name_is_nothing_to_do() -> None:
-    """So ends a retry whose first attempt dropped the plan and died before it could say so."""
+def test_executing_a_dropped_plan_by_name_is_nothing_to_do() -> None:
+    """A retry ends like this if its first attempt dropped the plan and died before writing its result."""
     table, plan = planned_table()
     table.commit(*PLANNED, schema=SCHEMA)
     assert execute(table, plan).outcome is Outcome.NOTHING_TO_DO
@@ -111,7 +111,7 @@ def test_a_dropped_plan_asked_for_by_name_is_nothing_to_do() -> None:
 
 
 @pytest.mark.parametrize("changed", [[], IN_A])
-def test_groups_that_a_pending_write_may_yet_leave_alone_keep_the_plan(changed: list[FileGroupId]) -> None:
+def test_a_plan_is_kept_for_groups_that_only_a_pending_write_changes(changed: list[FileGroupId]) -> None:
     table, plan = planned_table()
     if changed:
         table.commit(*changed, schema=SCHEMA)
@@ -127,7 +127,7 @@ def test_groups_that_a_pending_write_may_yet_leave_alone_keep_the_plan(changed: 
 
 @pytest.mark.parametrize("retry", [{"request_id": "same"}, {}])
 def test_a_crash_while_a_plan_is_dropped_is_finished_by_the_next_execution(retry: dict[str, str]) -> None:
-    """Whoever asks, once the heartbeat and the lock have expired."""
+    """For any request id, once the heartbeat and the lock have expired."""
     tables: list[tuple[SmallTable, str]] = []
 
     def start() -> Storage:
@@ -153,7 +153,7 @@ def test_a_crash_while_a_plan_is_dropped_is_finished_by_the_next_execution(retry
 
 
 def test_a_crash_while_a_plan_under_execution_is_cancelled_is_finished_by_the_next_cancellation() -> None:
-    """The execution was killed; its heartbeat has expired. The plan must not come to look like one of Hudi's."""
+    """The execution was killed, and its heartbeat expired. The plan must not look like one that Hudi executes."""
     tables: list[tuple[SmallTable, str]] = []
 
     def start() -> Storage:
@@ -194,7 +194,7 @@ def test_a_retry_finishes_at_once_what_storage_refused(after: bool) -> None:
 
 
 @pytest.mark.parametrize("older_too", [False, True])
-def test_a_plan_that_names_a_file_group_twice_is_no_plan(older_too: bool) -> None:
+def test_a_plan_that_names_a_file_group_twice_is_refused(older_too: bool) -> None:
     """Hudi's commit-based strategy makes such plans; reading the file twice would double its rows."""
     table = SmallTable(MemoryStorage(uuid4().hex), TableVersion.V9)
     table.commit(*IN_A, schema=SCHEMA)

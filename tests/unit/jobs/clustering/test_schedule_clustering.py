@@ -1,4 +1,4 @@
-"""Scheduling and cancelling need no Spark: what is refused, what is said, and that nothing is written then."""
+"""Scheduling and cancelling need no Spark: which requests are refused, with which message, and without a write."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -64,7 +64,7 @@ def content(table: SmallTable) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V8, TableVersion.V9])
-def test_the_plan_is_hudis_own_and_names_the_files_absolutely(version: TableVersion) -> None:
+def test_the_plan_has_hudis_form_and_absolute_file_names(version: TableVersion) -> None:
     table = a_table(version)
     scheduled = schedule(table, sort_columns=("k",), layout="linear", request_id="mine")
     (pending,) = table.timeline_store.load().pending
@@ -105,7 +105,7 @@ def test_the_plan_is_hudis_own_and_names_the_files_absolutely(version: TableVers
         ({"hoodie.clustering.async.max.commits": "7"}, {"every_n_commits": 4}, ["'4'", "'7'"]),
     ],
 )
-def test_what_cannot_be_is_refused_by_name_and_nothing_is_written(
+def test_impossible_requests_are_refused_by_name_and_nothing_is_written(
     options: dict[str, str], fields: dict[str, object], named: list[str]
 ) -> None:
     table = a_table()
@@ -177,7 +177,7 @@ def find(table: SmallTable, requested_time: str) -> None:
     ClusteringLookup.load(table.timeline_store).find(requested_time)
 
 
-def test_what_is_no_pending_clustering_is_said_to_be_what_it_is() -> None:
+def test_an_instant_that_is_no_pending_clustering_is_refused_with_its_kind() -> None:
     table = a_table()
     commit = table.timeline_store.load().completed[0].requested_time
     with pytest.raises(InvalidRequestError, match=f"{commit} is a commit, not a clustering"):
@@ -188,13 +188,13 @@ def test_what_is_no_pending_clustering_is_said_to_be_what_it_is() -> None:
         CancelClusteringRequest(base_path="/t", instants=("yesterday",))
 
 
-def test_a_partition_that_is_not_there_is_warned_of() -> None:
+def test_a_missing_partition_gives_a_warning() -> None:
     result = schedule(a_table(), partitions=("a", "z"), preview=True)
     assert result.outcome is Outcome.PLANNED
     assert result.warnings == ("The table has no partition 'z'.",)
 
 
-def test_cancelling_takes_the_plan_and_says_so_on_the_timeline() -> None:
+def test_cancelling_removes_the_plan_and_records_a_rollback() -> None:
     table = a_table(TableVersion.V9)
     plan = schedule(table).instant_time or ""
     assert cancel(table, plan).outcome is Outcome.COMPLETED
@@ -214,7 +214,7 @@ def test_a_plan_under_execution_is_not_cancelled() -> None:
         cancel(table, plan)
 
 
-def test_only_plans_of_some_age_are_cancelled() -> None:
+def test_only_plans_that_are_old_enough_are_cancelled() -> None:
     table = a_table()
     schedule(table)
     assert cancel(table, older_than_minutes=30).outcome is Outcome.NOTHING_TO_DO
@@ -223,7 +223,7 @@ def test_only_plans_of_some_age_are_cancelled() -> None:
     assert cancel(table, older_than_minutes=30).outcome is Outcome.COMPLETED
 
 
-def test_expired_plans_make_way_for_a_new_one_where_that_is_asked_for() -> None:
+def test_expired_plans_are_cancelled_for_a_new_one_if_the_options_allow() -> None:
     table = a_table()
     first = schedule(table).instant_time
     table.clock = FixedClock(table.clock.now() + timedelta(minutes=61))

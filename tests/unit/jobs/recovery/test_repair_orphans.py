@@ -1,4 +1,4 @@
-"""Repair of orphans on tables without rows: what belongs to no instant, what is never touched, and how it goes."""
+"""Repair of orphans on tables without rows: which files belong to no instant, and which are never touched."""
 
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -88,7 +88,7 @@ def with_orphans(table: SmallTable) -> dict[str, str]:
 
 
 @VERSIONS
-def test_orphans_are_told_with_their_reasons_and_stay(version: TableVersion) -> None:
+def test_orphans_are_reported_with_their_reasons_and_stay(version: TableVersion) -> None:
     table = a_table(version)
     orphans = with_orphans(table)
     before = {f.path for f in table.storage.list_files()}
@@ -101,7 +101,7 @@ def test_orphans_are_told_with_their_reasons_and_stay(version: TableVersion) -> 
 
 
 @VERSIONS
-def test_they_go_and_nothing_else_does(version: TableVersion) -> None:
+def test_orphans_are_deleted_and_no_other_file(version: TableVersion) -> None:
     table = a_table(version)
     orphans = with_orphans(table)
     before, files = state(table), {f.path for f in table.storage.list_files()}
@@ -114,7 +114,7 @@ def test_they_go_and_nothing_else_does(version: TableVersion) -> None:
 
 
 @VERSIONS
-def test_young_files_wait(version: TableVersion) -> None:
+def test_young_files_stay(version: TableVersion) -> None:
     table = a_table(version)
     with_orphans(table)
     result = repair(table, execute=True, hours_later=23)
@@ -124,7 +124,7 @@ def test_young_files_wait(version: TableVersion) -> None:
 
 
 @VERSIONS
-def test_what_is_running_planned_saved_or_archived_is_never_touched(version: TableVersion) -> None:
+def test_files_of_running_planned_saved_or_archived_instants_are_never_touched(version: TableVersion) -> None:
     table = a_table(version)
     first = table.commit(A)
     create_savepoint(CreateSavepointRequest(base_path="/t"), storage=table.storage, clock=table.clock)
@@ -146,7 +146,7 @@ def test_what_is_running_planned_saved_or_archived_is_never_touched(version: Tab
 
 
 class AliveLater(FaultyStorage):
-    """One heartbeat is refreshed at a later moment than the tests run."""
+    """One heartbeat is refreshed in the future."""
 
     def __init__(self, inner: Storage, time: str, moment: datetime) -> None:
         super().__init__(inner)
@@ -159,7 +159,7 @@ class AliveLater(FaultyStorage):
 @VERSIONS
 @pytest.mark.parametrize("action", ["commit", "replacecommit"])
 def test_a_write_undone_before_the_active_timeline_begins(version: TableVersion, action: str) -> None:
-    """A file of it would be read once the rollback is archived too; a clustering may have been executed again."""
+    """Readers would see its files once the rollback is archived too; a clustering may have been executed again."""
     table = a_table(version)
     time = "20200101000000000"
     path = table.add_file("a", base_file_name("f9", time))
@@ -190,7 +190,7 @@ def test_what_a_restore_undid_counts_as_undone(version: TableVersion) -> None:
 
 
 @VERSIONS
-def test_copies_in_other_folders_go_and_the_named_file_stays(version: TableVersion) -> None:
+def test_copies_in_other_folders_are_deleted_and_the_named_file_stays(version: TableVersion) -> None:
     table = a_table(version)
     name = base_file_name("f1", table.commit(A, B).requested_time)
     copies = {table.add_file("b", name), f"no/partition/{name}"}
@@ -205,7 +205,7 @@ def test_copies_in_other_folders_go_and_the_named_file_stays(version: TableVersi
 
 @VERSIONS
 @pytest.mark.parametrize("left", [None, b"", b"PAR1PAR1"], ids=["gone", "emptied", "longer"])
-def test_a_displaced_file_stays_where_the_named_one_is_not_its_equal(
+def test_a_displaced_file_stays_if_it_differs_from_the_named_one(
     version: TableVersion, left: bytes | None
 ) -> None:
     table = a_table(version)
@@ -242,7 +242,7 @@ def test_a_copy_that_a_savepoint_names_stays() -> None:
 
 
 @VERSIONS
-def test_foreign_files_are_told_and_never_touched(version: TableVersion) -> None:
+def test_foreign_files_are_reported_and_never_touched(version: TableVersion) -> None:
     table = a_table(version)
     table.commit(A)
     assert repair(table).reason == "every data file belongs to an instant"
@@ -278,7 +278,7 @@ def test_after_cleaning_nothing_is_an_orphan(version: TableVersion) -> None:
 
 
 @VERSIONS
-def test_markers_heartbeats_and_staged_rows_of_jobs_that_are_over_go(version: TableVersion) -> None:
+def test_markers_heartbeats_and_staged_rows_of_ended_jobs_are_deleted(version: TableVersion) -> None:
     table = a_table(version)
     over, running = table.commit(A), table.begin()
     for instant in (over, running):
@@ -297,7 +297,7 @@ def test_markers_heartbeats_and_staged_rows_of_jobs_that_are_over_go(version: Ta
     assert has_heartbeat(table.storage, running.requested_time)
 
 
-def test_too_many_are_refused() -> None:
+def test_too_many_orphans_are_refused() -> None:
     table = a_table()
     orphans = with_orphans(table)
     with pytest.raises(InvalidRequestError, match="4 files belong to no instant, more than the 3 allowed"):
@@ -306,7 +306,7 @@ def test_too_many_are_refused() -> None:
     assert repair(table, max_files=3).outcome is Outcome.PLANNED
 
 
-def test_they_are_copied_first(tmp_path: Path) -> None:
+def test_orphans_are_copied_first(tmp_path: Path) -> None:
     table = a_table()
     orphans = with_orphans(table)
     result = repair(table, execute=True, backup_path=str(tmp_path / "copies"))
@@ -318,13 +318,13 @@ def test_they_are_copied_first(tmp_path: Path) -> None:
 
 
 class Short(FaultyStorage):
-    """Loses a byte of every copy."""
+    """Drops a byte of every copy."""
 
     def size(self, path: str) -> int:
         return super().size(path) - 1
 
 
-def test_a_copy_that_is_not_whole_stops_everything() -> None:
+def test_an_incomplete_copy_prevents_every_deletion() -> None:
     table = a_table()
     orphans = with_orphans(table)
     with pytest.raises(StorageError, match="has 3 bytes in place of 4"):
@@ -332,7 +332,7 @@ def test_a_copy_that_is_not_whole_stops_everything() -> None:
     assert all(table.storage.exists(path) for path in orphans)
 
 
-def test_copies_inside_of_the_table_are_refused(tmp_path: Path) -> None:
+def test_a_backup_inside_the_table_is_refused(tmp_path: Path) -> None:
     storage = LocalStorage(str(tmp_path / "t"))
     SmallTable(storage)
     with pytest.raises(InvalidRequestError, match="inside the table"):
@@ -344,7 +344,7 @@ def test_copies_inside_of_the_table_are_refused(tmp_path: Path) -> None:
 
 
 class Changing(FaultyStorage):
-    """Right when the lock is taken, a writer takes up one of the orphans."""
+    """When the lock is taken, a writer changes one of the orphans."""
 
     take_up: Any = None
 
@@ -355,7 +355,7 @@ class Changing(FaultyStorage):
             taking()
 
 
-def test_what_changes_before_the_lock_is_spared() -> None:
+def test_a_file_that_changes_before_the_lock_is_kept() -> None:
     table = a_table()
     table.commit(A)
     pending = table.begin()
@@ -368,7 +368,7 @@ def test_what_changes_before_the_lock_is_spared() -> None:
     assert table.storage.exists(path)
 
 
-def test_a_metadata_table_goes_before_the_files() -> None:
+def test_a_metadata_table_is_switched_off_before_the_files_are_deleted() -> None:
     table = a_table()
     with_orphans(table)
     update_properties(table.storage, {"hoodie.table.metadata.partitions": "files"}, table.clock)
@@ -380,7 +380,7 @@ def test_a_metadata_table_goes_before_the_files() -> None:
 
 
 @VERSIONS
-def test_it_can_be_stopped_anywhere(version: TableVersion) -> None:
+def test_a_repair_can_be_stopped_anywhere(version: TableVersion) -> None:
     tables: list[tuple[SmallTable, dict[str, str], set[str]]] = []
 
     def start() -> Storage:

@@ -1,4 +1,4 @@
-"""Restores on tables without rows: what goes, what is refused, and that a restore that died is finished."""
+"""Restores on tables without rows: what they undo, what is refused, and that a dead restore is finished."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
@@ -89,7 +89,7 @@ def restores(table: SmallTable) -> list[Instant]:
 
 
 @VERSIONS
-def test_everything_after_the_savepoint_goes(version: TableVersion) -> None:
+def test_everything_after_the_savepoint_is_undone(version: TableVersion) -> None:
     table = a_table(version)
     saved = save(table, table.commit(A, B))
     before = state(table)
@@ -135,8 +135,8 @@ def test_the_same_request_restores_once(version: TableVersion) -> None:
 
 
 @VERSIONS
-def test_a_write_that_completed_after_the_savepointed_one_counts_as_for_hudi(version: TableVersion) -> None:
-    """By completion time, where the table writes it down."""
+def test_a_write_that_completed_after_the_savepointed_one_is_undone_as_by_hudi(version: TableVersion) -> None:
+    """By completion time, if the table records it."""
     table = a_table(version)
     slow, saved_commit = table.begin(), table.commit(A)
     saved = save(table, saved_commit)
@@ -148,7 +148,7 @@ def test_a_write_that_completed_after_the_savepointed_one_counts_as_for_hudi(ver
 
 
 @VERSIONS
-def test_what_cannot_be_restored_is_refused(version: TableVersion) -> None:
+def test_impossible_restores_are_refused(version: TableVersion) -> None:
     table = a_table(version)
     first = table.commit(A)
     with pytest.raises(InvalidRequestError, match="no savepoint") as refused:
@@ -171,7 +171,7 @@ def test_what_cannot_be_restored_is_refused(version: TableVersion) -> None:
 
 
 @VERSIONS
-def test_a_metadata_table_goes_first(version: TableVersion) -> None:
+def test_a_metadata_table_is_switched_off_first(version: TableVersion) -> None:
     table = a_table(version)
     saved = save(table, table.commit(A))
     updated(table, A)
@@ -183,7 +183,7 @@ def test_a_metadata_table_goes_first(version: TableVersion) -> None:
 
 
 @VERSIONS
-def test_it_can_be_stopped_anywhere(version: TableVersion) -> None:
+def test_a_restore_can_be_stopped_anywhere(version: TableVersion) -> None:
     tables: list[tuple[SmallTable, str, Any]] = []
     seen: list[set[str]] = []
     moment = datetime.now(timezone.utc) - timedelta(hours=2)
@@ -213,7 +213,7 @@ def test_it_can_be_stopped_anywhere(version: TableVersion) -> None:
 
 @VERSIONS
 @pytest.mark.parametrize("kind", [Action.COMMIT, Action.REPLACE_COMMIT], ids=lambda a: a.value)
-def test_we_finish_the_restore_that_hudi_began(version: TableVersion, kind: Action) -> None:
+def test_a_restore_that_hudi_began_is_finished(version: TableVersion, kind: Action) -> None:
     table = a_table(version)
     saved = save(table, table.commit(A))
     before = state(table)
@@ -247,7 +247,7 @@ def others(table: SmallTable) -> list[Callable[[], object]]:
 @pytest.mark.parametrize(
     "number", range(5), ids=["clean", "rollback", "create_savepoint", "execute", "schedule"]
 )
-def test_until_it_is_finished_other_jobs_name_the_cure(number: int) -> None:
+def test_until_a_restore_is_finished_other_jobs_refuse_and_say_what_to_do(number: int) -> None:
     table = a_table()
     saved = save(table, table.commit(A))
     table.begin(Action.RESTORE, encode_restore_plan(RestorePlan(savepoint_to_restore=saved)))
@@ -263,7 +263,7 @@ def test_a_restore_without_a_plan_is_removed() -> None:
     assert restores(table) == []
 
 
-def test_a_restore_that_was_begun_and_lost_its_plan_is_not_forgotten() -> None:
+def test_a_restore_that_was_begun_and_lost_its_plan_is_an_error() -> None:
     table = a_table()
     saved = save(table, table.commit(A))
     begun = table.begin(Action.RESTORE)
@@ -275,8 +275,8 @@ def test_a_restore_that_was_begun_and_lost_its_plan_is_not_forgotten() -> None:
 
 
 @VERSIONS
-def test_cleaning_goes_on_after_a_restore(version: TableVersion) -> None:
-    """The last clean has retained commits that are gone; what readers see stays all the same."""
+def test_cleaning_works_after_a_restore(version: TableVersion) -> None:
+    """The last clean retained commits that are undone since; files that readers see stay nevertheless."""
     table = a_table(version)
     saved = save(table, table.commit(A, B))
     for _ in range(4):

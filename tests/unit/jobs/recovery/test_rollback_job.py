@@ -1,4 +1,4 @@
-"""The rollback job on tables without rows: what may be undone, what is refused by name, and stopping it anywhere."""
+"""The rollback job on tables without rows: what it undoes, what it refuses, and that it can be stopped anywhere."""
 
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -108,12 +108,12 @@ def test_after_a_replace_commit_the_replaced_files_are_seen_again(version: Table
 
 
 @VERSIONS
-def test_what_cleaning_has_taken_cannot_come_back(version: TableVersion) -> None:
+def test_a_commit_whose_predecessors_were_cleaned_is_not_undone(version: TableVersion) -> None:
     table = a_table(version)
     first = table.commit(A)
     newest = updated(table, A)
     table.storage.delete(f"a/{base_file_name('f1', first.requested_time)}")
-    with pytest.raises(InvalidRequestError, match="cleaning has taken the versions before it of 1 file"):
+    with pytest.raises(InvalidRequestError, match="cleaning has deleted the versions before it of 1 file"):
         undo(table, newest)
     replacing = table.commit(NEW, replaces={"a": ("f1",)})
     table.storage.delete(f"a/{base_file_name('f1', newest.requested_time)}")
@@ -123,7 +123,7 @@ def test_what_cleaning_has_taken_cannot_come_back(version: TableVersion) -> None
 
 
 @VERSIONS
-def test_what_others_build_on_is_refused_by_name(version: TableVersion) -> None:
+def test_a_commit_that_others_build_on_is_refused_by_name(version: TableVersion) -> None:
     table = a_table(version)
     first = table.commit(A)
     second = updated(table, A)
@@ -141,7 +141,7 @@ def test_what_others_build_on_is_refused_by_name(version: TableVersion) -> None:
 
 
 @VERSIONS
-def test_pending_plans_hold_what_they_need(version: TableVersion) -> None:
+def test_a_commit_that_pending_plans_read_is_not_undone(version: TableVersion) -> None:
     table = a_table(version)
     table.commit(A)
     newest = updated(table, A)
@@ -161,7 +161,7 @@ def test_pending_plans_hold_what_they_need(version: TableVersion) -> None:
 
 
 @VERSIONS
-def test_failed_writes_go_and_living_ones_stay(version: TableVersion) -> None:
+def test_failed_writes_are_undone_and_living_ones_stay(version: TableVersion) -> None:
     table = a_table(version)
     table.commit(A)
     before = state(table)
@@ -181,7 +181,7 @@ def test_failed_writes_go_and_living_ones_stay(version: TableVersion) -> None:
     assert undo(table).outcome is Outcome.NOTHING_TO_DO
 
 
-def test_a_living_writer_that_began_earlier_holds_the_newest_commit() -> None:
+def test_a_living_writer_that_began_earlier_prevents_undoing_the_newest_commit() -> None:
     table = a_table()
     table.commit(A)
     living = table.begin()
@@ -209,7 +209,7 @@ def test_log_blocks_are_refused(version: TableVersion) -> None:
 
 
 @VERSIONS
-def test_a_metadata_table_is_switched_off_before_a_commit_goes(version: TableVersion) -> None:
+def test_a_metadata_table_is_switched_off_before_a_commit_is_undone(version: TableVersion) -> None:
     table = a_table(version)
     table.commit(A)
     newest = updated(table, A)
@@ -226,7 +226,7 @@ def test_a_metadata_table_is_switched_off_before_a_commit_goes(version: TableVer
 def test_a_rollback_that_was_never_begun_is_dropped_once_others_have_committed(
     version: TableVersion, kind: str
 ) -> None:
-    """Hudi would carry it out, and take files away that the others have merged with."""
+    """Hudi would carry it out, and delete files that the others have merged with."""
     table = a_table(version)
     table.commit(A)
     second = clustered(table) if kind == "clustering" else updated(table, A)
@@ -244,7 +244,7 @@ def test_a_rollback_that_was_never_begun_is_dropped_once_others_have_committed(
 
 @VERSIONS
 @pytest.mark.parametrize("kind", ["commit", "clustering", "failed"])
-def test_it_can_be_stopped_anywhere(version: TableVersion, kind: str) -> None:
+def test_a_rollback_can_be_stopped_anywhere(version: TableVersion, kind: str) -> None:
     tables: list[tuple[SmallTable, Instant, Any, Any]] = []
 
     def start() -> Storage:

@@ -1,4 +1,4 @@
-"""Savepoints on tables without rows: what they keep, that they can be begun again, and that cleaning knows them."""
+"""Savepoints on tables without rows: what they keep, that cleaning respects them, and crashes in between."""
 
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -69,7 +69,7 @@ def file(group: FileGroupId, instant: Instant) -> str:
 
 
 @VERSIONS
-def test_the_versions_that_were_the_latest_then_are_kept(version: TableVersion) -> None:
+def test_a_savepoint_keeps_the_latest_versions_as_of_its_commit(version: TableVersion) -> None:
     table = a_table(version)
     first = table.commit(A, B)
     second = table.commit(A)
@@ -81,7 +81,7 @@ def test_the_versions_that_were_the_latest_then_are_kept(version: TableVersion) 
 
 
 @VERSIONS
-def test_what_was_replaced_by_then_is_not_kept(version: TableVersion) -> None:
+def test_a_savepoint_keeps_no_file_group_that_was_replaced_before(version: TableVersion) -> None:
     table = a_table(version)
     table.commit(A, B)
     replacing = table.commit(FileGroupId("a", "new"), replaces={"a": ("f1",)})
@@ -104,7 +104,7 @@ def test_cleaning_keeps_its_files_until_it_is_deleted(version: TableVersion) -> 
     assert not table.storage.exists(f"a/{file(A, done[1])}"), "Hudi's own clean forgets such files"
 
 
-def test_twice_is_once() -> None:
+def test_creating_or_deleting_a_savepoint_twice_changes_nothing() -> None:
     table = a_table()
     table.commit(A)
     save(table)
@@ -112,7 +112,7 @@ def test_twice_is_once() -> None:
     assert len(savepoints(table)) == 1
 
 
-def test_what_cannot_be_kept_is_refused() -> None:
+def test_impossible_savepoints_are_refused() -> None:
     table = a_table()
     with pytest.raises(InvalidRequestError, match="no completed write yet"):
         save(table)
@@ -159,7 +159,7 @@ def test_both_can_be_stopped_anywhere(version: TableVersion) -> None:
 
 
 @VERSIONS
-def test_previews_tell_and_write_nothing(version: TableVersion) -> None:
+def test_previews_report_and_write_nothing(version: TableVersion) -> None:
     table = a_table(version)
     commit = table.commit(A, B)
     before = {stored.path for stored in table.storage.list_files()}
@@ -177,7 +177,7 @@ def test_previews_tell_and_write_nothing(version: TableVersion) -> None:
 
 
 @VERSIONS
-def test_the_latest_state_can_be_kept_although_cleaning_went_on_from_a_write_that_is_undone(
+def test_the_latest_state_can_be_saved_although_a_clean_retained_a_write_that_is_undone(
     version: TableVersion,
 ) -> None:
     table = a_table(version)
@@ -193,7 +193,7 @@ def test_the_latest_state_can_be_kept_although_cleaning_went_on_from_a_write_tha
     assert sorted(kept(table)) == ["a", "b"]
 
 
-def test_an_unknown_commit_is_answered_with_those_there_are() -> None:
+def test_an_unknown_commit_is_refused_with_the_known_ones() -> None:
     table = a_table()
     commits = [table.commit(A).requested_time for _ in range(7)]
     with pytest.raises(InvalidRequestError, match=f"newest completed writes: {commits[6]}, {commits[5]},"):

@@ -1,0 +1,128 @@
+"""Errors say in an attribute which file they are about, so that no code searches a message for it."""
+
+import ast
+import pickle
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from hudi_table_services import errors
+from hudi_table_services.errors import (
+    ExecutionFailedError,
+    FileGroupConflictError,
+    MalformedMetadataError,
+    ObjectExistsError,
+    ObjectNotFoundError,
+    StorageError,
+    UnhealthyTableError,
+)
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.storage.damage import naming
+from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.storage.stores.memory import MemoryStorage
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.cleaned_files import conflict_where_cleaned
+from hudi_table_services.tables.table import TableAccess
+from support.small_tables import SmallTable
+
+GROUP = FileGroupId("a", "f0-0")
+OTHER_GROUP = FileGroupId("a", "f1-0")
+
+
+def test_the_module_of_errors_imports_nothing() -> None:
+    """Not even for types: every layer may import errors."""
+    tree = ast.parse(Path(errors.__file__).read_text(encoding="utf-8"))
+    assert not [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
+def test_the_path_crosses_from_workers_to_the_driver_and_evidence_does_not() -> None:
+    error = UnhealthyTableError("Too old.", hint="Run clean.py.", path="a/b.parquet", evidence=object())
+    copy = pickle.loads(pickle.dumps(error))
+    assert (type(copy), copy.message, copy.hint, copy.path) == (
+        UnhealthyTableError,
+        "Too old.",
+        "Run clean.py.",
+        "a/b.parquet",
+    )
+    assert copy.evidence is None
+
+
+@pytest.mark.parametrize("kind", ["memory", "local"])
+def test_storage_errors_name_their_object(kind: str, tmp_path: Path) -> None:
+    storage: Storage = MemoryStorage(uuid4().hex) if kind == "memory" else LocalStorage(str(tmp_path))
+    with pytest.raises(ObjectNotFoundError) as missing:
+        storage.read("a/gone.parquet")
+    assert missing.value.path == "a/gone.parquet"
+    storage.create("a/there", b"1")
+    with pytest.raises(ObjectExistsError) as present:
+        storage.create("a/there", b"2")
+    assert present.value.path == "a/there"
+    found: list[StorageError] = [missing.value, present.value]
+    assert all(error.retryable for error in found)
+
+
+def test_damage_is_named_once_by_the_innermost_file() -> None:
+    with pytest.raises(MalformedMetadataError) as caught, naming("outer"), naming("inner"):
+        raise MalformedMetadataError("Four bytes that are not Avro.")
+    assert caught.value.message == "inner: Four bytes that are not Avro."
+    assert caught.value.path == "inner"
+
+
+def test_a_message_that_quotes_the_path_does_not_keep_an_error_from_being_named() -> None:
+    with pytest.raises(MalformedMetadataError) as caught, naming("a"):
+        raise MalformedMetadataError("a field is missing")
+    assert (caught.value.message, caught.value.path) == ("a: a field is missing", "a")
+
+
+@pytest.fixture
+def table() -> SmallTable:
+    table = SmallTable(MemoryStorage(uuid4().hex))
+    table.commit(GROUP, OTHER_GROUP)
+    return table
+
+
+def read_beside_a_write(table: SmallTable, failure: Exception, *, removes: bool = True) -> None:
+    """A failure to read while another writer replaces the first file group, and a clean removes its old file."""
+    access = TableAccess(storage=table.storage, clock=table.clock, config=table.config)
+    before = load_snapshot(table.storage)
+    table.commit(GROUP)
+    if removes:
+        table.storage.delete(path_of(table, GROUP))
+    with conflict_where_cleaned(access, lambda: before):
+        raise failure
+
+
+def path_of(table: SmallTable, group: FileGroupId) -> str:
+    first = table.timeline_store.load().completed_writes[0]
+    stats = table.timeline_store.commit_metadata(first).write_stats
+    return next(stat.path for stat in stats if stat.file_id == group.file_id)
+
+
+@pytest.mark.parametrize("kind", [ExecutionFailedError, ObjectNotFoundError])
+def test_a_file_that_a_clean_removed_is_a_conflict(
+    table: SmallTable, kind: type[ExecutionFailedError | ObjectNotFoundError]
+) -> None:
+    path = path_of(table, GROUP)
+    with pytest.raises(FileGroupConflictError, match=path):
+        read_beside_a_write(table, kind("It could not be read.", path=path))
+
+
+def test_a_file_of_a_group_that_did_not_change_was_lost(table: SmallTable) -> None:
+    path = path_of(table, OTHER_GROUP)
+    table.storage.delete(path)
+    with pytest.raises(ObjectNotFoundError):
+        read_beside_a_write(table, ObjectNotFoundError("It could not be read.", path=path))
+
+
+def test_a_failure_that_only_mentions_a_file_is_raised_as_it_is(table: SmallTable) -> None:
+    path = path_of(table, GROUP)
+    with pytest.raises(ExecutionFailedError, match="ran out of memory"):
+        read_beside_a_write(table, ExecutionFailedError(f"A worker ran out of memory after {path}."))
+
+
+def test_a_file_that_is_still_there_is_no_conflict(table: SmallTable) -> None:
+    path = path_of(table, GROUP)
+    with pytest.raises(ObjectNotFoundError):
+        read_beside_a_write(table, ObjectNotFoundError("It could not be read.", path=path), removes=False)
