@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help install check format lock docs demo demo-spark airflow soak bench archive clean
-.PHONY: test-s3 test test-docs test-unit test-spark test-spark35 test-airflow test-airflow31 test-airflow-stack test-conformance test-e2e
+.PHONY: test-s3 test test-all test-times test-docs test-unit test-spark test-spark35 test-airflow test-airflow31 test-airflow-stack test-conformance test-conformance42 test-e2e
 
 PYTEST_ARGS ?=
 PYTEST       = -m pytest $(PYTEST_ARGS)
@@ -39,8 +39,17 @@ format: .venv/.ready ## Format the sources and mend what ruff can mend
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
 
-test: .venv/.ready .venv-s3/.ready .venv-airflow31/.ready .venv-judges/.ready ## Run every group of tests, in two lanes
+EVERY_ENVIRONMENT = .venv/.ready .venv-s3/.ready .venv-airflow31/.ready .venv-judges/.ready .venv-docs/.ready
+
+test: $(EVERY_ENVIRONMENT) ## Run every group of tests in two lanes, with a sample of the matrix (docs/testing.md)
 	@$(WITH_JAVA) .venv/bin/python scripts/run_test_groups.py
+
+test-all: $(EVERY_ENVIRONMENT) ## The same with the whole matrix: every table version, release, layout and point of failure
+	@$(WITH_JAVA) TEST_DEPTH=all FAIL_EVERY=1 .venv/bin/python scripts/run_test_groups.py
+	.venv/bin/python scripts/make_testing_doc.py
+
+test-times: .venv/.ready ## Write the seconds of the last whole run of the tests into docs/testing.md
+	.venv/bin/python scripts/make_testing_doc.py
 
 test-unit: .venv/.ready ## Tests without Spark, in two to five minutes
 	.venv/bin/python $(PYTEST) tests/unit
@@ -56,20 +65,27 @@ test-s3: .venv/.ready .venv-s3/.ready ## Storage, locks and jobs on a server tha
 test-spark: .venv/.ready ## Tests of the execution layer and the jobs on Spark 4.2
 	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/spark
 
-# Left out: where Spark plays no part, such as crashes of the driver and what is refused.
-NOT_SPARK35 = $(addprefix --ignore tests/spark/writing/test_,writes_on_a_full_disk.py bad_input.py fail_at_every_call.py job_crashes.py merge_memory.py table_machine.py two_writers.py) \
-              $(addprefix --ignore tests/spark/clustering/test_,clustering_beside_overwrites.py clustering_beside_writers.py clustering_crashes.py clustering_in_a_loop.py clustering_memory.py dry_runs_beside_plans.py)
+# What differs between releases of Spark: types, ordering, SQL over the source, retried tasks, exchanges and layouts.
+SPARK35      = $(addprefix tests/spark/writing/test_,schema_and_ordering.py source_query.py late_tasks.py task_progress.py upsert_job.py) \
+               tests/spark/clustering/test_clustering_job.py
+# In `make test-all` all tests but those where Spark plays no part, such as crashes of the driver and refused input.
+SPARK35_ALL  = tests/spark $(addprefix --ignore tests/spark/writing/test_,writes_on_a_full_disk.py bad_input.py fail_at_every_call.py job_crashes.py merge_memory.py table_machine.py two_writers.py) \
+               $(addprefix --ignore tests/spark/clustering/test_,clustering_beside_overwrites.py clustering_beside_writers.py clustering_crashes.py clustering_in_a_loop.py clustering_memory.py dry_runs_beside_plans.py)
 
-# A table's version is not Spark's business: one is enough there.
-test-spark35: .venv-judges/.ready ## Those of them in which Spark plays a part, on Spark 3.5
-	$(WITH_JAVA) TABLE_VERSION=9 .venv-judges/bin/python $(PYTEST) tests/spark $(NOT_SPARK35)
+# Spark's release and the table version are independent: one version is enough there.
+test-spark35: .venv-judges/.ready ## Those of them whose outcome may differ on Spark 3.5
+	$(WITH_JAVA) TABLE_VERSION=9 .venv-judges/bin/python $(PYTEST) $(if $(filter all,$(TEST_DEPTH)),$(SPARK35_ALL),$(SPARK35))
 
 test-airflow: .venv/.ready ## The provider in Airflow, with real Spark under the operator
 	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/airflow --ignore tests/airflow/stack
 
-test-airflow31: .venv-airflow31/.ready ## The same on the oldest supported Airflow, without Spark
-	.venv-airflow31/bin/python $(PYTEST) tests/airflow --ignore tests/airflow/stack \
-	  --ignore tests/airflow/pages --ignore tests/airflow/dags/test_examples.py --ignore tests/airflow/dags/test_examples_in_backfills.py --ignore tests/airflow/dags/test_upkeep_examples.py --ignore tests/airflow/dags/test_fleet_example.py --ignore tests/airflow/spark/test_with_spark.py --ignore tests/airflow/spark/drivers -k "not in_a_dag and not mapped_sensor"
+# Needs Spark, or an Airflow later than 3.1.
+NOT_AIRFLOW31 = --ignore tests/airflow/stack --ignore tests/airflow/pages --ignore tests/airflow/dags/test_examples.py --ignore tests/airflow/dags/test_examples_in_backfills.py --ignore tests/airflow/dags/test_upkeep_examples.py --ignore tests/airflow/dags/test_fleet_example.py --ignore tests/airflow/spark/test_with_spark.py --ignore tests/airflow/spark/drivers -k "not in_a_dag and not mapped_sensor"
+# Does not call Airflow: pictures, logs, commit cursors, fleets. `make test-all` runs these tests as well, with every table version.
+NO_AIRFLOW    = --ignore tests/airflow/results --ignore tests/airflow/tables --ignore tests/airflow/test_fleet.py
+
+test-airflow31: .venv-airflow31/.ready ## Those of them that call Airflow, on the oldest supported release, without Spark
+	$(if $(filter all,$(TEST_DEPTH)),,TABLE_VERSION=9) .venv-airflow31/bin/python $(PYTEST) tests/airflow $(NOT_AIRFLOW31) $(if $(filter all,$(TEST_DEPTH)),,$(NO_AIRFLOW))
 
 test-airflow-stack: .venv/.ready ## The provider in Airflow's four processes: backfills, kills, restarts
 	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/airflow/stack
@@ -77,7 +93,10 @@ test-airflow-stack: .venv/.ready ## The provider in Airflow's four processes: ba
 test-e2e: .venv/.ready ## Whole jobs as their users run them: spark-submit, a standalone master, kill -9
 	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/e2e
 
-test-conformance: .venv/.ready .venv-judges/.ready ## Real Hudi 1.2.0 and 0.15.0 and hudi-rs judge our tables
+test-conformance: .venv-judges/.ready ## Real Hudi 1.2.0 and 0.15.0 and hudi-rs judge the tables of the engine, which runs on Spark 3.5
+	$(WITH_JAVA) .venv-judges/bin/python $(PYTEST) tests/conformance
+
+test-conformance42: .venv/.ready .venv-judges/.ready ## The same with the engine on Spark 4.2; in test-all only
 	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/conformance
 
 demo: .venv/.ready ## Two weeks of real flights, backfilled in a real Airflow and clustered on the way (5 to 8 minutes)

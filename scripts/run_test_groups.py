@@ -1,9 +1,13 @@
-"""Run groups of tests in two lanes, one beside the other: ``make test``.
+"""Run groups of tests in two lanes side by side: ``make test``, ``make test-all``.
 
-Most groups wait for a JVM or for Airflow's processes half of the time, so two of them share two cores well. The first
-lane prints as it goes, the second one when it is done. The first failure ends both.
+Most groups wait for a JVM or for Airflow's processes half of the time, so two groups share two cores well. The first
+lane prints as it goes, the second one when it is done. The first failure ends both lanes.
+
+``build/test-times.json`` says how many seconds each group took and how many tests it ran;
+``scripts/make_testing_doc.py`` puts these numbers into ``docs/testing.md``.
 """
 
+import json
 import os
 import signal
 import subprocess
@@ -14,12 +18,17 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
+from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
+REPORTS = ROOT / "build" / "test-reports"
+TIMES = ROOT / "build" / "test-times.json"
 LANES = (
-    ("test-unit", "test-docs", "test-s3", "test-e2e", "test-spark35", "test-conformance", "test-airflow31"),
+    ("test-unit", "test-docs", "test-s3", "test-e2e", "test-conformance", "test-spark35", "test-airflow31"),
     ("test-airflow-stack", "test-airflow", "test-spark"),
 )
+ONLY_IN_ALL = ((), ("test-conformance42",))
+"""Further groups of each lane with ``TEST_DEPTH=all``."""
 
 
 @dataclass
@@ -39,7 +48,7 @@ class Lane:
                 return
             started = time.monotonic()
             self.running = subprocess.Popen(
-                ["make", "--no-print-directory", group],
+                ["make", "--no-print-directory", group, f"PYTEST_ARGS={_pytest_arguments(group)}"],
                 cwd=ROOT,
                 stdout=self.output,
                 stderr=subprocess.STDOUT if self.output else None,
@@ -59,9 +68,14 @@ class Lane:
 
 
 def main() -> int:
-    """Run both lanes; exit code 1: some group failed."""
+    """Run both lanes. Returns 1 if a group failed."""
+    started = time.monotonic()
+    for old in REPORTS.glob("*.xml"):
+        old.unlink()
+    TIMES.unlink(missing_ok=True)
     with tempfile.TemporaryFile() as second_output:
-        lanes = [Lane(LANES[0]), Lane(LANES[1], second_output)]
+        first, second = _groups_of_lanes()
+        lanes = [Lane(first), Lane(second, second_output)]
         failure = threading.Event()
         threads = [threading.Thread(target=lane.run, args=(failure,)) for lane in lanes]
         for thread in threads:
@@ -79,18 +93,61 @@ def main() -> int:
         sys.stdout.flush()
         sys.stdout.buffer.write(second_output.read())
         sys.stdout.flush()
-    return _report(lanes)
+    has_passed = _print_summary(lanes)
+    if has_passed:
+        _write_times(lanes, time.monotonic() - started)
+    return 0 if has_passed else 1
 
 
-def _report(lanes: list[Lane]) -> int:
+def _groups_of_lanes() -> list[tuple[str, ...]]:
+    is_all = os.environ.get("TEST_DEPTH") == "all"
+    return [usual + (more if is_all else ()) for usual, more in zip(LANES, ONLY_IN_ALL, strict=True)]
+
+
+def _pytest_arguments(group: str) -> str:
+    return f"{os.environ.get('PYTEST_ARGS', '')} --junit-xml={REPORTS / group}.xml".strip()
+
+
+def _print_summary(lanes: list[Lane]) -> bool:
+    """Print a line for each group. Returns whether all groups passed."""
     for lane in lanes:
         for group in lane.groups:
             if group in lane.seconds:
                 state = "FAILED" if group == lane.failed else "ended" if lane.is_ended else "passed"
-                print(f"{group:<20} {state:<7} {lane.seconds[group]:>6.0f} s")
+                print(f"{group:<20} {state:<7} {lane.seconds[group]:>6.0f} s{_tests_of(group)}")
             else:
                 print(f"{group:<20} not run")
-    return 1 if any(lane.failed for lane in lanes) else 0
+    return not any(lane.failed for lane in lanes)
+
+
+def _tests_of(group: str) -> str:
+    counts = _counts(group)
+    if not counts:
+        return ""
+    return f" {counts['tests']:>5} tests" + (f", {counts['skipped']} skipped" if counts["skipped"] else "")
+
+
+def _write_times(lanes: list[Lane], seconds: float) -> None:
+    groups = {
+        group: {"lane": number, "seconds": round(lane.seconds[group]), **_counts(group)}
+        for number, lane in enumerate(lanes, start=1)
+        for group in lane.groups
+    }
+    TIMES.parent.mkdir(exist_ok=True)
+    document = {"depth": os.environ.get("TEST_DEPTH", "sample"), "seconds": round(seconds), "groups": groups}
+    TIMES.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+
+
+def _counts(group: str) -> dict[str, int]:
+    """Numbers of tests that ran and that were skipped; empty for a group without pytest, or one that was ended."""
+    report = REPORTS / f"{group}.xml"
+    if not report.exists():
+        return {}
+    suite = ElementTree.parse(report).getroot().find("testsuite")
+    if suite is None:
+        return {}
+    skipped = int(suite.get("skipped", "0"))
+    return {"tests": int(suite.get("tests", "0")) - skipped, "skipped": skipped}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What all tests share: groups by folder, Hypothesis profiles, one Spark session."""
+"""What all tests share: groups by folder, depth of a run, Hypothesis profiles, one Spark session."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from support import fail_points, table_versions
+from support import depth, fail_points, table_versions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,6 +24,9 @@ GROUPS = {
     "e2e": "whole jobs in processes of their own",
     "conformance": "other implementations of Hudi judge our tables",
 }
+
+LEFT_TO_TEST_ALL = pytest.StashKey[int]()
+"""How many tests this run leaves to ``make test-all``."""
 
 # Deterministic by default, so that a red run is red again, and quick; `HYPOTHESIS_PROFILE=deep` explores.
 settings.register_profile(
@@ -41,10 +44,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 def pytest_configure(config: pytest.Config) -> None:
     for group, meaning in GROUPS.items():
         config.addinivalue_line("markers", f"{group}: {meaning} (every test in tests/{group})")
+    config.addinivalue_line("markers", "at_the_end: runs after the other tests of its folder")
+    config.addinivalue_line("markers", "thorough: `make test-all` runs it, `make test` does not")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     table_versions.deselect_others(config, items, os.environ.get("TABLE_VERSION", ""))
+    config.stash[LEFT_TO_TEST_ALL] = depth.deselect_thorough(config, items)
     for item in items:
         group = item.path.relative_to(TESTS).parts[0]
         if group not in GROUPS:
@@ -54,9 +60,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item.add_marker(group)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if left := config.stash.get(LEFT_TO_TEST_ALL, 0):
+        terminalreporter.write_line(f"{left} tests are left to `make test-all` (TEST_DEPTH=all).")
     if lines := fail_points.summary():
-        terminalreporter.section("places where jobs were let fail")
+        terminalreporter.section("failures provoked in jobs")
         for line in lines:
             terminalreporter.write_line(line)
 

@@ -61,11 +61,11 @@ def judges_are_missing(error: JudgeUnavailableError) -> None:
 
 
 @pytest.fixture(scope="session")
-def engine(spark: "SparkSession") -> "Engine":
+def engine(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> "Engine":
     """The engine under test on the session's Spark."""
     from judges.engine import Engine
 
-    return Engine(spark)
+    return Engine(spark, tmp_path_factory.mktemp("engine"))
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,9 @@
 Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on version 9; hudi-rs reads along.
 """
 
+import functools
 import shutil
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -16,10 +18,10 @@ from hudi_table_services.jobs.cleaning.clean import clean
 from hudi_table_services.jobs.recovery.savepoint import create_savepoint
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
-from judges.clusterings import BLOOM, STORED, assert_all_read, call_procedure
+from judges.clusterings import BLOOM, STORED, assert_all_read, call_procedure, fragment
 from judges.engine import Engine
 from judges.hudi_judge import HudiJudge
-from judges.oracle import EDGES, V9, Oracle
+from judges.oracle import EDGES, V6_OLD, V9, Oracle
 from judges.rows import Model, as_table, merged, some_rows
 from judges.table_files import copy_table, data_files, instant_names, latest_data_files
 from support.faulty_storage import Crash, FaultyStorage
@@ -34,7 +36,7 @@ NO_FLOOR = {"hoodie.airflow.clean.floor.hours": "0"}
 
 
 def our_clean(base_path: Path, *, storage: Storage | None = None, **fields: object) -> JobResult:
-    """Clean as if an hour later: files of layout 1 tell their age by the disk's clock."""
+    """Clean as if an hour later: in layout 1 the age of a file is that of the disk's clock."""
     request = CleanRequest(base_path=str(base_path), options=NO_FLOOR, **fields)  # type: ignore[arg-type]
     later = FixedClock(datetime.now(timezone.utc) + timedelta(hours=1))
     return clean(request, storage=storage, clock=later)
@@ -67,17 +69,56 @@ def with_history(judge: HudiJudge, base_path: Path, engine: Engine, oracle: Orac
     return model
 
 
+Aged = Callable[[Oracle], tuple[HudiJudge, Path, Model]]
+
+
+@pytest.fixture(scope="module")
+def histories(
+    judges: Mapping[str, HudiJudge],
+    first_commits: Callable[[int], Path],
+    engine: Engine,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[[Oracle], tuple[Path, Model]]:
+    """Per oracle a table with a history, made once: read only."""
+
+    @functools.cache
+    def made(oracle: Oracle) -> tuple[Path, Model]:
+        origin = fragment(first_commits(oracle.table_version), engine, oracle.table_version)
+        base_path = copy_table(origin, tmp_path_factory.mktemp("history") / "t")
+        return base_path, with_history(judges[oracle.release], base_path, engine, oracle)
+
+    return made
+
+
+@pytest.fixture
+def aged(hudi, histories: Callable[[Oracle], tuple[Path, Model]], tmp_path: Path) -> Aged:
+    """``aged(V9)`` is Hudi, a copy of the table with a history, and the rows in it."""
+
+    def copied(oracle: Oracle) -> tuple[HudiJudge, Path, Model]:
+        judge = hudi(oracle.release)
+        base_path, model = histories(oracle)
+        return judge, copy_table(base_path, tmp_path / "t"), model
+
+    return copied
+
+
 def names(base_path: Path) -> set[str]:
     return {str(path.relative_to(base_path)) for path in data_files(base_path)}
 
 
-@pytest.mark.parametrize("retained", BY_POLICY.values(), ids=BY_POLICY)
-@pytest.mark.parametrize("oracle", EDGES, ids=str)
-def test_the_same_files_go_as_by_hudi(
-    hudi, fragmented, engine: Engine, tmp_path: Path, oracle: Oracle, retained: dict[str, int]
-) -> None:
-    judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
-    model = with_history(judge, base_path, engine, oracle)
+@pytest.mark.parametrize(
+    ("oracle", "policy"),
+    [
+        (V6_OLD, "KEEP_LATEST_COMMITS"),
+        (V9, "KEEP_LATEST_FILE_VERSIONS"),
+        pytest.param(V6_OLD, "KEEP_LATEST_FILE_VERSIONS", marks=pytest.mark.thorough),
+        pytest.param(V9, "KEEP_LATEST_COMMITS", marks=pytest.mark.thorough),
+    ],
+    ids=str,
+)
+def test_the_same_files_go_as_by_hudi(aged: Aged, tmp_path: Path, oracle: Oracle, policy: str) -> None:
+    judge, base_path, model = aged(oracle)
+    retained = BY_POLICY[policy]
     before, theirs = names(base_path), copy_table(base_path, tmp_path / "theirs")
     their_clean(judge, theirs, oracle, **retained)
     result = our_clean(base_path, **retained)
@@ -88,9 +129,8 @@ def test_the_same_files_go_as_by_hudi(
 
 
 @pytest.mark.parametrize("oracle", EDGES, ids=str)
-def test_hudi_goes_on_after_our_clean(hudi, fragmented, engine: Engine, oracle: Oracle) -> None:
-    judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
-    model = with_history(judge, base_path, engine, oracle)
+def test_hudi_goes_on_after_our_clean(aged: Aged, oracle: Oracle) -> None:
+    judge, base_path, model = aged(oracle)
     ours = our_clean(base_path, commits_retained=2)
     if oracle.release != "0.15.0":  # which has no such procedure
         shown = call_procedure(judge, base_path, "show_cleans", "", oracle)
@@ -120,11 +160,8 @@ class DiesAtTheFirstDataFile(FaultyStorage):
 
 
 @pytest.mark.parametrize("oracle", EDGES, ids=str)
-def test_hudi_finishes_our_pending_clean(
-    hudi, fragmented, engine: Engine, tmp_path: Path, oracle: Oracle
-) -> None:
-    judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
-    model = with_history(judge, base_path, engine, oracle)
+def test_hudi_finishes_our_pending_clean(aged: Aged, tmp_path: Path, oracle: Oracle) -> None:
+    judge, base_path, model = aged(oracle)
     dying = DiesAtTheFirstDataFile(open_storage(str(base_path), {}))
     with pytest.raises(Crash):
         our_clean(base_path, storage=dying, commits_retained=2)
@@ -140,11 +177,8 @@ def test_hudi_finishes_our_pending_clean(
 
 
 @pytest.mark.parametrize("oracle", EDGES, ids=str)
-def test_we_finish_the_pending_clean_of_hudi(
-    hudi, fragmented, engine: Engine, tmp_path: Path, oracle: Oracle
-) -> None:
-    judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
-    model = with_history(judge, base_path, engine, oracle)
+def test_we_finish_the_pending_clean_of_hudi(aged: Aged, tmp_path: Path, oracle: Oracle) -> None:
+    judge, base_path, model = aged(oracle)
     theirs = copy_table(base_path, tmp_path / "theirs")
     their_clean(judge, theirs, oracle, commits_retained=2)
     (planned,) = instant_names(theirs, "clean.requested")

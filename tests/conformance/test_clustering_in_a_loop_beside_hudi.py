@@ -7,7 +7,6 @@ updates of files under a plan, or loses at its commit; a plan of ours may find a
 """
 
 import logging
-import os
 import threading
 import time
 from collections import Counter
@@ -33,10 +32,11 @@ from judges.hudi_judge import HudiJudge, HudiRefusedError
 from judges.oracle import EDGES, Oracle
 from judges.rows import META_COLUMNS, PLAIN, Model, Row, as_table, assert_rows_equal, merged, some_rows
 from judges.table_files import timeline_folder
+from support.depth import number_from
 
 _LOG = logging.getLogger(__name__)
 
-SECONDS = float(os.environ.get("CLUSTERING_LOOP_SECONDS", "12"))
+SECONDS = number_from("CLUSTERING_LOOP_SECONDS", 8, 30)
 PATIENCE_SECONDS = 400.0
 """Longer than an abandoned lock counts: an empty one of Hudi 0.15's on the local disk was seen to stay behind."""
 
@@ -110,7 +110,7 @@ class HudiWriter:
 
 
 class Services:
-    """Schedules, executes, cleans and archives until told to stop; a plan that loses to a writer is made anew."""
+    """Schedules, executes, cleans and archives until `stop`; a plan that loses to a writer is made anew."""
 
     def __init__(self, engine: Engine, base_path: Path) -> None:
         self._engine, self._base_path = engine, base_path
@@ -236,7 +236,7 @@ def test_rows_of_hudi_writers_beside_our_clusterings(
 def test_hudi_notices_a_clustering_that_began_and_ended_while_it_looked_for_its_rows(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
-    """Until its inflight file is there nobody can know which files Hudi is going to rewrite; it must look itself."""
+    """Before its inflight file exists only Hudi knows which files it will rewrite, so Hudi must find the conflict."""
     judge, base_path = hudi(oracle.release), tmp_path / "t"
     options = {**oracle.options("t", **BLOOM), **LOCKED}
     model: Model = {}

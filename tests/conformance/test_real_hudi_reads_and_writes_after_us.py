@@ -13,12 +13,12 @@ import pytest
 from judges import hudi_rs
 from judges.engine import Engine
 from judges.hudi_judge import HudiJudge
-from judges.oracle import ORACLES, Oracle
+from judges.oracle import ORACLES, V6_OLD, V9, Oracle
 from judges.rows import ALL_TYPES, KEY, LOCAL_TIME, Model, Row, as_table, assert_rows_equal, merged, some_rows
 from judges.table_files import properties
 
-pytestmark = pytest.mark.parametrize("oracle", ORACLES, ids=str)
-layouts = pytest.mark.parametrize("is_partitioned", [True, False], ids=["partitioned", "not-partitioned"])
+PARTITIONED = [(oracle, True) for oracle in ORACLES]
+NOT_PARTITIONED = [(oracle, False) for oracle in ORACLES]
 
 TURNS = 10
 ROWS_PER_TURN = 8
@@ -29,7 +29,22 @@ BLOOM = {"index__type": "BLOOM", "parquet__small__file__limit": "0"}
 SIMPLE = {"index__type": "SIMPLE", "parquet__small__file__limit": "0"}
 
 
-@layouts
+def tables(*sampled: tuple[Oracle, bool]) -> pytest.MarkDecorator:
+    """Parametrise a test by every oracle on partitioned and other tables, of which `make test` runs only these."""
+    return pytest.mark.parametrize(
+        ("oracle", "is_partitioned"),
+        [
+            pytest.param(*case, id=_name(*case), marks=() if case in sampled else pytest.mark.thorough)
+            for case in (*PARTITIONED, *NOT_PARTITIONED)
+        ],
+    )
+
+
+def _name(oracle: Oracle, is_partitioned: bool) -> str:
+    return f"{'' if is_partitioned else 'not-'}partitioned-{oracle}"
+
+
+@tables(*PARTITIONED, (V9, False))
 def test_hudi_reads_every_type_and_upserts_by_both_indexes_after_us(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle, is_partitioned: bool
 ) -> None:
@@ -58,7 +73,7 @@ def test_hudi_reads_every_type_and_upserts_by_both_indexes_after_us(
     assert_rows_equal(judge.read(base_path), model, str(oracle))
 
 
-@layouts
+@tables((V6_OLD, False), (V9, True))
 def test_alternating_writers_keep_to_the_model_for_ten_turns(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle, is_partitioned: bool
 ) -> None:

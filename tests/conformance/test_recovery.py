@@ -43,7 +43,7 @@ def hudi_writes(judge: HudiJudge, base_path: Path, oracle: Oracle, model: Model,
 def assert_written_on(
     judge: HudiJudge, base_path: Path, oracle: Oracle, engine: Engine, model: Model
 ) -> None:
-    """Hudi reads, Hudi writes, we write; nobody sees anything of what was undone."""
+    """Hudi reads, Hudi writes, we write; no reader sees what was undone."""
     assert_all_read(judge, base_path, model, oracle)
     model = hudi_writes(judge, base_path, oracle, model, 8)
     assert_all_read(judge, base_path, model, oracle)

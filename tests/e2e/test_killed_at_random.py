@@ -42,12 +42,13 @@ from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 from judges.table_files import data_files, files_below, instant_names, instant_of
+from support.depth import number_from
 from support.fail_points import tried
 from support.fixed_clock import FixedClock
 
 _LOG = logging.getLogger(__name__)
 
-KILLS = int(os.environ.get("KILLS", "1"))
+KILLS = int(number_from("KILLS", 1, 8))
 CASES = (("upsert", "6"), ("execute clustering", "9"), ("upsert", "9"), ("execute clustering", "6"))
 """Job and table version, in turn."""
 

@@ -30,11 +30,12 @@ from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from support.archived_tables import FEW
+from support.depth import number_from
 from support.fixed_clock import FixedClock
 from support.small_tables import SmallTable, base_file_name
 from support.undone_tables import state, updated
 
-KILLS = int(os.environ.get("KILLS", "4"))
+KILLS = int(number_from("KILLS", 4, 20))
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 A, B = FileGroupId("a", "f1"), FileGroupId("b", "f2")
 Act = Callable[[Storage, Clock], object]

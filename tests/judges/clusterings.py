@@ -28,7 +28,7 @@ TOUCHING = some_rows([0, 1], 3)
 
 @functools.cache
 def fragment(ready_made: Path, engine: Engine, version: int) -> Path:
-    """A copy, beside it, of a table of ours that now holds :data:`STORED` in two files per partition: read only."""
+    """Copy a table of ours and give it :data:`STORED` in two files per partition: read only."""
     base_path = copy_table(ready_made, ready_made.with_name(f"fragmented-{ready_made.name}"))
     engine.write(base_path, as_table(NEWER), version=version, options=NO_PADDING)
     return base_path

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_table_services.contract.clustering import (
@@ -22,9 +23,8 @@ from hudi_table_services.storage.stores.storage import Storage
 from judges.oracle import partition_options
 from judges.rows import KEY, ORDERING, PARTITION
 
-_TIMESTAMP_TYPE = "spark.sql.timestampType"
-
 _request_numbers = itertools.count(1)
+_file_numbers = itertools.count(1)
 
 
 # An execution by Hudi that tests left half-way is a minute old, and dead all the same.
@@ -32,10 +32,15 @@ DEAD_AT_ONCE = {"hoodie.clustering.expiration.threshold.mins": "0"}
 
 
 class Engine:
-    """Writes tables of the shape that :class:`judges.oracle.Oracle` writes."""
+    """Writes tables of the shape that :class:`judges.oracle.Oracle` writes.
 
-    def __init__(self, spark: SparkSession) -> None:
-        self._spark = spark
+    Args:
+        spark: of the release that the engine runs on.
+        folder: scratch folder for rows on their way to Spark.
+    """
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self._spark, self._folder = spark, folder
 
     def write(
         self,
@@ -97,7 +102,7 @@ class Engine:
     def execute_clustering(
         self, base_path: Path, *, options: Mapping[str, str] | None = None, storage: Storage | None = None
     ) -> JobResult:
-        """Carry out every pending plan, whoever made it."""
+        """Execute every pending plan, ours and Hudi's."""
         request = ExecuteClusteringRequest(
             request_id=_new_request_id(),
             base_path=str(base_path),
@@ -106,7 +111,7 @@ class Engine:
         return execute_clustering(self._spark, request, storage=storage)
 
     def cancel_clustering(self, base_path: Path) -> JobResult:
-        """Take every pending plan that nobody executes off the timeline."""
+        """Cancel every pending plan that no job executes."""
         return cancel_clustering(
             CancelClusteringRequest(
                 request_id=_new_request_id(),
@@ -117,12 +122,10 @@ class Engine:
         )
 
     def _frame(self, rows: pa.Table) -> DataFrame:
-        # Otherwise a zone-less Arrow timestamp becomes a Spark timestamp with zone.
-        self._spark.conf.set(_TIMESTAMP_TYPE, "TIMESTAMP_NTZ")
-        try:
-            return self._spark.createDataFrame(rows)
-        finally:
-            self._spark.conf.unset(_TIMESTAMP_TYPE)
+        """The rows by way of a Parquet file, which keeps each type exactly and which every release of Spark reads."""
+        path = self._folder / f"rows-{next(_file_numbers)}.parquet"
+        pq.write_table(rows, path, use_compliant_nested_type=True)
+        return self._spark.read.parquet(str(path))
 
 
 def _new_request_id() -> str:

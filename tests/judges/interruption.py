@@ -1,4 +1,4 @@
-"""Doing something at the one moment that matters: everything is written and nothing is visible yet.
+"""Interrupt a job when it has written everything and nothing is visible yet.
 
 A copy of the table taken there is what ``kill -9`` would leave; a foreign write done there is the late-completion
 race. The engine's own code runs unchanged before and after.

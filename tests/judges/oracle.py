@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from judges.rows import KEY, ORDERING, PARTITION
+from support.depth import cases
 
 RELEASES = ("0.15.0", "1.2.0")
 
@@ -76,3 +77,5 @@ V9 = Oracle(release="1.2.0", table_version=9)
 ORACLES = (V6_OLD, V6, V8, V9)
 # Where two releases are enough: the oldest and the newest pair.
 EDGES = (V6_OLD, V9)
+# By default the edges, in `make test-all` every oracle.
+SAMPLED_ORACLES = cases(ORACLES, EDGES)

@@ -1,4 +1,4 @@
-"""The files of a table as they lie on disk, looked at and damaged without any help of the engine under test."""
+"""Read and damage the files of a table without the engine under test."""
 
 import os
 import shutil
@@ -41,7 +41,7 @@ def incremental_bounds(base_path: Path) -> list[str]:
 
 
 def files_below(folder: Path) -> list[Path]:
-    """Every file there, sorted; folders that a job removes meanwhile are passed over, unlike by ``rglob``."""
+    """Every file below the folder, sorted. Unlike ``rglob`` it ignores folders that a job removes at the same time."""
     return sorted(Path(place, name) for place, _, names in os.walk(folder) for name in names)
 
 
@@ -90,7 +90,7 @@ def properties(base_path: Path) -> dict[str, str]:
 
 
 def forget_checksum(path: Path) -> None:
-    """Remove Hadoop's checksum sidecar of a file that was changed behind its back."""
+    """Remove Hadoop's checksum sidecar of a file that was changed without Hadoop."""
     path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
 
 

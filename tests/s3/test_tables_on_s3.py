@@ -24,6 +24,7 @@ from hudi_table_services.jobs.recovery.restore import restore
 from hudi_table_services.jobs.recovery.rollback import rollback
 from hudi_table_services.jobs.recovery.savepoint import create_savepoint
 from hudi_table_services.jobs.writing.upsert import upsert
+from support.depth import cases
 from support.fixed_clock import FixedClock
 
 Row = tuple[str, int, str]
@@ -62,7 +63,7 @@ class TableOnS3:
         assert sorted((row["k"], row["ts"], row["p"]) for row in found) == sorted(self.model.values())
 
 
-@pytest.mark.parametrize("version", ["6", "9"])
+@pytest.mark.parametrize("version", cases(["6", "9"], ["9"]))
 def test_every_job_works_there(spark: SparkSession, s3: S3, version: str) -> None:
     table = TableOnS3(spark, s3, version)
     for number in range(4):

@@ -1,4 +1,4 @@
-"""Counts the places at which tests let a job fail, and tells them at the end of the run."""
+"""Count the places at which tests made a job fail, and list them at the end of the run."""
 
 from collections import Counter
 
@@ -7,7 +7,7 @@ TRIED: Counter[str] = Counter()
 
 
 def tried(job: str, points: int = 1) -> None:
-    """Take down that the job was let fail at so many places."""
+    """Record that a test made the job fail at so many places."""
     TRIED[job] += points
 
 

@@ -24,6 +24,7 @@ class FaultyStorage:
         fail_at: number of the change that fails, from 1; 0 = none.
         after: fail once the change is done, instead of before.
         error: what is raised. After a `Crash` every operation crashes; after another error storage works again.
+        log: operation and path of each change so far.
     """
 
     inner: Storage
@@ -32,6 +33,7 @@ class FaultyStorage:
     error: Callable[[], BaseException] = Crash
     changes: int = 0
     has_crashed: bool = field(default=False)
+    log: list[str] = field(default_factory=list, repr=False)
 
     def __reduce__(self) -> tuple[object, ...]:
         return (copy, (self.inner,))
@@ -98,6 +100,7 @@ class FaultyStorage:
         if self.has_crashed:
             raise Crash
         self.changes += 1
+        self.log.append(f"{operation.__name__} {arguments[0]}")
         if self.changes != self.fail_at:
             return operation(*arguments)
         if self.after:

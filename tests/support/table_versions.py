@@ -2,6 +2,8 @@
 
 import pytest
 
+from hudi_table_services.model.table_version import TableVersion
+
 VERSIONS = {"6", "8", "9"}
 
 
@@ -15,4 +17,7 @@ def deselect_others(config: pytest.Config, items: list[pytest.Item], version: st
 
 def _parameters(item: pytest.Item) -> list[str]:
     call = getattr(item, "callspec", None)
-    return [value for value in call.params.values() if isinstance(value, str)] if call is not None else []
+    values = () if call is None else call.params.values()
+    return [
+        str(int(v)) if isinstance(v, TableVersion) else v for v in values if isinstance(v, TableVersion | str)
+    ]

@@ -15,6 +15,11 @@ from airflow_stack.stack import AirflowStack  # noqa: E402
 from demo_support.backfill import EXAMPLES, demo_stack  # noqa: E402
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run tests with the marker ``at_the_end`` after the others: by then what they wait for has happened."""
+    items.sort(key=lambda item: item.get_closest_marker("at_the_end") is not None)
+
+
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the stack, landing files and tables are."""
@@ -39,3 +44,4 @@ def stack(folder: Path, canary: str) -> Iterator[AirflowStack]:
     }
     with demo_stack(folder, dags, settings) as running:
         yield running
+        running.stop(kill=True)  # nothing is left to be done in order

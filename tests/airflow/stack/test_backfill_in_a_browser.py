@@ -1,6 +1,6 @@
 """A backfill as a person starts it: in the dialog of Airflow's page, watched, cleared, and started again.
 
-``BACKFILLED_DAYS`` says of how many days (3); ``PICTURES=1`` keeps those of the docs.
+``BACKFILLED_DAYS`` says of how many days (2); ``PICTURES=1`` keeps those of the docs.
 """
 
 import os
@@ -21,12 +21,13 @@ from playwright.sync_api import TimeoutError as PageTimeoutError
 from judges.hudi_rs import read_snapshot
 from judges.table_files import files_below
 from support.airflow import browser
+from support.depth import number_from
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Response
 
 LONG = 1200.0
-DAYS = int(os.environ.get("BACKFILLED_DAYS", "3"))
+DAYS = int(number_from("BACKFILLED_DAYS", 2, 3))
 ROWS = {(f"2013-01-{day:02d}", number) for day in range(1, DAYS + 1) for number in range(10)}
 
 
@@ -49,12 +50,14 @@ def start_backfill(page: "Page", stack: AirflowStack, reprocess: str) -> None:
     page.get_by_role("button", name="Trigger").first.click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_text("Backfill", exact=True).click()
+    date = page.locator("input[placeholder='YYYY/MM/DD']:visible")
     for day in ("2013/01/01", f"2013/01/{DAYS:02d}"):
         dialog.get_by_text("Select date and time").first.click()
-        page.get_by_placeholder("YYYY/MM/DD").fill(day)
+        date.fill(day)
         page.get_by_placeholder("HH:mm").fill("00:00")
         page.keyboard.press("Enter")
         dialog.get_by_text("Date Range").click()
+        date.wait_for(state="hidden")  # it fades out; the next one has the same placeholder
     dialog.get_by_text(reprocess, exact=True).click()
     dialog.locator("input[name=max_active_runs]").fill("3")
     keep(page, "backfill-dialog")

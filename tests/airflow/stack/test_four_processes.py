@@ -17,12 +17,13 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.storage.stores.local import LocalStorage
 from judges.hudi_rs import read_snapshot
 from judges.table_files import files_below
+from support.depth import IS_ALL
 from support.small_tables import SmallTable
 
 LONG = 900.0
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def landing(folder: Path) -> None:
     pq.write_table(pa.table({"id": list(range(10))}), folder / "ten.parquet")
 
@@ -59,15 +60,16 @@ def backfill(api: AirflowApi, dag_id: str, first: int, last: int, **settings: An
     api.backfill(dag_id, f"2013-01-{first:02d}", f"2013-01-{last:02d}", **settings)
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="session", autouse=True)
 def started(landing: None, stack: AirflowStack) -> None:
     """The backfills of several tests, all at once: a test waits for its own."""
-    for dag_id in ("parallel", "one_of_two", "two_of_two", "backwards"):
+    for dag_id in ("parallel", "one_of_two", "two_of_two", *(["backwards"] if IS_ALL else [])):
         stack.api.wait_for_dag(dag_id)
     backfill(stack.api, "parallel", 1, 3, max_active_runs=3)
     backfill(stack.api, "one_of_two", 1, 2)
     backfill(stack.api, "two_of_two", 2, 3)
-    backfill(stack.api, "backwards", 1, 2, run_backwards=True)
+    if IS_ALL:
+        backfill(stack.api, "backwards", 1, 2, run_backwards=True)
 
 
 def run_of(api: AirflowApi, dag_id: str, day: int) -> dict[str, Any]:
@@ -90,6 +92,7 @@ def test_two_dags_write_one_table_at_once(api: AirflowApi, folder: Path) -> None
     assert set(rows(folder / "shared")) == of_days(1, 2, 3)
 
 
+@pytest.mark.thorough
 def test_a_backfill_backwards(api: AirflowApi, folder: Path) -> None:
     wait_for_runs(api, "backwards", 1, 2)
     found = rows(folder / "backwards")
@@ -99,34 +102,49 @@ def test_a_backfill_backwards(api: AirflowApi, folder: Path) -> None:
 
 
 def test_a_task_marked_failed_ends_spark_and_clearing_repairs(api: AirflowApi, folder: Path) -> None:
-    api.wait_for_dag("slow")
-    backfill(api, "slow", 1, 1)
+    api.wait_for_dag("marked_failed")
+    backfill(api, "marked_failed", 1, 1)
     before = wait_for_job(LONG)
-    run_id = run_of(api, "slow", 1)["dag_run_id"]
-    api.patch(f"/api/v2/dags/slow/dagRuns/{run_id}/taskInstances/load", {"new_state": "failed"})
+    run_id = run_of(api, "marked_failed", 1)["dag_run_id"]
+    api.patch(f"/api/v2/dags/marked_failed/dagRuns/{run_id}/taskInstances/load", {"new_state": "failed"})
     wait_until(lambda: not set(before) & set(spark_processes()), LONG, lambda: "Spark goes on after the kill")
     wait_until(
-        lambda: "as it was" in api.log("slow", run_id, "load", 1),
+        lambda: "as it was" in api.log("marked_failed", run_id, "load", 1),
         LONG,
-        lambda: api.log("slow", run_id, "load", 1),
+        lambda: api.log("marked_failed", run_id, "load", 1),
     )
-    api.clear("slow", run_id, "load")
-    wait_for_runs(api, "slow", 1)
-    assert set(rows(folder / "slow")) == of_days(1)
+    api.clear("marked_failed", run_id, "load")
+    wait_for_runs(api, "marked_failed", 1)
+    assert set(rows(folder / "marked_failed")) == of_days(1)
 
 
-def test_a_worker_killed_with_9_is_repaired_by_the_retry(api: AirflowApi, folder: Path) -> None:
-    api.wait_for_dag("slow")
-    backfill(api, "slow", 2, 2)
+@pytest.fixture(scope="session")
+def killed_worker(stack: AirflowStack) -> None:
+    """The worker of day 2 is killed while Spark runs."""
+    stack.api.wait_for_dag("killed")
+    backfill(stack.api, "killed", 2, 2)
     jobs = wait_for_job(LONG)
     workers = {pid for job in jobs for pid in _ancestors(job)} - set(jobs)
     assert workers
     for pid in workers:
         os.kill(pid, signal.SIGKILL)
-    wait_for_runs(api, "slow", 2)
-    assert set(rows(folder / "slow")) == of_days(1, 2)
+
+
+def test_a_worker_can_be_killed_with_9(api: AirflowApi, killed_worker: None) -> None:
+    assert run_of(api, "killed", 2)["state"] == "running"
+
+
+@pytest.mark.at_the_end
+def test_a_worker_killed_with_9_is_repaired_by_the_retry(
+    api: AirflowApi, folder: Path, killed_worker: None
+) -> None:
+    """Airflow finds out that a worker is dead when it has heard nothing of it for 45 seconds."""
+    wait_for_runs(api, "killed", 2)
+    run_id = run_of(api, "killed", 2)["dag_run_id"]
+    assert api.task_instances("killed", run_id)["load"]["try_number"] >= 2
+    assert set(rows(folder / "killed")) == of_days(2)
     assert [
-        p for place in (".temp", ".heartbeat") for p in files_below(folder / "slow" / ".hoodie" / place)
+        p for place in (".temp", ".heartbeat") for p in files_below(folder / "killed" / ".hoodie" / place)
     ] == []
 
 
@@ -161,6 +179,7 @@ def test_a_deferred_sensor_survives_a_restart_of_the_triggerer(
     assert api.xcom("watch", run_id, "wait")["count"] == 1
 
 
+@pytest.mark.at_the_end
 def test_no_secret_is_anywhere(folder: Path, canary: str) -> None:
     """Logs of tasks and processes, Airflow's database, tables, requests and results; the last of these tests."""
     files = files_below(folder)

@@ -1,4 +1,7 @@
-"""Clustering jobs stopped at every single change: readers see equal rows, and the next run finishes."""
+"""Clustering jobs that stop at one of their changes of storage: readers see equal rows, and the next run finishes.
+
+By default the tests try a sample of the changes, with ``TEST_DEPTH=all`` every change.
+"""
 
 from collections.abc import Callable, Iterator
 from functools import cache, partial
@@ -7,15 +10,14 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.contract.result import Outcome
 from hudi_table_services.errors import StorageError
-from hudi_table_services.storage.stores.local import LocalStorage
 from support.fail_points import tried
-from support.faulty_storage import Crash, FaultyStorage
+from support.faulty_storage import Crash
 from support.spark.leftovers import later, settled_leftovers
+from support.spark.stopped_runs import Act, stopped_runs
 from support.spark.writing import Row, TableUnderTest
 
-Act = Callable[[TableUnderTest, FaultyStorage], JobResult]
 FAILURES = {
     "killed before": (False, Crash),
     "killed after": (True, Crash),
@@ -41,24 +43,16 @@ def small_files(
     return made
 
 
-def stopped_runs(
-    job: str, start: TableUnderTest, folder: Path, act: Act, failure: str, step: int = 1
+def stopped(
+    job: str, start: TableUnderTest, folder: Path, act: Act, failure: str, *, at_least: int = 2, turn: int = 0
 ) -> Iterator[TableUnderTest]:
-    """The table as each failed run left it: one run per change of storage that the job makes, or each `step`-th."""
+    """The table as each failed run of the job left it."""
     after, error = FAILURES[failure]
-    for fail_at in range(1, 1000, step):
-        table = start.copied_to(folder / str(fail_at))
-        storage = FaultyStorage(LocalStorage(str(table.base_path)), fail_at, after, error)
-        try:
-            act(table, storage)
-        except (Crash, StorageError):
-            yield table
-        else:
-            if storage.changes < fail_at:
-                return
-            yield table  # the job could do without this change
+    for table in stopped_runs(
+        start.copied_to, folder, act, after=after, error=error, at_least=at_least, turn=turn
+    ):
+        yield table
         tried(job)
-    raise AssertionError("the job makes more changes than anybody would expect")
 
 
 def check_ends_well(table: TableUnderTest, rows: list[Row], *files: int) -> None:
@@ -76,21 +70,25 @@ def test_execution(
 ) -> None:
     planned = small_files(version).copied_to(tmp_path / "planned")
     plan = planned.schedule().instant_time or ""
-    rows, runs = planned.rows(), 0
-    for table in stopped_runs(
-        "execute clustering", planned, tmp_path, lambda t, s: t.execute(plan, storage=s), failure
+    rows = planned.rows()
+    for table in stopped(
+        "execute clustering",
+        planned,
+        tmp_path,
+        lambda t, s: t.execute(plan, storage=s),
+        failure,
+        at_least=8,
+        turn=int(version == "9"),
     ):
-        runs += 1
         assert table.rows() == rows
         assert table.execute(plan, clock=later()).outcome is Outcome.COMPLETED
         check_ends_well(table, rows, 2)
-    assert runs >= 8
 
 
 def test_scheduling(small_files: Callable[[str], TableUnderTest], tmp_path: Path) -> None:
     start = small_files("9")
     rows = start.rows()
-    for table in stopped_runs(
+    for table in stopped(
         "schedule clustering",
         start,
         tmp_path,
@@ -107,7 +105,7 @@ def test_cancelling(small_files: Callable[[str], TableUnderTest], tmp_path: Path
     planned = small_files("6").copied_to(tmp_path / "planned")
     plan = planned.schedule().instant_time or ""
     rows = planned.rows()
-    for table in stopped_runs(
+    for table in stopped(
         "cancel clustering", planned, tmp_path, lambda t, s: t.cancel(plan, storage=s), "killed before"
     ):
         table.cancel(plan, clock=later())
@@ -122,13 +120,12 @@ def test_a_write_that_a_plan_gives_way_to(
     change = ("a1", 2, "a", 2.0)
     rows = planned.rows()
     expected = sorted({**{r[0]: r for r in rows}, "a1": change}.values())
-    for table in stopped_runs(
+    for table in stopped(
         "upsert",
         planned,
         tmp_path,
         lambda t, s: t.write([change], request_id="same", storage=s),
         "killed before",
-        step=3,
     ):
         assert table.rows() in (rows, expected)
         table.write([change], request_id="same", clock=later())

@@ -1,8 +1,8 @@
 """Writers and clusterings on one table at the same time, again and again: the rows are those of a dictionary."""
 
-import os
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -11,14 +11,17 @@ import pytest
 from pyspark.sql import SparkSession
 
 from hudi_table_services.errors import CommitConflictError, InvalidRequestError
+from support.depth import number_from
 from support.spark.writing import Row, TableUnderTest
 
-SECONDS = float(os.environ.get("CLUSTERING_LOOP_SECONDS", "12"))
+SECONDS = number_from("CLUSTERING_LOOP_SECONDS", 8, 30)
 OPTIMISTIC = {
     "hoodie__write__concurrency__mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
     "hoodie__write__lock__provider": "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider",
 }
 KEYS = 60
+PATIENCE_SECONDS = 120.0
+"""How much longer a slow machine may take until each writer has written twice and a clustering is completed."""
 
 
 class Writer:
@@ -28,9 +31,10 @@ class Writer:
         self._table, self._name, self._until = table, name, until
         self.rows: dict[str, Row] = {}
         self.writes = 0
+        self.wants_more: Callable[[], bool] = lambda: False
 
     def run(self) -> None:
-        while time.monotonic() < self._until:
+        while time.monotonic() < self._until or self._has_patience():
             self.writes += 1
             keys = {(self.writes * 7 + i) % KEYS for i in range(9)}
             batch: list[Row] = [
@@ -38,6 +42,9 @@ class Writer:
             ]
             self._write(batch, f"{self._name}-{self.writes}")
             self.rows.update({row[0]: row for row in batch})
+
+    def _has_patience(self) -> bool:
+        return self.wants_more() and time.monotonic() < self._until + PATIENCE_SECONDS
 
     def _write(self, batch: list[Row], request_id: str) -> None:
         """As often as it takes: the other writer is in the same files."""
@@ -60,6 +67,8 @@ def test_rows_of_writers_beside_clusterings(spark: SparkSession, tmp_path: Path,
     writers = [Writer(table, name, until) for name in ("x", "y")]
     clusterings: list[str] = []
     stop = threading.Event()
+    for writer in writers:
+        writer.wants_more = lambda: not clusterings or min(each.writes for each in writers) < 2
 
     def cluster() -> None:
         while not stop.is_set():

@@ -16,6 +16,7 @@ from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
+from support.depth import cases
 from support.spark.writing import Row, TableUnderTest
 
 NO_PADDING = {"hoodie__parquet__small__file__limit": "0"}
@@ -57,7 +58,7 @@ def values(path: Path, column: str) -> list[object]:
     return pq.ParquetFile(path).read(columns=[column])[column].to_pylist()
 
 
-@pytest.mark.parametrize("version", ["6", "8", "9"])
+@pytest.mark.parametrize("version", cases(["6", "8", "9"], ["6", "9"]))
 def test_small_files_become_one_per_partition_with_the_same_rows(
     spark: SparkSession, tmp_path: Path, version: str
 ) -> None:

@@ -1,10 +1,9 @@
 """Storage that fails once, at any call of a job with Spark: readers see old or new rows, and the next run finishes.
 
-``FAIL_EVERY=1`` tries every call (twelve minutes); by default each test tries a few, beginning where another test does
-not. What the tasks of Spark read and write is not among the calls: they have storages of their own.
+``TEST_DEPTH=all`` tries every call (twelve minutes). By default each test tries a few calls, ``FAIL_EVERY`` apart, and
+begins where no other test begins. Spark's tasks have storages of their own, whose calls do not fail here.
 """
 
-import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,12 +19,13 @@ from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.storage import Storage
+from support.depth import number_from
 from support.fail_points import tried
 from support.failing_calls import FailingCalls
 from support.spark.leftovers import later, settled_leftovers
 from support.spark.writing import Row, TableUnderTest
 
-EVERY = int(os.environ.get("FAIL_EVERY", "30"))
+EVERY = int(number_from("FAIL_EVERY", 45, 1))
 OLD: list[Row] = [(f"k{i}", 1, "ab"[i % 2], 1.0) for i in range(8)]
 BATCH: list[Row] = [(f"k{i}", 2, "ab"[i % 2], 2.0) for i in range(4, 12)]
 OVERWRITING: list[Row] = [(f"n{i}", 2, "a", 2.0) for i in range(3)]

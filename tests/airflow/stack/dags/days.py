@@ -65,9 +65,10 @@ with days("cancelled"):
         f"{ROWS} WHERE reflect('java.lang.Thread', 'sleep', 1000L) IS NOT NULL",
         take_turns=True,
     )
-with days("slow"):
-    # Ten rows that take their time: somebody can end the task while it runs.
-    load("slow", f"{ROWS} WHERE reflect('java.lang.Thread', 'sleep', 2000L) IS NOT NULL")
+# Ten rows, two seconds each: the task can be ended while it runs.
+for slow in ("marked_failed", "killed"):
+    with days(slow):
+        load(slow, f"{ROWS} WHERE reflect('java.lang.Thread', 'sleep', 2000L) IS NOT NULL")
 with DAG("watch", schedule=None):
     HudiInstantSensor(
         task_id="wait", base_path=f"{FOLDER}/watched", deferrable=True, poke_interval=1, timeout=300

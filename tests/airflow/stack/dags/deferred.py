@@ -38,5 +38,5 @@ WAITS = {"spark_binary": f"{FOLDER}/waits/spark-submit", "take_turns": True}
 on_spark = load("on_spark", take_turns=True)
 cleared = load("cleared", **WAITS)
 failed = load("failed", **WAITS)
-skipped = load("skipped", dagrun_timeout=timedelta(seconds=180), **WAITS)
+skipped = load("skipped", dagrun_timeout=timedelta(seconds=100), **WAITS)
 late = load("late", execution_timeout=timedelta(seconds=45), **{**WAITS, "retries": 0})

@@ -1,0 +1,43 @@
+"""How much a run of the tests covers: a fixed sample, or with ``TEST_DEPTH=all`` (``make test-all``) everything.
+
+A test, or a case of one, that only ``make test-all`` runs has the marker ``thorough``.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import pytest
+
+T = TypeVar("T")
+
+IS_ALL = os.environ.get("TEST_DEPTH", "sample") == "all"
+"""Whether this run covers everything."""
+
+
+def by_depth(sampled: T, everything: T) -> T:
+    """The first value by default, the second one with ``TEST_DEPTH=all``."""
+    return everything if IS_ALL else sampled
+
+
+def number_from(variable: str, sampled: float, everything: float) -> float:
+    """The number in an environment variable, or, if it is not set, the one that belongs to the depth."""
+    return float(os.environ.get(variable) or by_depth(sampled, everything))
+
+
+def cases(every: Sequence[Any], sampled: Sequence[Any], name: Callable[[Any], str] = str) -> list[Any]:
+    """Parameters of a test: all of `every`, those that are not in `sampled` with the marker ``thorough``."""
+    return [
+        pytest.param(case, id=name(case), marks=() if case in sampled else pytest.mark.thorough)
+        for case in every
+    ]
+
+
+def deselect_thorough(config: pytest.Config, items: list[pytest.Item]) -> int:
+    """Leave out tests with the marker ``thorough``, unless this run covers everything; returns their number."""
+    left_out = [] if IS_ALL else [item for item in items if item.get_closest_marker("thorough")]
+    if left_out:
+        dropped = set(left_out)
+        items[:] = [item for item in items if item not in dropped]
+        config.hook.pytest_deselected(items=left_out)
+    return len(left_out)
