@@ -32,7 +32,7 @@ class ClusteringJobOptions:
         warnings: for each key that is known and has no effect here, one sentence.
     """
 
-    plan: ClusteringOptions = field(default_factory=ClusteringOptions)
+    plan: ClusteringOptions
     gates: tuple[CommitGate, ...] = ()
     names_target: bool = False
     base_files: BaseFileOptions = field(default_factory=BaseFileOptions)

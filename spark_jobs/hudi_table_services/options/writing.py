@@ -189,3 +189,7 @@ def _payload_mode(reader: OptionReader) -> RecordMergeMode | None:
         f"{keys.PAYLOAD_CLASS}={payload} cannot be followed.",
         hint=f"Use {keys.MERGE_MODE}=EVENT_TIME_ORDERING or COMMIT_TIME_ORDERING.",
     )
+
+
+DEFAULT_FILE_SIZING = _file_sizing(OptionReader({}))
+"""File sizing without any option given."""
