@@ -8,24 +8,25 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 PAGE = REPOSITORY / "docs" / "options.md"
 sys.path.insert(0, str(REPOSITORY / "spark_jobs"))
 
-from hudi_table_services.options.option import Effect, KnownOption  # noqa: E402
+from hudi_table_services.options.option import AnyOption, Effect  # noqa: E402
 from hudi_table_services.options.registry import OPTION_GROUPS  # noqa: E402
 
 HEAD = """\
-<!-- Made by scripts/make_options_doc.py from options/keys/writing.py and options/keys/foreign.py. -->
+<!-- Made by scripts/make_options_doc.py from the declarations in options/keys. -->
 
 # Options
 
-Options are Hudi's own `hoodie.*` keys, with Hudi's meaning and defaults. What differs from Hudi stands in
-[brackets]. Keys of this project's own begin with `hoodie.airflow.`.
+Options are Hudi's own `hoodie.*` keys, with Hudi's meaning and defaults. Differences from Hudi are in
+[brackets]. Keys that only this project has begin with `hoodie.airflow.`.
 
-What becomes of a key:
+A job of this release treats a key in one of these ways:
 
-- **honoured**: it does what the table says;
+- **honoured**: the key does what the table says;
 - **default only**: any other value is refused, as it asks for something this release does not do;
-- **refused**: leaving it out silently would not be what was asked for;
-- **no effect**: Hudi knows it, but it means nothing to this write; the result document has a warning. The same
-  holds for an honoured key that means nothing beside the other options, e.g. the split size beside auto split;
+- **refused**: the job ends with an error, since ignoring the key would not do what was asked for;
+- **no effect**: Hudi knows the key, and this release ignores it with a warning in the result document. The
+  same holds for an honoured key of another service, and for one that the other options make useless, e.g. the split
+  size beside auto split;
 - a key that is none of these is an error that names the nearest known key.
 
 Keys with `*` stand for all keys of the prefix that are not listed themselves. A field of the request and its key may
@@ -59,7 +60,7 @@ def page() -> str:
     return HEAD + "".join(map(_section, OPTION_GROUPS.items())) + CONTRADICTIONS
 
 
-def _section(group: tuple[str, tuple[KnownOption, ...]]) -> str:
+def _section(group: tuple[str, tuple[AnyOption, ...]]) -> str:
     heading, options = group
     rows = (
         _with_reasons(options)
@@ -69,7 +70,7 @@ def _section(group: tuple[str, tuple[KnownOption, ...]]) -> str:
     return f"\n## {heading}\n\n" + "".join(f"{row}\n" for row in rows)
 
 
-def _with_defaults(options: Iterable[KnownOption]) -> Iterable[str]:
+def _with_defaults(options: Iterable[AnyOption]) -> Iterable[str]:
     yield "| key | default | meaning |"
     yield "|---|---|---|"
     for option in options:
@@ -79,7 +80,7 @@ def _with_defaults(options: Iterable[KnownOption]) -> Iterable[str]:
         yield f"| `{option.key}`{aliases} | {default} | {option.meaning}{only} |"
 
 
-def _with_reasons(options: Iterable[KnownOption]) -> Iterable[str]:
+def _with_reasons(options: Iterable[AnyOption]) -> Iterable[str]:
     keys: dict[str, list[str]] = {}
     for option in options:
         keys.setdefault(option.meaning, []).append(f"`{option.key}`")

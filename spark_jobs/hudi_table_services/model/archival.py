@@ -23,12 +23,12 @@ class ArchivalOptions:
             readers that still use an older one.
     """
 
-    min_commits: int = 20
-    max_commits: int = 30
-    beyond_savepoint: bool = False
-    batch_size: int = 10
-    merged_files: int = 10
-    manifests_retained: int = 3
+    min_commits: int
+    max_commits: int
+    beyond_savepoint: bool
+    batch_size: int
+    merged_files: int
+    manifests_retained: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)

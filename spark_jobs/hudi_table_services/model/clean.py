@@ -34,16 +34,16 @@ class CleanOptions:
             regardless of the policy, for queries that still read them.
     """
 
-    policy: CleanPolicy = CleanPolicy.KEEP_LATEST_COMMITS
-    commits_retained: int = 10
-    hours_retained: int = 24
-    file_versions_retained: int = 3
-    is_incremental: bool = True
-    trigger_commits: int = 1
-    max_commits_per_run: int | None = None
-    partition_regex: str | None = None
-    partitions_selected: tuple[str, ...] = ()
-    floor_hours: float = 1.0
+    policy: CleanPolicy
+    commits_retained: int
+    hours_retained: int
+    file_versions_retained: int
+    is_incremental: bool
+    trigger_commits: int
+    max_commits_per_run: int | None
+    partition_regex: str | None
+    partitions_selected: tuple[str, ...]
+    floor_hours: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

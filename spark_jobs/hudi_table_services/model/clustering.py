@@ -81,27 +81,27 @@ class ClusteringOptions:
         max_pending_plans: no new plan is made while this many are pending; 0: no limit.
     """
 
-    plan_strategy: PlanStrategyKind = PlanStrategyKind.SIZE_BASED
-    layout: Layout = field(default_factory=Layout)
-    small_file_limit_bytes: int = 314_572_800
-    target_file_max_bytes: int = 1_073_741_824
-    max_bytes_per_group: int = 2_147_483_648
-    max_num_groups: int = 30
-    single_group_enabled: bool = True
-    partition_filter_mode: PartitionFilterMode = PartitionFilterMode.NONE
-    lookback_partitions: int = 2
-    skip_from_latest: int = 0
-    begin_partition: str = ""
-    end_partition: str = ""
-    selected_partitions: tuple[str, ...] = ()
-    partition_pattern: str = ""
-    earliest_commit: str = ""
-    slices_sort_by: tuple[str, ...] = ("SIZE",)
-    parity: bool = False
-    log_weight: float = 0.35
-    size_tolerance: float = 0.1
-    groups_per_plan: int = 0
-    max_pending_plans: int = 2
+    plan_strategy: PlanStrategyKind
+    layout: Layout
+    small_file_limit_bytes: int
+    target_file_max_bytes: int
+    max_bytes_per_group: int
+    max_num_groups: int
+    single_group_enabled: bool
+    partition_filter_mode: PartitionFilterMode
+    lookback_partitions: int
+    skip_from_latest: int
+    begin_partition: str
+    end_partition: str
+    selected_partitions: tuple[str, ...]
+    partition_pattern: str
+    earliest_commit: str
+    slices_sort_by: tuple[str, ...]
+    parity: bool
+    log_weight: float
+    size_tolerance: float
+    groups_per_plan: int
+    max_pending_plans: int
 
 
 class UpdatesStrategy(str, Enum):

@@ -45,19 +45,19 @@ class FileSizingOptions:
         InvalidRequestError: a value is out of bounds, or the small-file limit is above the max size.
     """
 
-    max_file_size_bytes: int = 125829120
-    small_file_limit_bytes: int = 104857600
-    insert_split_size: int = 500000
-    insert_auto_split: bool = True
-    record_size_estimate_bytes: int = 1024
+    max_file_size_bytes: int
+    small_file_limit_bytes: int
+    insert_split_size: int
+    insert_auto_split: bool
+    record_size_estimate_bytes: int
     record_size_estimate_is_explicit: bool = False
-    estimation_threshold: float = 1.0
-    small_file_candidates_limit: int = 1
-    estimator_max_commits: int = 5
-    estimator_metadata_bytes: int = 0
-    parity: bool = False
+    estimation_threshold: float
+    small_file_candidates_limit: int
+    estimator_max_commits: int
+    estimator_metadata_bytes: int
+    parity: bool
     footer_bytes_per_record: float = 0.0
-    footer_max_records: int = 100000
+    footer_max_records: int
     footer_base_bytes: int = 0
     remainder_tolerance: float = 0.05
 

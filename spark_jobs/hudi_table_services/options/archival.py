@@ -5,13 +5,20 @@ from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.archival import ArchivalOptions
 from hudi_table_services.model.clean import CleanPolicy
 from hudi_table_services.options.archive_job_options import ArchiveJobOptions
+from hudi_table_services.options.keys.archival import (
+    ARCHIVAL_BATCH,
+    BEYOND_SAVEPOINT,
+    HISTORY_BATCH,
+    MANIFESTS_RETAINED,
+    MAX_COMMITS,
+    MIN_COMMITS,
+)
+from hudi_table_services.options.keys.cleaning import CLEAN_POLICY, COMMITS_RETAINED
+from hudi_table_services.options.keys.writing import TABLE_NAME
 from hudi_table_services.options.locks import LockOptions
-from hudi_table_services.options.option import Service
+from hudi_table_services.options.option import AnyOption, Service
 from hudi_table_services.options.reader import OptionReader
-from hudi_table_services.options.shared import obeyed_options, says_the_same
-
-MIN, MAX = "hoodie.keep.min.commits", "hoodie.keep.max.commits"
-_RETAINED, _POLICY = "hoodie.clean.commits.retained", "hoodie.clean.policy"
+from hudi_table_services.options.shared import known_options, with_fields
 
 
 def resolve_archive_options(request: ArchiveRequest) -> ArchiveJobOptions:
@@ -20,45 +27,43 @@ def resolve_archive_options(request: ArchiveRequest) -> ArchiveJobOptions:
     Raises:
         InvalidRequestError: names the key, its value and what is allowed; or both keys of a contradiction.
     """
-    obeyed, warnings = obeyed_options(_with_typed_arguments(request), Service.ARCHIVAL)
-    reader = OptionReader(obeyed)
-    return ArchiveJobOptions(archival=_archival(reader), lock=LockOptions.of(obeyed), warnings=warnings)
-
-
-def _with_typed_arguments(request: ArchiveRequest) -> dict[str, str]:
-    """The options with the request's own fields as keys; a field and a key that disagree are a contradiction."""
-    options = dict(request.options)
-    typed = {"hoodie.table.name": request.table_name, MIN: request.min_commits, MAX: request.max_commits}
-    for key, value in typed.items():
-        text = "" if value is None else str(value)
-        if text and not says_the_same(options.setdefault(key, text), text):
-            raise InvalidRequestError(
-                f"The request says {text} where {key}={options[key]} says otherwise.",
-                hint="Give one of them.",
-            )
-    return options
+    fields: dict[AnyOption, object] = {
+        TABLE_NAME: request.table_name,
+        MIN_COMMITS: request.min_commits,
+        MAX_COMMITS: request.max_commits,
+    }
+    named, warnings = known_options(with_fields(request.options, fields), Service.ARCHIVAL)
+    reader = OptionReader(named)
+    options = _archival(reader)
+    _refuse_contradictions(options, reader)
+    return ArchiveJobOptions(archival=options, lock=LockOptions.of(named), warnings=warnings)
 
 
 def _archival(reader: OptionReader) -> ArchivalOptions:
-    options = ArchivalOptions(
-        min_commits=reader.whole_number(MIN, 20, least=1),
-        max_commits=reader.whole_number(MAX, 30, least=1),
-        beyond_savepoint=reader.flag("hoodie.archive.beyond.savepoint", False),
-        batch_size=reader.whole_number("hoodie.commits.archival.batch", 10, least=1),
-        merged_files=reader.whole_number("hoodie.timeline.compaction.batch.size", 10, least=2),
-        manifests_retained=reader.whole_number("hoodie.timeline.manifest.retained.versions", 3, least=1),
+    return ArchivalOptions(
+        min_commits=reader[MIN_COMMITS],
+        max_commits=reader[MAX_COMMITS],
+        beyond_savepoint=reader[BEYOND_SAVEPOINT],
+        batch_size=reader[ARCHIVAL_BATCH],
+        merged_files=reader[HISTORY_BATCH],
+        manifests_retained=reader[MANIFESTS_RETAINED],
     )
+
+
+def _refuse_contradictions(options: ArchivalOptions, reader: OptionReader) -> None:
     if options.min_commits >= options.max_commits:
         raise InvalidRequestError(
-            f"{MIN}={options.min_commits} is not below {MAX}={options.max_commits}.",
+            f"{MIN_COMMITS}={options.min_commits} is not below {MAX_COMMITS}={options.max_commits}.",
             hint="Give a larger maximum, or a smaller minimum.",
         )
-    policy = reader.enum(_POLICY, CleanPolicy, CleanPolicy.KEEP_LATEST_COMMITS)
-    retained = reader.whole_number(_RETAINED, 10, least=1)
-    if policy is CleanPolicy.KEEP_LATEST_COMMITS and options.min_commits <= retained:
+    retained = reader[COMMITS_RETAINED]
+    if reader[CLEAN_POLICY] is CleanPolicy.KEEP_LATEST_COMMITS and options.min_commits <= retained:
         raise InvalidRequestError(
-            f"{MIN}={options.min_commits} is not above {_RETAINED}={retained}: what cleaning still keeps readable "
-            "would leave the active timeline.",
-            hint=f"Keep more commits; or give {_RETAINED} (or {_POLICY}) as the clean job has it.",
+            f"{MIN_COMMITS}={options.min_commits} is not above {COMMITS_RETAINED}={retained}: what cleaning still "
+            "keeps readable would leave the active timeline.",
+            hint=f"Keep more commits; or give {COMMITS_RETAINED} (or {CLEAN_POLICY}) as the clean job has it.",
         )
-    return options
+
+
+DEFAULT_ARCHIVAL = _archival(OptionReader({}))
+"""Archival without any option given."""

@@ -1,6 +1,15 @@
-"""How base files are written, whatever writes them."""
+"""How base files are written, by writes and by clusterings."""
 
 from dataclasses import dataclass
+
+from hudi_table_services.options.keys.base_files import (
+    BLOCK_SIZE,
+    BLOOM_FPP,
+    BLOOM_MAX_ENTRIES,
+    CODEC,
+    CODEC_LEVEL,
+    CODECS,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,8 +24,8 @@ class BaseFileOptions:
         bloom_max_entries: keys beyond it do not enlarge the bloom filter.
     """
 
-    codec: str = "zstd"
-    codec_level: int | None = None
-    block_size_bytes: int = 125829120
-    bloom_fpp: float = 1e-9
-    bloom_max_entries: int = 100_000
+    codec: str = CODECS[CODEC.default_value]
+    codec_level: int | None = CODEC_LEVEL.default_value
+    block_size_bytes: int = BLOCK_SIZE.default_value
+    bloom_fpp: float = BLOOM_FPP.default_value
+    bloom_max_entries: int = BLOOM_MAX_ENTRIES.default_value

@@ -1,13 +1,18 @@
-"""Options of the clustering jobs, typed; made from Hudi's keys by `contract.clustering_options`."""
+"""Typed options of the clustering jobs; `options.clustering` makes them from Hudi's keys."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hudi_table_services.model.clustering import ClusteringOptions, CommitGate
 from hudi_table_services.options.base_files import BaseFileOptions
+from hudi_table_services.options.keys.clustering import (
+    ENABLE_EXPIRATIONS,
+    EXPIRATION_MINUTES,
+    TASK_MEMORY_BYTES,
+    WAIT_SECONDS,
+)
+from hudi_table_services.options.keys.writing import STAGING_PATH
 from hudi_table_services.options.locks import LockOptions
-
-DEFAULT_TASK_MEMORY_BYTES = 512 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,16 +32,16 @@ class ClusteringJobOptions:
         warnings: for each key that is known and has no effect here, one sentence.
     """
 
-    plan: ClusteringOptions = field(default_factory=ClusteringOptions)
+    plan: ClusteringOptions
     gates: tuple[CommitGate, ...] = ()
     names_target: bool = False
     base_files: BaseFileOptions = field(default_factory=BaseFileOptions)
-    task_memory_bytes: int = DEFAULT_TASK_MEMORY_BYTES
-    expires_after_minutes: int = 60
-    cancels_expired: bool = False
-    wait_seconds: int = 600
+    task_memory_bytes: int = TASK_MEMORY_BYTES.default_value
+    expires_after_minutes: int = EXPIRATION_MINUTES.default_value
+    cancels_expired: bool = ENABLE_EXPIRATIONS.default_value
+    wait_seconds: int = WAIT_SECONDS.default_value
     lock: LockOptions = field(default_factory=LockOptions)
     metadata_enable: bool | None = None
-    staging_path: str = ".hoodie/.aux/staging"
+    staging_path: str = STAGING_PATH.default_value
     hoodie_options: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()

@@ -7,6 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.options.keys.locks import (
+    LOCK_CLIENT_RETRIES,
+    LOCK_CLIENT_RETRY_WAIT,
+    LOCK_EXPIRE,
+    LOCK_FOLDER,
+    LOCK_PROVIDER,
+    LOCK_RENEWAL,
+    LOCK_RETRIES,
+    LOCK_RETRY_WAIT,
+    LOCK_VALIDITY,
+    LOCK_WAIT,
+)
+from hudi_table_services.options.reader import OptionReader
 
 FILE_SYSTEM_PROVIDER = "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider"
 STORAGE_BASED_PROVIDER = "org.apache.hudi.client.transaction.lock.StorageBasedLockProvider"
@@ -16,9 +29,6 @@ _SUPPORTED = {
     for name in (FILE_SYSTEM_PROVIDER, STORAGE_BASED_PROVIDER, IN_PROCESS_PROVIDER)
 }
 
-_PREFIX = "hoodie.write.lock."
-_RENEWAL = "storage.renew.interval.secs"
-_LEAST_VALIDITY_SECONDS = 10
 _RENEWALS_PER_VALIDITY = 10
 
 _USE = (
@@ -54,67 +64,54 @@ class LockOptions:
         InvalidRequestError: a value is out of bounds, or the provider is another one.
     """
 
-    provider: str = ""
-    folder: str = ".hoodie"
-    expire_minutes: int = 0
-    wait_ms: int = 60_000
-    retries: int = 15
-    retry_wait_ms: int = 1_000
-    client_retries: int = 50
-    client_retry_wait_ms: int = 5_000
-    validity_seconds: int = 300
-    renew_seconds: int = 30
+    provider: str = LOCK_PROVIDER.default_value
+    folder: str = LOCK_FOLDER.default_value
+    expire_minutes: int = LOCK_EXPIRE.default_value
+    wait_ms: int = LOCK_WAIT.default_value
+    retries: int = LOCK_RETRIES.default_value
+    retry_wait_ms: int = LOCK_RETRY_WAIT.default_value
+    client_retries: int = LOCK_CLIENT_RETRIES.default_value
+    client_retry_wait_ms: int = LOCK_CLIENT_RETRY_WAIT.default_value
+    validity_seconds: int = LOCK_VALIDITY.default_value
+    renew_seconds: int = LOCK_RENEWAL.default_value
 
     def __post_init__(self) -> None:
         if self.provider and self.provider not in _SUPPORTED.values():
             raise _refusal(self.provider)
-        bounds = {
-            "filesystem.expire": self.expire_minutes,
-            "wait_time_ms": self.wait_ms,
-            "num_retries": self.retries,
-            "wait_time_ms_between_retry": self.retry_wait_ms,
-            "client.num_retries": self.client_retries,
-            "client.wait_time_ms_between_retry": self.client_retry_wait_ms,
+        numbers = {
+            LOCK_EXPIRE: self.expire_minutes,
+            LOCK_WAIT: self.wait_ms,
+            LOCK_RETRIES: self.retries,
+            LOCK_RETRY_WAIT: self.retry_wait_ms,
+            LOCK_CLIENT_RETRIES: self.client_retries,
+            LOCK_CLIENT_RETRY_WAIT: self.client_retry_wait_ms,
+            LOCK_VALIDITY: self.validity_seconds,
+            LOCK_RENEWAL: self.renew_seconds,
         }
-        for key, value in bounds.items():
-            if value < 0:
-                raise InvalidRequestError(f"{_PREFIX}{key}={value} is below 0.")
-        self._check_lease()
-
-    def _check_lease(self) -> None:
-        validity = f"{_PREFIX}storage.validity.timeout.secs={self.validity_seconds}"
-        if self.renew_seconds < 1:
-            raise InvalidRequestError(f"{_PREFIX}{_RENEWAL}={self.renew_seconds} is below 1.")
-        if self.validity_seconds < _LEAST_VALIDITY_SECONDS:
-            raise InvalidRequestError(f"{validity} is below {_LEAST_VALIDITY_SECONDS}.")
+        for option, value in numbers.items():
+            option.parse(str(value))
         if self.validity_seconds < self.renew_seconds * _RENEWALS_PER_VALIDITY:
             raise InvalidRequestError(
-                f"{validity} is below {_RENEWALS_PER_VALIDITY} times {_PREFIX}{_RENEWAL}={self.renew_seconds}.",
+                f"{LOCK_VALIDITY}={self.validity_seconds} is below {_RENEWALS_PER_VALIDITY} times "
+                f"{LOCK_RENEWAL}={self.renew_seconds}.",
                 hint="A lock must outlive some renewals that fail.",
             )
 
     @classmethod
     def of(cls, hoodie_options: Mapping[str, str]) -> "LockOptions":
-        """Settings from the options of a request; keys that do not concern the lock are passed over."""
-
-        def number(key: str, default: int) -> int:
-            text = hoodie_options.get(_PREFIX + key, str(default))
-            try:
-                return int(text)
-            except ValueError:
-                raise InvalidRequestError(f"{_PREFIX}{key}={text} is not a whole number.") from None
-
+        """Settings from the options of a request; keys that do not concern the lock are left out."""
+        reader = OptionReader(hoodie_options)
         return cls(
-            provider=_full_name(hoodie_options.get(_PREFIX + "provider", "")),
-            folder=hoodie_options.get(_PREFIX + "filesystem.path", ".hoodie"),
-            expire_minutes=number("filesystem.expire", 0),
-            wait_ms=number("wait_time_ms", 60_000),
-            retries=number("num_retries", 15),
-            retry_wait_ms=number("wait_time_ms_between_retry", 1_000),
-            client_retries=number("client.num_retries", 50),
-            client_retry_wait_ms=number("client.wait_time_ms_between_retry", 5_000),
-            validity_seconds=number("storage.validity.timeout.secs", 300),
-            renew_seconds=number(_RENEWAL, 30),
+            provider=_full_name(reader[LOCK_PROVIDER]),
+            folder=reader[LOCK_FOLDER],
+            expire_minutes=reader[LOCK_EXPIRE],
+            wait_ms=reader[LOCK_WAIT],
+            retries=reader[LOCK_RETRIES],
+            retry_wait_ms=reader[LOCK_RETRY_WAIT],
+            client_retries=reader[LOCK_CLIENT_RETRIES],
+            client_retry_wait_ms=reader[LOCK_CLIENT_RETRY_WAIT],
+            validity_seconds=reader[LOCK_VALIDITY],
+            renew_seconds=reader[LOCK_RENEWAL],
         )
 
 
@@ -127,7 +124,7 @@ def _refusal(provider: str) -> InvalidRequestError:
     name = provider.rpartition(".")[2]
     reasons = [f", which {reason}," for start, reason in _ELSEWHERE.items() if name.startswith(start)]
     return InvalidRequestError(
-        f"{_PREFIX}provider={provider}{''.join(reasons)} is not supported: writers without the same lock overwrite "
+        f"{LOCK_PROVIDER}={provider}{''.join(reasons)} is not supported: writers without the same lock overwrite "
         "each other.",
         hint=_USE,
     )

@@ -1,4 +1,4 @@
-"""Every Hudi key this release knows, to look up by name."""
+"""Every Hudi key that this release knows, by name."""
 
 import difflib
 
@@ -6,11 +6,13 @@ from hudi_table_services.options.keys.archival import ARCHIVE_OPTIONS
 from hudi_table_services.options.keys.cleaning import CLEAN_OPTIONS
 from hudi_table_services.options.keys.clustering import CLUSTERING_OPTIONS
 from hudi_table_services.options.keys.foreign import FOREIGN_OPTIONS
+from hudi_table_services.options.keys.key_generation import KEY_GENERATION_OPTIONS
 from hudi_table_services.options.keys.writing import WRITE_OPTIONS
-from hudi_table_services.options.option import KnownOption
+from hudi_table_services.options.option import AnyOption, Service
 
-OPTION_GROUPS: dict[str, tuple[KnownOption, ...]] = {
+OPTION_GROUPS: dict[str, tuple[AnyOption, ...]] = {
     **WRITE_OPTIONS,
+    **KEY_GENERATION_OPTIONS,
     **CLUSTERING_OPTIONS,
     **CLEAN_OPTIONS,
     **ARCHIVE_OPTIONS,
@@ -21,7 +23,7 @@ OPTION_GROUPS: dict[str, tuple[KnownOption, ...]] = {
 _ALL = tuple(option for group in OPTION_GROUPS.values() for option in group)
 _FAMILIES = {option.key.removesuffix("*"): option for option in _ALL if option.key.endswith("*")}
 
-KNOWN_OPTIONS: dict[str, KnownOption] = {
+KNOWN_OPTIONS: dict[str, AnyOption] = {
     name: option for option in _ALL if not option.key.endswith("*") for name in (option.key, *option.aliases)
 }
 """Keys listed one by one, under every name."""
@@ -29,21 +31,40 @@ KNOWN_OPTIONS: dict[str, KnownOption] = {
 ALIASES: dict[str, str] = {alias: option.key for option in _ALL for alias in option.aliases}
 """Other name → the key it stands for."""
 
-_MISSPELT_RATIO = 0.92
+MISSPELT_RATIO = 0.92
+"""Two names at least as similar as this are one name, misspelt."""
+
+_OWN_FAMILIES = {
+    Service.CLUSTERING: ("hoodie.clustering.*",),
+    Service.CLEANING: ("hoodie.clean.*", "hoodie.cleaner.*"),
+    Service.ARCHIVAL: ("hoodie.archive.*",),
+}
+"""Prefixes whose keys a service lists one by one, so that any other key of them is unknown to it."""
 
 
-def find_option(key: str) -> KnownOption | None:
+def find_option(key: str) -> AnyOption | None:
     """The key itself, else the longest prefix it falls under; None: unknown, or a misspelt key of the list."""
     if (option := KNOWN_OPTIONS.get(key)) is not None:
         return option
     prefixes = [prefix for prefix in _FAMILIES if key.startswith(prefix)]
-    # `hoodie.metadata.enabled` is a slip of the pen, not one more key of the metadata table.
-    if not prefixes or similar_option(key, least=_MISSPELT_RATIO):
+    # `hoodie.metadata.enabled` is a misspelt key, not one more key of the metadata table.
+    if not prefixes or similar_option(key, least=MISSPELT_RATIO):
         return None
     return _FAMILIES[max(prefixes, key=len)]
 
 
 def similar_option(key: str, *, least: float = 0.7) -> str | None:
-    """The known key that looks most like this one; None: none does."""
+    """The known key that is most similar; None: none is similar."""
     close = difflib.get_close_matches(key, KNOWN_OPTIONS, n=1, cutoff=least)
     return close[0] if close else None
+
+
+def is_listed(key: str, service: Service | None = None) -> bool:
+    """Whether a key is known, and is more than a key of a prefix that a service lists one by one.
+
+    Args:
+        service: the service that reads the key; None: any.
+    """
+    found = find_option(key)
+    services = _OWN_FAMILIES if service is None else (service,)
+    return found is not None and not any(found.key in _OWN_FAMILIES.get(each, ()) for each in services)

@@ -1,38 +1,54 @@
-"""What the options of all jobs have in common: which keys are known, and those that every writer of files obeys."""
+"""Checks and values that the options of several services share."""
 
 from collections.abc import Mapping
 
 from hudi_table_services.contract.writing import OPERATIONS
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.options.base_files import BaseFileOptions
-from hudi_table_services.options.option import Effect, KnownOption, Service
+from hudi_table_services.options.keys.base_files import (
+    BLOCK_SIZE,
+    BLOOM_FPP,
+    BLOOM_MAX_ENTRIES,
+    CODEC,
+    CODEC_LEVEL,
+    CODECS,
+)
+from hudi_table_services.options.keys.writing import (
+    CONCURRENCY_MODE,
+    FAILED_WRITES_POLICY,
+    METADATA_ENABLE,
+    STAGING_PATH,
+)
+from hudi_table_services.options.option import AnyOption, Effect, Service
 from hudi_table_services.options.reader import OptionReader
-from hudi_table_services.options.registry import ALIASES, find_option, similar_option
+from hudi_table_services.options.registry import ALIASES, find_option, is_listed, similar_option
 from hudi_table_services.options.writing_values import ConcurrencyMode, FailedWritesPolicy
 
-_OWN_FAMILIES = {
-    Service.CLUSTERING: ("hoodie.clustering.*",),
-    Service.CLEANING: ("hoodie.clean.*", "hoodie.cleaner.*"),
-    Service.ARCHIVAL: ("hoodie.archive.*",),
-}
-"""Services know their own keys one by one."""
-
-FILTER_MAX_ENTRIES = "hoodie.bloom.index.filter.dynamic.max.entries"
-_CODEC, _CODEC_LEVEL = "hoodie.parquet.compression.codec", "hoodie.airflow.parquet.compression.level"
-_CODECS = {
-    "zstd": "zstd",
-    "gzip": "gzip",
-    "snappy": "snappy",
-    "lz4": "lz4",
-    "lz4_raw": "lz4",
-    "uncompressed": "none",
-    "none": "none",
-}
-_CODEC_LEVELS = {"zstd": 22, "gzip": 9}
+_MOST_LEVELS = {"zstd": 22, "gzip": 9}
 
 
-def obeyed_options(options: Mapping[str, str], service: Service) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The options under one name each, and a warning for each that is known and means nothing to this service.
+def with_fields(options: Mapping[str, str], fields: Mapping[AnyOption, object]) -> dict[str, str]:
+    """The options of a request with its own fields as keys.
+
+    Args:
+        fields: option → value of the request's field; None and empty texts are left out.
+
+    Raises:
+        InvalidRequestError: a field and its key disagree.
+    """
+    named = dict(options)
+    for option, value in fields.items():
+        text = "" if value is None else str(value)
+        if text and option.parse(named.setdefault(option.key, text)) != option.parse(text):
+            raise InvalidRequestError(
+                f"The request says {text!r}, and its option {option.key} says {named[option.key]!r}.",
+                hint="Give one of them.",
+            )
+    return named
+
+
+def known_options(options: Mapping[str, str], service: Service) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The options under one name each, and a warning for each that has no effect in jobs of the service.
 
     Raises:
         InvalidRequestError: an unknown key, or a value that asks for what cannot be done.
@@ -66,7 +82,7 @@ def _check_known(options: Mapping[str, str], service: Service) -> tuple[str, ...
     warnings = []
     for key, value in sorted(options.items()):
         option = find_option(key)
-        if option is None or option.key in _OWN_FAMILIES.get(service, ()):
+        if option is None or not is_listed(key, service):
             close = similar_option(key)
             hint = f"Did you mean {close}?" if close else "docs/options.md lists the known keys."
             raise InvalidRequestError(f"Unknown option {key}.", hint=hint)
@@ -79,7 +95,7 @@ def _check_known(options: Mapping[str, str], service: Service) -> tuple[str, ...
     return tuple(warnings)
 
 
-def _check_value(key: str, value: str, option: KnownOption) -> None:
+def _check_value(key: str, value: str, option: AnyOption) -> None:
     text = value.strip().lower()
     if option.effect is Effect.REFUSED:
         raise InvalidRequestError(f"{key} is not supported: {option.meaning}.", hint="Leave it out.")
@@ -87,69 +103,62 @@ def _check_value(key: str, value: str, option: KnownOption) -> None:
         raise InvalidRequestError(
             f"{key}={value} is not supported; this release writes {option.default} only ({option.meaning})."
         )
-    if option.effect is Effect.HONOURED and option.is_flag and text not in ("", "true", "false"):
+    if option.is_flag and text not in ("", "true", "false"):
         raise InvalidRequestError(f"{key}={value} is neither true nor false.")
 
 
 def base_file_options(reader: OptionReader) -> BaseFileOptions:
     """Encoding, row groups and bloom filters."""
-    codec = reader.one_of(_CODEC, "zstd", tuple(_CODECS))
+    codec = reader[CODEC]
     return BaseFileOptions(
-        codec=_CODECS[codec],
+        codec=CODECS[codec],
         codec_level=_codec_level(reader, codec),
-        block_size_bytes=reader.whole_number("hoodie.parquet.block.size", 120 << 20, least=1024),
-        bloom_fpp=reader.number("hoodie.index.bloom.fpp", 1e-9, above=0, below=1),
-        bloom_max_entries=reader.whole_number(FILTER_MAX_ENTRIES, 100_000, least=1),
+        block_size_bytes=reader[BLOCK_SIZE],
+        bloom_fpp=reader[BLOOM_FPP],
+        bloom_max_entries=reader[BLOOM_MAX_ENTRIES],
     )
 
 
 def _codec_level(reader: OptionReader, codec: str) -> int | None:
-    if _CODEC_LEVEL not in reader:
+    if CODEC_LEVEL not in reader:
         return None
-    if codec not in _CODEC_LEVELS:
+    if codec not in _MOST_LEVELS:
         raise InvalidRequestError(
-            f"{_CODEC_LEVEL}={reader.text(_CODEC_LEVEL)} and {_CODEC}={codec} contradict each other: "
+            f"{CODEC_LEVEL}={reader.text(CODEC_LEVEL)} and {CODEC}={codec} contradict each other: "
             "this codec has no levels."
         )
-    level, highest = reader.whole_number(_CODEC_LEVEL, 1, least=1), _CODEC_LEVELS[codec]
-    if level > highest:
-        raise InvalidRequestError(f"{_CODEC_LEVEL}={level} is too large, {codec} has levels up to {highest}.")
+    level, highest = reader[CODEC_LEVEL], _MOST_LEVELS[codec]
+    if level is not None and level > highest:
+        raise InvalidRequestError(f"{CODEC_LEVEL}={level} is too large, {codec} has levels up to {highest}.")
     return level
-
-
-def concurrency_mode(reader: OptionReader) -> ConcurrencyMode:
-    """Whether other writers may be at work."""
-    return reader.enum("hoodie.write.concurrency.mode", ConcurrencyMode, ConcurrencyMode.SINGLE_WRITER)
 
 
 def metadata_enable(reader: OptionReader) -> bool | None:
     """False: switch an active metadata table off; None: refuse such a table."""
-    if "hoodie.metadata.enable" not in reader:
-        return None
-    if reader.flag("hoodie.metadata.enable", True):
+    if reader[METADATA_ENABLE]:
         raise InvalidRequestError(
-            "hoodie.metadata.enable=true: this release does not write the metadata table.",
+            f"{METADATA_ENABLE}=true: this release does not write the metadata table.",
             hint="Leave the key out, or set it to false to switch an active metadata table off.",
         )
-    return False
+    return reader[METADATA_ENABLE]
 
 
-def failed_writes_policy(reader: OptionReader, concurrency: ConcurrencyMode) -> FailedWritesPolicy:
-    """LAZY where writers run side by side, as Hudi adjusts it too."""
-    several = concurrency is ConcurrencyMode.OPTIMISTIC_CONCURRENCY_CONTROL
-    default = FailedWritesPolicy.LAZY if several else FailedWritesPolicy.EAGER
-    return reader.enum("hoodie.cleaner.policy.failed.writes", FailedWritesPolicy, default)
+def failed_writes_policy(reader: OptionReader) -> FailedWritesPolicy:
+    """LAZY by default if several writers may write at once, as Hudi adjusts it too."""
+    several = reader[CONCURRENCY_MODE] is ConcurrencyMode.OPTIMISTIC_CONCURRENCY_CONTROL
+    if several and FAILED_WRITES_POLICY not in reader:
+        return FailedWritesPolicy.LAZY
+    return reader[FAILED_WRITES_POLICY]
 
 
 def staging_path(reader: OptionReader) -> str:
-    """Below `.hoodie/.aux` no reader looks for rows, and what is deleted there is nobody else's."""
-    key, parent = "hoodie.airflow.staging.path", ".hoodie/.aux"
-    path = reader.text(key).strip("/") or f"{parent}/staging"
+    """A folder below `.hoodie/.aux`, where no reader searches for rows, and where only this job deletes files."""
+    parent, path = ".hoodie/.aux", reader[STAGING_PATH].strip("/")
     names = path.removeprefix(f"{parent}/").split("/")
     taken = names[0] == ".bootstrap"
     if not path.startswith(f"{parent}/") or taken or any(name in ("", ".", "..") for name in names):
         raise InvalidRequestError(
-            f"{key}={reader.text(key)} is not a folder of its own below {parent}.",
+            f"{STAGING_PATH}={reader.text(STAGING_PATH)} is not a folder of its own below {parent}.",
             hint=f"Leave the key out, or give {parent}/<name>.",
         )
     return path

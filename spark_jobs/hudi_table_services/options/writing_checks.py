@@ -4,11 +4,14 @@ from collections.abc import Iterator
 
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.write_stat import WriteOperation
+from hudi_table_services.options.keys import writing as keys
+from hudi_table_services.options.keys.locks import LOCK_PROVIDER
 from hudi_table_services.options.locks import (
     FILE_SYSTEM_PROVIDER,
     IN_PROCESS_PROVIDER,
     STORAGE_BASED_PROVIDER,
 )
+from hudi_table_services.options.option import AnyOption
 from hudi_table_services.options.reader import OptionReader
 from hudi_table_services.options.writing_values import (
     ConcurrencyMode,
@@ -18,20 +21,16 @@ from hudi_table_services.options.writing_values import (
     WriteOptions,
 )
 
-_PARTITIONS = "hoodie.datasource.write.partitions.to.delete"
-_DUP_POLICY = "hoodie.datasource.insert.dup.policy"
-_CONCURRENCY = "hoodie.write.concurrency.mode"
-_FAILED_WRITES = "hoodie.cleaner.policy.failed.writes"
 _PARITY_KEYS = (
-    "hoodie.record.size.estimation.threshold",
-    "_hoodie.record.size.estimator.max.commits",
-    "hoodie.record.size.estimator.average.metadata.size",
-    "hoodie.merge.small.file.group.candidates.limit",
+    keys.ESTIMATION_THRESHOLD,
+    keys.ESTIMATOR_MAX_COMMITS,
+    keys.ESTIMATOR_METADATA_SIZE,
+    keys.SMALL_FILE_CANDIDATES,
 )
 _COMBINING = {
-    "hoodie.combine.before.upsert": (WriteOperation.UPSERT,),
-    "hoodie.combine.before.delete": (WriteOperation.DELETE,),
-    "hoodie.combine.before.insert": (
+    keys.COMBINE_BEFORE_UPSERT: (WriteOperation.UPSERT,),
+    keys.COMBINE_BEFORE_DELETE: (WriteOperation.DELETE,),
+    keys.COMBINE_BEFORE_INSERT: (
         WriteOperation.INSERT,
         WriteOperation.BULK_INSERT,
         WriteOperation.INSERT_OVERWRITE,
@@ -39,7 +38,7 @@ _COMBINING = {
     ),
 }
 _PADDING = (WriteOperation.INSERT, WriteOperation.UPSERT)
-_LOOKING_UP = (WriteOperation.UPSERT, WriteOperation.DELETE)
+_READING_KEYS = (WriteOperation.UPSERT, WriteOperation.DELETE)
 
 
 def refuse_contradictions(options: WriteOptions, given: OptionReader) -> None:
@@ -52,10 +51,10 @@ def _operation_problems(options: WriteOptions, given: OptionReader) -> Iterator[
     operation = options.operation.value.lower()
     deletes_partitions = options.operation is WriteOperation.DELETE_PARTITION
     if deletes_partitions and not options.partitions_to_delete:
-        yield "Operation delete_partition names no partitions.", f"Give {_PARTITIONS}."
+        yield "Operation delete_partition names no partitions.", f"Give {keys.PARTITIONS_TO_DELETE}."
     if options.partitions_to_delete and not deletes_partitions:
         yield (
-            f"{_PARTITIONS} and operation {operation} contradict each other.",
+            f"{keys.PARTITIONS_TO_DELETE} and operation {operation} contradict each other.",
             "The key is for operation delete_partition.",
         )
     policy = options.insert_dup_policy
@@ -63,36 +62,37 @@ def _operation_problems(options: WriteOptions, given: OptionReader) -> Iterator[
         return
     if options.operation is not WriteOperation.INSERT:
         yield (
-            f"{_DUP_POLICY}={policy.value} and operation {operation} contradict each other.",
+            f"{keys.INSERT_DUP_POLICY}={policy.value} and operation {operation} contradict each other.",
             "The policy is for operation insert.",
         )
-    if "hoodie.combine.before.insert" in given and not options.combine_before_insert:
+    if keys.COMBINE_BEFORE_INSERT in given and not options.combine_before_insert:
         yield (
-            f"{_DUP_POLICY}={policy.value} and hoodie.combine.before.insert=false contradict each other: "
+            f"{keys.INSERT_DUP_POLICY}={policy.value} and {keys.COMBINE_BEFORE_INSERT}=false contradict each other: "
             "a key that comes twice in the batch would be written twice.",
-            "Leave hoodie.combine.before.insert out.",
+            f"Leave {keys.COMBINE_BEFORE_INSERT} out.",
         )
 
 
 def _concurrency_problems(options: WriteOptions, given: OptionReader) -> Iterator[tuple[str, str]]:
     if options.concurrency_mode is ConcurrencyMode.SINGLE_WRITER:
         return
-    mode = f"{_CONCURRENCY}={options.concurrency_mode.value}"
-    if "hoodie.write.lock.provider" not in given:
+    mode = f"{keys.CONCURRENCY_MODE}={options.concurrency_mode.value}"
+    if LOCK_PROVIDER not in given:
         yield (
-            f"{mode} without hoodie.write.lock.provider: all writers of a table must share one lock.",
+            f"{mode} without {LOCK_PROVIDER}: all writers of a table must share one lock.",
             f"Name {FILE_SYSTEM_PROVIDER} (on object stores {STORAGE_BASED_PROVIDER}) here and for the other writers.",
         )
     if options.lock.provider == IN_PROCESS_PROVIDER:
         yield (
-            f"{mode} and hoodie.write.lock.provider={IN_PROCESS_PROVIDER} contradict each other: "
+            f"{mode} and {LOCK_PROVIDER}={IN_PROCESS_PROVIDER} contradict each other: "
             "that lock holds within one process only.",
             f"Use {FILE_SYSTEM_PROVIDER} (on object stores {STORAGE_BASED_PROVIDER}) here and for the other writers.",
         )
     if options.failed_writes_policy is FailedWritesPolicy.EAGER:
         yield (
-            f"{mode} and {_FAILED_WRITES}=EAGER contradict each other: eager cleaning rolls back writers at work.",
-            f"Leave {_FAILED_WRITES} out, or set it to LAZY.",
+            f"{mode} and {keys.FAILED_WRITES_POLICY}=EAGER contradict each other: eager cleaning rolls back "
+            "writers at work.",
+            f"Leave {keys.FAILED_WRITES_POLICY} out, or set it to LAZY.",
         )
 
 
@@ -102,30 +102,31 @@ def inapplicable_options(options: WriteOptions, given: OptionReader) -> tuple[st
     return tuple(f"{key} has no effect here: {reason}." for key, reason in reasons.items() if key in given)
 
 
-def _sizing_reasons(options: WriteOptions) -> dict[str, str]:
+def _sizing_reasons(options: WriteOptions) -> dict[AnyOption, str]:
     sizing = options.file_sizing
-    reasons: dict[str, str] = {}
+    reasons: dict[AnyOption, str] = {}
     if not sizing.parity:
-        reasons.update(dict.fromkeys(_PARITY_KEYS, "it counts with hoodie.airflow.sizing.parity=true only"))
+        reasons.update(dict.fromkeys(_PARITY_KEYS, f"it is read with {keys.SIZING_PARITY}=true only"))
     if sizing.insert_auto_split:
-        reasons["hoodie.copyonwrite.insert.split.size"] = (
-            "hoodie.copyonwrite.insert.auto.split is on, so the record size decides"
-        )
+        reasons[keys.INSERT_SPLIT_SIZE] = f"{keys.INSERT_AUTO_SPLIT} is on, so the record size decides"
     if options.operation not in _PADDING:
-        reasons["hoodie.parquet.small.file.limit"] = f"{options.operation.value.lower()} pads no small files"
+        reasons[keys.SMALL_FILE_LIMIT] = f"{options.operation.value.lower()} pads no small files"
     return reasons
 
 
-def _operation_reasons(options: WriteOptions) -> dict[str, str]:
+def _operation_reasons(options: WriteOptions) -> dict[AnyOption, str]:
     operation = options.operation
     name = operation.value.lower()
-    reasons = {
+    reasons: dict[AnyOption, str] = {
         key: f"it is not for operation {name}" for key, own in _COMBINING.items() if operation not in own
     }
-    for kind, index_type in (("simple", IndexType.GLOBAL_SIMPLE), ("bloom", IndexType.GLOBAL_BLOOM)):
+    for key, index_type in (
+        (keys.SIMPLE_UPDATES_PARTITION, IndexType.GLOBAL_SIMPLE),
+        (keys.BLOOM_UPDATES_PARTITION, IndexType.GLOBAL_BLOOM),
+    ):
         if options.index_type is not index_type:
-            reasons[f"hoodie.{kind}.index.update.partition.path"] = f"the index is not {index_type.value}"
-    looks_up = operation in _LOOKING_UP or options.insert_dup_policy is not InsertDupPolicy.NONE
+            reasons[key] = f"the index is not {index_type.value}"
+    looks_up = operation in _READING_KEYS or options.insert_dup_policy is not InsertDupPolicy.NONE
     if not looks_up:
-        reasons["hoodie.index.type"] = f"{name} looks no keys up"
+        reasons[keys.INDEX_TYPE] = f"{name} looks no keys up"
     return reasons

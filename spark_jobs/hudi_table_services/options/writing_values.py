@@ -1,4 +1,4 @@
-"""Options of a write, typed; made from Hudi's keys by `contract.hoodie_options`."""
+"""Typed options of a write; `options.writing` makes them from Hudi's keys."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -11,6 +11,12 @@ from hudi_table_services.model.table_config import RecordMergeMode
 from hudi_table_services.model.table_version import TableType, TableVersion
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.base_files import BaseFileOptions
+from hudi_table_services.options.keys.clustering import (
+    EXPIRATION_MINUTES,
+    ROLLBACK_ON_CONFLICT,
+    UPDATES_STRATEGY,
+    WAIT_SECONDS,
+)
 from hudi_table_services.options.locks import LockOptions
 
 
@@ -57,23 +63,23 @@ class ConcurrencyMode(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingClusteringOptions:
-    """What a write does whose rows are in file groups under a pending clustering.
+    """What a write does if its rows are in file groups of a pending clustering.
 
     Attributes:
-        rolls_back: with `UpdatesStrategy.ALLOW`: the plan goes; without it the write is rejected, as in Hudi.
+        rolls_back: with `UpdatesStrategy.ALLOW`: the plan is rolled back; without it the write is rejected, as in Hudi.
         wait_seconds: longest wait for a plan under execution.
         expires_after_minutes: age at which an execution without a heartbeat, such as Hudi's, counts as dead.
     """
 
-    strategy: UpdatesStrategy = UpdatesStrategy.GIVE_WAY
-    rolls_back: bool = False
-    wait_seconds: int = 600
-    expires_after_minutes: int = 60
+    strategy: UpdatesStrategy = UPDATES_STRATEGY.default_value
+    rolls_back: bool = ROLLBACK_ON_CONFLICT.default_value
+    wait_seconds: int = WAIT_SECONDS.default_value
+    expires_after_minutes: int = EXPIRATION_MINUTES.default_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteOptions:
-    """Everything a request may ask of a write. Defaults are Hudi's unless a comment says otherwise.
+    """Everything a request may ask of a write; each key's default is in its declaration.
 
     Attributes:
         table_version: for a new table; None: 6, which most readers know.
@@ -92,28 +98,28 @@ class WriteOptions:
     """
 
     operation: WriteOperation
-    ordering_fields: tuple[str, ...] = ()
-    table_version: TableVersion | None = None
+    ordering_fields: tuple[str, ...]
+    table_version: TableVersion | None
     table_type: TableType = TableType.COPY_ON_WRITE
-    database_name: str = ""
-    file_sizing: FileSizingOptions = field(default_factory=FileSizingOptions)
-    index_type: IndexType = IndexType.SIMPLE
-    update_partition_path: bool = True
-    combine_before_insert: bool = False
-    combine_before_upsert: bool = True
-    combine_before_delete: bool = True
-    insert_dup_policy: InsertDupPolicy = InsertDupPolicy.NONE
-    record_merge_mode: RecordMergeMode | None = None
-    base_files: BaseFileOptions = field(default_factory=BaseFileOptions)
-    metadata_enable: bool | None = None
-    concurrency_mode: ConcurrencyMode = ConcurrencyMode.SINGLE_WRITER
-    failed_writes_policy: FailedWritesPolicy = FailedWritesPolicy.EAGER
-    lock: LockOptions = field(default_factory=LockOptions)
-    conflict_strategy: ConflictStrategy = ConflictStrategy.SIMPLE
-    retries_on_conflict: int = 3
-    pending_clustering: PendingClusteringOptions = field(default_factory=PendingClusteringOptions)
-    partitions_to_delete: tuple[str, ...] = ()
-    staging_path: str = ".hoodie/.aux/staging"
+    database_name: str
+    file_sizing: FileSizingOptions
+    index_type: IndexType
+    update_partition_path: bool
+    combine_before_insert: bool
+    combine_before_upsert: bool
+    combine_before_delete: bool
+    insert_dup_policy: InsertDupPolicy
+    record_merge_mode: RecordMergeMode | None
+    base_files: BaseFileOptions
+    metadata_enable: bool | None
+    concurrency_mode: ConcurrencyMode
+    failed_writes_policy: FailedWritesPolicy
+    lock: LockOptions
+    conflict_strategy: ConflictStrategy
+    retries_on_conflict: int
+    pending_clustering: PendingClusteringOptions
+    partitions_to_delete: tuple[str, ...]
+    staging_path: str
     extra_metadata: Mapping[str, str] = field(default_factory=dict)
     hoodie_options: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field, replace
 
 from hudi_table_services.errors import MalformedMetadataError, ObjectNotFoundError
 from hudi_table_services.hudi_format.table_service_plans import decode_requested_replace
-from hudi_table_services.model.clustering import ClusteringOptions, SettledSlice
+from hudi_table_services.model.clustering import SettledSlice
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_service_plans import ClusteringPlan, RequestedReplace
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.options.clustering import DEFAULT_CLUSTERING
 from hudi_table_services.planning.clustering.option_checks import TARGET_FILE_MAX_BYTES
 from hudi_table_services.planning.clustering.stored_plan import read_plan_settings
 from hudi_table_services.storage.damage import naming
@@ -131,6 +132,6 @@ def _requested(store: TimelineStore, instant: Instant) -> RequestedReplace | Non
 
 def _settings(plan: ClusteringPlan) -> SettledSlice:
     """Settings of the files that a plan wrote. Hudi's plans do not hold the target size: the executor chose it."""
-    settings = read_plan_settings(plan, ClusteringOptions())
+    settings = read_plan_settings(plan, DEFAULT_CLUSTERING)
     says_target = TARGET_FILE_MAX_BYTES in plan.strategy.parameters
     return settings if says_target else replace(settings, target_file_max_bytes=None)

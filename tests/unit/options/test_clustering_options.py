@@ -33,10 +33,6 @@ def resolve(options: dict[str, str] | None = None, **request: object) -> Cluster
     )  # type: ignore[arg-type]
 
 
-def test_without_options_the_defaults_of_the_model_hold() -> None:
-    assert resolve() == ClusteringJobOptions()
-
-
 @pytest.mark.parametrize(
     ("key", "value", "field", "expected"),
     [

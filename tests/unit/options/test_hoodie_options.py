@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError
 from hudi_table_services.model.concurrent_change import ConflictStrategy
-from hudi_table_services.model.file_sizing import FileSizingOptions
 from hudi_table_services.model.table_config import RecordMergeMode
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import WriteOperation
@@ -44,15 +43,6 @@ def refusal(options: dict[str, str], **request: object) -> str:
     with pytest.raises(HudiTableServiceError) as refused:
         resolve(options, **request)
     return str(refused.value)
-
-
-def test_without_options_the_defaults_of_the_model_hold() -> None:
-    resolved = resolve()
-    plain = WriteOptions(operation=WriteOperation.UPSERT)
-    same = [f.name for f in fields(WriteOptions) if f.name not in ("file_sizing", "hoodie_options")]
-    assert {name: getattr(resolved, name) for name in same} == {name: getattr(plain, name) for name in same}
-    sizing = FileSizingOptions(footer_bytes_per_record=resolved.file_sizing.footer_bytes_per_record)
-    assert resolved.file_sizing == sizing
 
 
 @pytest.mark.parametrize(
@@ -219,7 +209,7 @@ def test_a_key_that_contradicts_its_field_is_refused(
         ("hoodie.parquet.compression.codec", "brotli", "Supported: zstd, gzip"),
         ("hoodie.airflow.parquet.compression.level", "23", "levels up to 22"),
         ("hoodie.write.lock.provider", "com.example.Lock", "not supported"),
-        ("hoodie.write.lock.num_retries", "-1", "below 0"),
+        ("hoodie.write.lock.num_retries", "-1", "it must be at least 0"),
         ("hoodie.write.concurrency.mode", "NON_BLOCKING_CONCURRENCY_CONTROL", "is not supported"),
         (
             "hoodie.write.lock.conflict.resolution.strategy",

@@ -10,6 +10,7 @@ from hudi_table_services.model.archival import ArchivalBound, ArchivalOptions
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.planning.archival import ArchivalFacts, plan_archival
+from support.default_options import archival_options
 
 
 def text(number: int) -> str:
@@ -37,7 +38,7 @@ def timelines(draw: st.DrawFn) -> Timeline:
 
 
 options = st.builds(
-    lambda low, more, beyond: ArchivalOptions(
+    lambda low, more, beyond: archival_options(
         min_commits=low, max_commits=low + more, beyond_savepoint=beyond
     ),
     st.integers(1, 8),
@@ -157,10 +158,10 @@ def test_thirty_one_commits_archive_the_oldest_eleven() -> None:
     commits = [
         Instant(requested_time=text(n), action=Action.COMMIT, state=InstantState.COMPLETED) for n in range(31)
     ]
-    plan = plan_archival(Timeline.of(commits), ArchivalOptions(), ArchivalFacts())
+    plan = plan_archival(Timeline.of(commits), archival_options(), ArchivalFacts())
     assert plan.instants == tuple(commits[:11])
     assert plan.reason == "11 of 31 commits are archived, 20 stay"
-    plan = plan_archival(Timeline.of(commits[:30]), ArchivalOptions(), ArchivalFacts())
+    plan = plan_archival(Timeline.of(commits[:30]), archival_options(), ArchivalFacts())
     assert (plan.instants, plan.reason) == ((), "30 commits, archival begins above 30")
 
 
@@ -177,7 +178,7 @@ def test_writes_completed_after_a_pending_write_began_stay() -> None:
     pending = Instant(requested_time=text(35), action=Action.COMMIT, state=InstantState.INFLIGHT)
     commits = [commit(0, 1), commit(10, 36), commit(20, 21), commit(30, 31), commit(40, 41), commit(50, 51)]
     plan = plan_archival(
-        Timeline.of([*commits, pending]), ArchivalOptions(min_commits=1, max_commits=2), ArchivalFacts()
+        Timeline.of([*commits, pending]), archival_options(min_commits=1, max_commits=2), ArchivalFacts()
     )
     assert plan.instants == (commits[0],)
     assert plan.held_back_by is not None
@@ -188,7 +189,7 @@ def test_the_last_clean_stays_at_any_age() -> None:
     cleans = [replace(commit(number, number + 1), action=Action.CLEAN) for number in (5, 15)]
     commits = [commit(number, number + 1) for number in range(0, 60, 10)]
     plan = plan_archival(
-        Timeline.of([*commits, *cleans]), ArchivalOptions(min_commits=1, max_commits=2), ArchivalFacts()
+        Timeline.of([*commits, *cleans]), archival_options(min_commits=1, max_commits=2), ArchivalFacts()
     )
     assert [i for i in plan.instants if i.action is Action.CLEAN] == cleans[:1]
     assert plan.writes == tuple(commits[:-1])

@@ -12,13 +12,13 @@ from hudi_table_services.contract.result import FileStats, JobResult, Outcome
 from hudi_table_services.errors import CorruptTableError, UnhealthyTableError
 from hudi_table_services.jobs.archival.checks import archival_facts
 from hudi_table_services.jobs.health.health_files import check_files
-from hudi_table_services.model.archival import ArchivalOptions
 from hudi_table_services.model.clean import Retention
-from hudi_table_services.model.file_sizing import FileSizingOptions
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.options.archival import DEFAULT_ARCHIVAL
 from hudi_table_services.options.cleaning import resolve_clean_options
+from hudi_table_services.options.keys.writing import SMALL_FILE_LIMIT
 from hudi_table_services.planning.archival import plan_archival
 from hudi_table_services.planning.cleaning.retention import retain_from
 from hudi_table_services.planning.commit_count import count_commits
@@ -107,7 +107,7 @@ def _inspect(table: TableAccess, request: HealthRequest) -> _Inspection:
     report = HealthReport(
         table_version=int(config.table_version),
         table_type=config.table_type.value,
-        small_file_limit_bytes=request.small_file_limit_bytes or FileSizingOptions().small_file_limit_bytes,
+        small_file_limit_bytes=request.small_file_limit_bytes or SMALL_FILE_LIMIT.default_value,
         metadata_table=config.metadata_partitions,
     )
     try:
@@ -132,7 +132,7 @@ def _inspect_snapshot(
     history = ClusteringHistory.load(table.timeline_store, timeline)
     counted = count_commits(timeline, history.requested_times, written.operations(timeline))
     last = _newest(timeline, Action.CLEAN)
-    archival = plan_archival(timeline, ArchivalOptions(), archival_facts(table, timeline, frozenset()))
+    archival = plan_archival(timeline, DEFAULT_ARCHIVAL, archival_facts(table, timeline, frozenset()))
     measures = {
         "damaged": 0.0,
         "active_commits": float(len(timeline.completed_writes)),

@@ -17,10 +17,10 @@ from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.hudi_format.table_service_plans import encode_savepoint_metadata
 from hudi_table_services.jobs.archival.checks import barriers
 from hudi_table_services.jobs.archival.writing import archive_writer
-from hudi_table_services.model.archival import ArchivalOptions
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import SavepointMetadata, SavepointPartition
 from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.options.archival import DEFAULT_ARCHIVAL
 from hudi_table_services.options.timeline_only import ServiceOptions, resolve_service_options
 from hudi_table_services.planning.recovery.savepoint_files import savepoint_partitions
 from hudi_table_services.planning.recovery.undo_rules import refuse_unfinished_restore
@@ -118,7 +118,7 @@ def _archive_stranded(
             f"Commit {bounds[0].time} would have to be archived with its savepoint, but {bounds[0].reason}.",
             hint="Run clean.py first, perhaps with fewer commits to retain.",
         )
-    writer = archive_writer(table, ArchivalOptions())
+    writer = archive_writer(table, DEFAULT_ARCHIVAL)
     held = writer.already_archived(timeline)
     lock.verify()
     if missing := [i for i in stranded if i.identity not in held]:

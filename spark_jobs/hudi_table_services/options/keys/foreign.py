@@ -1,10 +1,10 @@
 """Hudi keys that a write refuses, and those that mean nothing to it: other parts of Hudi, by the prefix they share."""
 
-from hudi_table_services.options.option import KnownOption, ignored, refused
+from hudi_table_services.options.option import Option, ignored, refused
 
 _WRITE = "hoodie.datasource.write."
 
-FOREIGN_OPTIONS: dict[str, tuple[KnownOption, ...]] = {
+FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
     "Refused": (
         *refused(
             "records are merged by the merge mode alone; classes of Java cannot be run",

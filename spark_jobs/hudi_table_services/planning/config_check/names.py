@@ -12,24 +12,27 @@ from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.options.archival import resolve_archive_options
 from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.options.clustering import resolve_clustering_options
-from hudi_table_services.options.option import Effect, KnownOption
-from hudi_table_services.options.registry import ALIASES, KNOWN_OPTIONS, find_option, similar_option
+from hudi_table_services.options.keys.writing import METADATA_KEY_PREFIX
+from hudi_table_services.options.option import AnyOption, Effect
+from hudi_table_services.options.registry import (
+    ALIASES,
+    KNOWN_OPTIONS,
+    MISSPELT_RATIO,
+    find_option,
+    is_listed,
+    similar_option,
+)
 from hudi_table_services.options.writing import resolve_options
 from hudi_table_services.planning.clustering.option_checks import check_clustering_options
 from hudi_table_services.planning.config_check.settings import Problem, Settings, config_rule
 
 _LIST = "docs/options.md"
-_OWN_FAMILIES = ("hoodie.clustering.*", "hoodie.clean.*", "hoodie.cleaner.*", "hoodie.archive.*")
-_KEY_PREFIX = "hoodie.datasource.write.commitmeta.key.prefix"
 _KEY = re.compile(r"_?hoodie(?:\.\w+)+")
-_NEAR_ENOUGH = 0.92
-_FRACTIONS = ("hoodie.airflow.clean.floor.hours",)
-"""Numbers that need not be whole, although their default is."""
 
 
-def _named(settings: Settings) -> Iterator[tuple[str, KnownOption | None]]:
+def _named(settings: Settings) -> Iterator[tuple[str, AnyOption | None]]:
     """Options that are settings of Hudi: not what goes into the commit, nor another data source's own."""
-    prefix = settings.text(_KEY_PREFIX)
+    prefix = settings.text(METADATA_KEY_PREFIX.key)
     for key in sorted(settings.given):
         if key not in KNOWN_OPTIONS and prefix and key.startswith(prefix):
             continue
@@ -47,11 +50,11 @@ def _named(settings: Settings) -> Iterator[tuple[str, KnownOption | None]]:
 )
 def _unknown_option(settings: Settings) -> Iterator[Problem]:
     for key, option in _named(settings):
-        if option is None or (option.key in _OWN_FAMILIES and key not in KNOWN_OPTIONS):
+        if not is_listed(key):
             near = similar_option(key)
             # Services refuse what they do not know of their own family; it may still be a key of Hudi's.
             is_sure = option is None or (
-                near is not None and similar_option(key, least=_NEAR_ENOUGH) is not None
+                near is not None and similar_option(key, least=MISSPELT_RATIO) is not None
             )
             yield Problem(
                 keys=(key,),
@@ -98,9 +101,7 @@ def _bad_value(settings: Settings) -> Iterator[Problem]:
             yield Problem(
                 keys=(key,), reason=f"{text} is neither true nor false.", cure="Write true or false."
             )
-        elif option.key in _FRACTIONS:
-            continue
-        elif re.fullmatch(r"\d+", option.default) and not re.fullmatch(r"[+-]?\d+", text):
+        elif option.is_whole_number and not re.fullmatch(r"[+-]?\d+", text):
             yield Problem(
                 keys=(key,),
                 reason=f"{text} is not a whole number.",

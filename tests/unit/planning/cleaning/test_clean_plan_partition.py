@@ -16,9 +16,10 @@ from hudi_table_services.model.clean import (
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.planning.cleaning.partition import plan_partition
+from support.default_options import clean_options
 
-BY_COMMITS = CleanOptions()
-BY_VERSIONS = CleanOptions(policy=CleanPolicy.KEEP_LATEST_FILE_VERSIONS, file_versions_retained=2)
+BY_COMMITS = clean_options()
+BY_VERSIONS = clean_options(policy=CleanPolicy.KEEP_LATEST_FILE_VERSIONS, file_versions_retained=2)
 NOW = "20260131000000000"
 
 
@@ -130,7 +131,7 @@ def test_files_that_readers_may_need_are_never_deleted(
     pinned: set[tuple[int, int]],
 ) -> None:
     policy = CleanPolicy.KEEP_LATEST_FILE_VERSIONS if by_versions else CleanPolicy.KEEP_LATEST_COMMITS
-    options = CleanOptions(policy=policy, file_versions_retained=versions)
+    options = clean_options(policy=policy, file_versions_retained=versions)
     groups = [
         a_group(*days, file_id=f"f{i}", replaced=max(day, *days) if day else None)
         for i, (days, day) in enumerate(zip(histories, replaced, strict=False))

@@ -6,8 +6,9 @@ from hudi_table_services.model.clean import CleanOptions, CleanPolicy, Retention
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.planning.cleaning.retention import retain_from
+from support.default_options import clean_options
 
-BY_HOURS = CleanOptions(policy=CleanPolicy.KEEP_LATEST_BY_HOURS)
+BY_HOURS = clean_options(policy=CleanPolicy.KEEP_LATEST_BY_HOURS)
 NOW = "20260131000000000"
 
 
@@ -35,7 +36,7 @@ def retain(
 ) -> Retention:
     return retain_from(
         timeline,
-        options or CleanOptions(),
+        options or clean_options(),
         hours_cutoff=hours_cutoff,
         floor_cutoff=floor_cutoff,
         retained_before=retained_before,
@@ -81,13 +82,13 @@ def test_by_hours_the_first_recent_commit_is_the_earliest_and_pending_writes_lim
 
 def test_recently_outdated_versions_stay() -> None:
     """Commit 4, in a layout without completion times, ran for long: it was requested early and became visible late."""
-    found = retain(commits(15), CleanOptions(floor_hours=2), floor_cutoff=at(14), visible_at={at(4): at(14)})
+    found = retain(commits(15), clean_options(floor_hours=2), floor_cutoff=at(14), visible_at={at(4): at(14)})
     assert earliest(found) == at(4)
     assert found.reason.endswith("versions outdated for less than 2 h stay")
 
 
 def test_a_limited_run_continues_where_the_last_one_ended() -> None:
-    options = CleanOptions(max_commits_per_run=2)
+    options = clean_options(max_commits_per_run=2)
     first = retain(commits(15), options)
     assert earliest(first) == at(3)
     assert "at most 2 commits are cleaned in one run" in first.reason
@@ -96,11 +97,11 @@ def test_a_limited_run_continues_where_the_last_one_ended() -> None:
 
 
 def test_a_longer_retention_does_not_move_the_earliest_commit_back() -> None:
-    found = retain(commits(15), CleanOptions(commits_retained=12), retained_before=at(8))
+    found = retain(commits(15), clean_options(commits_retained=12), retained_before=at(8))
     assert earliest(found) == at(8)
     assert f"needed since {at(8)}" in found.reason
 
 
 def test_versions_have_no_earliest_commit() -> None:
-    found = retain(commits(15), CleanOptions(policy=CleanPolicy.KEEP_LATEST_FILE_VERSIONS))
+    found = retain(commits(15), clean_options(policy=CleanPolicy.KEEP_LATEST_FILE_VERSIONS))
     assert (earliest(found), found.reason) == (None, "3 versions of each file group are kept")

@@ -4,7 +4,6 @@ import pytest
 
 from hudi_table_services.model.clustering import (
     ClusteringInput,
-    ClusteringOptions,
     ClusteringProposal,
     PlanStrategyKind,
 )
@@ -16,6 +15,7 @@ from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
 from hudi_table_services.planning.clustering.plan import plan_clustering
+from support.default_options import clustering_options
 
 Commit = tuple[Instant, CommitMetadata]
 BOTH = pytest.mark.parametrize("parity", [False, True], ids=["ours", "parity"])
@@ -78,7 +78,7 @@ def plan(table: TableSnapshot, *commits: Commit, **changes: object) -> Clusterin
         "target_file_max_bytes": 200,
         "max_bytes_per_group": 200,
     }
-    options = ClusteringOptions(**{**values, **changes})  # type: ignore[arg-type]
+    options = clustering_options(**{**values, **changes})  # type: ignore[arg-type]
     return plan_clustering(table, options, ClusteringInput(commits=commits))
 
 

@@ -21,6 +21,7 @@ from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.planning.clustering.plan import plan_clustering
+from support.default_options import clustering_options
 
 INSTANT = "20250101000000000"
 PARTITIONS = ("", "a", "b/c")
@@ -66,7 +67,7 @@ def options_of(draw: st.DrawFn, parity: bool) -> ClusteringOptions:
     limit = draw(st.integers(1, 400))
     layout = draw(st.sampled_from(LAYOUTS))
     kinds = [PlanStrategyKind.SIZE_BASED, PlanStrategyKind.SINGLE_FILE_SORT]
-    return ClusteringOptions(
+    return clustering_options(
         plan_strategy=draw(st.sampled_from(kinds if layout.is_sorted else kinds[:1])),
         layout=layout,
         small_file_limit_bytes=limit,
@@ -192,7 +193,7 @@ def test_there_are_never_more_files_than_with_hudis_groups(
     sizes: list[int], limit: int, above: int, cap: int, single_group: bool
 ) -> None:
     table = a_table({"": tuple(a_slice("", f"f{i:02}", size) for i, size in enumerate(sizes))})
-    options = ClusteringOptions(
+    options = clustering_options(
         small_file_limit_bytes=limit,
         target_file_max_bytes=limit + above,
         max_bytes_per_group=cap,

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from hudi_table_services.model.clustering import (
     ClusteringInput,
-    ClusteringOptions,
     ClusteringProposal,
     Layout,
     PlanStrategyKind,
@@ -20,6 +19,7 @@ from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.planning.clustering.plan import plan_clustering
+from support.default_options import clustering_options
 
 MB = 1_000_000
 GIB = 1 << 30
@@ -61,7 +61,7 @@ def plan(table: TableSnapshot, **changes: object) -> ClusteringProposal:
         "max_bytes_per_group": 400 * MB,
         "parity": True,
     }
-    options = ClusteringOptions(**{**values, **changes})  # type: ignore[arg-type]
+    options = clustering_options(**{**values, **changes})  # type: ignore[arg-type]
     return plan_clustering(table, options, ClusteringInput())
 
 
@@ -164,7 +164,7 @@ def test_single_file_sort_rewrites_every_small_file_into_one_file() -> None:
 
 
 def test_files_that_clustering_wrote_are_planned_again_as_by_hudi() -> None:
-    options = ClusteringOptions(parity=True)
+    options = clustering_options(parity=True)
     table = a_table_of(10, 20)
     first = plan_clustering(table, options, ClusteringInput())
     assert plan_clustering(table, replace(options), ClusteringInput(overdue_partitions=("p",))) == first

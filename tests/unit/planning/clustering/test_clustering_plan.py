@@ -8,7 +8,6 @@ from hudi_table_services.hudi_format.table_service_plans import (
     encode_requested_replace,
 )
 from hudi_table_services.model.clustering import (
-    ClusteringOptions,
     ClusteringProposal,
     Layout,
     LayoutStrategy,
@@ -21,6 +20,7 @@ from hudi_table_services.model.data_file import BaseFile, LogFile
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.table_service_plans import ClusteringPlan, ClusteringSlice, PlanStrategy
 from hudi_table_services.planning.clustering.stored_plan import read_plan_settings, stored_plan
+from support.default_options import clustering_options
 
 INSTANT = "20260101000000000"
 MIB = 1 << 20
@@ -63,7 +63,7 @@ def to_uri(path: str) -> str:
 def stored(
     *groups: PlannedGroup, proposal: ClusteringProposal | None = None, **options: object
 ) -> ClusteringPlan:
-    chosen = ClusteringOptions(**options)  # type: ignore[arg-type]
+    chosen = clustering_options(**options)  # type: ignore[arg-type]
     return stored_plan(groups, proposal or ClusteringProposal(), chosen, to_uri)
 
 
@@ -133,7 +133,7 @@ def test_the_stored_plan_survives_the_timeline() -> None:
     ids=str,
 )
 def test_settings_of_the_plan_win_over_the_executors_options(layout: Layout) -> None:
-    running = ClusteringOptions(layout=Layout(columns=("z",), strategy=LayoutStrategy.ZORDER))
+    running = clustering_options(layout=Layout(columns=("z",), strategy=LayoutStrategy.ZORDER))
     settings = read_plan_settings(stored(layout=layout, target_file_max_bytes=5), running)
     assert settings == SettledSlice(layout=layout, target_file_max_bytes=5)
 
@@ -145,7 +145,7 @@ def of_hudi(**parameters: str) -> ClusteringPlan:
 
 
 def test_hudis_plans_leave_curve_and_target_to_the_executor_but_not_the_columns() -> None:
-    default = ClusteringOptions(
+    default = clustering_options(
         layout=Layout(columns=("z",), strategy=LayoutStrategy.HILBERT), target_file_max_bytes=9
     )
     sorted_ = read_plan_settings(of_hudi(columns="a, b,"), default)
@@ -156,7 +156,7 @@ def test_hudis_plans_leave_curve_and_target_to_the_executor_but_not_the_columns(
 
 
 def test_old_spellings_of_a_curve_are_accepted() -> None:
-    settings = read_plan_settings(of_hudi(columns="a", layout="z-order"), ClusteringOptions())
+    settings = read_plan_settings(of_hudi(columns="a", layout="z-order"), clustering_options())
     assert settings.layout.strategy is LayoutStrategy.ZORDER
 
 
@@ -173,4 +173,4 @@ def test_old_spellings_of_a_curve_are_accepted() -> None:
 )
 def test_unsupported_parameters_are_refused(parameters: dict[str, str]) -> None:
     with pytest.raises(MalformedMetadataError, match="hoodie"):
-        read_plan_settings(of_hudi(**parameters), ClusteringOptions())
+        read_plan_settings(of_hudi(**parameters), clustering_options())

@@ -21,6 +21,7 @@ from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.planning.clustering.option_checks import check_clustering_options
 from hudi_table_services.planning.clustering.plan import plan_clustering
+from support.default_options import clustering_options
 
 INSTANT = "20250101000000000"
 PLAN_INSTANT = "20250102000000000"
@@ -72,7 +73,7 @@ def clustering(**changes: object) -> ClusteringOptions:
         "target_file_max_bytes": 200,
         "max_bytes_per_group": 400,
     }
-    return ClusteringOptions(**{**values, **changes})  # type: ignore[arg-type]
+    return clustering_options(**{**values, **changes})  # type: ignore[arg-type]
 
 
 def plan(table: TableSnapshot, given: ClusteringInput | None = None, **changes: object) -> ClusteringProposal:

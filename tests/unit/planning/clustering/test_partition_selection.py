@@ -3,8 +3,9 @@
 import pytest
 
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.model.clustering import ClusteringOptions, PartitionFilterMode
+from hudi_table_services.model.clustering import PartitionFilterMode
 from hudi_table_services.planning.clustering.partitions import PartitionSelection, select_partitions
+from support.default_options import clustering_options
 
 DAYS = tuple(f"2024/01/{day:02}" for day in range(1, 31))
 PATTERN = "hoodie.clustering.plan.strategy.partition.regex.pattern"
@@ -13,7 +14,7 @@ MODE = "hoodie.clustering.plan.partition.filter.mode"
 
 
 def select(partitions: tuple[str, ...] = DAYS, hour: int = 0, **changes: object) -> PartitionSelection:
-    return select_partitions(partitions, ClusteringOptions(**changes), hour)  # type: ignore[arg-type]
+    return select_partitions(partitions, clustering_options(**changes), hour)  # type: ignore[arg-type]
 
 
 def test_all_partitions_are_selected_without_filters() -> None:

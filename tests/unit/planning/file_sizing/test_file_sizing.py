@@ -19,6 +19,7 @@ from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.planning.file_sizing.file_sizing import plan_file_sizing
+from support.default_options import file_sizing_options
 
 INSTANT = "20250101000000000"
 PLAN_INSTANT = "20250102000000000"
@@ -67,7 +68,7 @@ def sizing(record_size: int = 1000, **changes: object) -> FileSizingOptions:
         "record_size_estimate_bytes": record_size,
         "record_size_estimate_is_explicit": True,
     }
-    return FileSizingOptions(**{**values, **changes})  # type: ignore[arg-type]
+    return file_sizing_options(**{**values, **changes})  # type: ignore[arg-type]
 
 
 def padding(plan: FileSizingPlan) -> dict[str | None, int]:
@@ -107,7 +108,7 @@ def test_the_founding_example_is_planned_in_mebibytes_with_the_default_record_si
     parity: bool, auto_split: bool, expected: list[int]
 ) -> None:
     table = a_table_of({file_id: size * MIB for file_id, size in FOUNDING_SIZES.items()})
-    options = FileSizingOptions(parity=parity, insert_auto_split=auto_split, insert_split_size=120_000)
+    options = file_sizing_options(parity=parity, insert_auto_split=auto_split, insert_split_size=120_000)
     plan = plan_file_sizing(table, a_batch(453_600), [], options)
     assert padding(plan) == {"File_1": 81_920, "File_2": 40_960, "File_3": 30_720}
     assert new_files(plan) == expected

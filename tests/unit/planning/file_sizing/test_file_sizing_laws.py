@@ -23,6 +23,7 @@ from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.planning.file_sizing.file_cost import FileCost
 from hudi_table_services.planning.file_sizing.file_sizing import plan_file_sizing
+from support.default_options import file_sizing_options
 
 INSTANT = "20250101000000000"
 MAX = 120_000
@@ -53,7 +54,7 @@ def a_slice(partition: str, file_id: str, size_bytes: int) -> FileSlice:
 
 def options_of() -> st.SearchStrategy[FileSizingOptions]:
     return st.builds(
-        FileSizingOptions,
+        file_sizing_options,
         max_file_size_bytes=st.just(MAX),
         small_file_limit_bytes=st.sampled_from([0, 1, 60_000, 100_000, MAX]),
         insert_split_size=st.integers(1, 5_000),
@@ -237,7 +238,7 @@ def test_new_files_are_opened_only_when_the_small_ones_are_full(case: Case) -> N
 
 @given(st.integers(1, 300), st.integers(0, 50_000), st.sampled_from([0, 60_000, 100_000]))
 def test_no_new_file_is_tiny_next_to_a_full_one(record_size: int, inserts: int, limit: int) -> None:
-    options = FileSizingOptions(
+    options = file_sizing_options(
         max_file_size_bytes=MAX, small_file_limit_bytes=limit, record_size_estimate_bytes=record_size
     )
     plan = plan_file_sizing(_empty_table(), _inserts(inserts), [], options)
@@ -250,7 +251,7 @@ def test_no_new_file_is_tiny_next_to_a_full_one(record_size: int, inserts: int, 
 def test_planning_with_the_resulting_sizes_opens_no_needless_file(
     batches: list[int], record_size: int
 ) -> None:
-    options = FileSizingOptions(
+    options = file_sizing_options(
         max_file_size_bytes=MAX, small_file_limit_bytes=100_000, record_size_estimate_bytes=record_size
     )
     table = _empty_table()

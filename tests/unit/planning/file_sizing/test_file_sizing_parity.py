@@ -23,6 +23,7 @@ from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
 from hudi_table_services.planning.file_sizing.file_sizing import plan_file_sizing
 from hudi_table_services.planning.file_sizing.hudi_parity import commit_totals, hudi_record_size
+from support.default_options import file_sizing_options
 
 INSTANT = "20250101000000000"
 
@@ -76,7 +77,7 @@ def naive_plan(
     st.lists(st.tuples(st.integers(0, 1_500), st.integers(0, 3)), max_size=6),
     st.integers(0, 120),
     st.builds(
-        FileSizingOptions,
+        file_sizing_options,
         max_file_size_bytes=st.integers(1_000, 1_300),
         small_file_limit_bytes=st.integers(0, 1_000),
         insert_split_size=st.integers(1, 40),
@@ -101,7 +102,7 @@ def test_parity_agrees_with_a_naive_implementation(
 
 def test_merge_on_read_pads_the_smallest_file_without_log_files_only() -> None:
     table = a_table([a_slice("a", 30), a_slice("b", 20), a_slice("c", 10, has_log=True)], "MERGE_ON_READ")
-    options = FileSizingOptions(
+    options = file_sizing_options(
         max_file_size_bytes=100, small_file_limit_bytes=50, record_size_estimate_bytes=10, parity=True
     )
     workload = Workload(partitions=(PartitionWorkload(partition_path="p", insert_count=9),))
@@ -119,7 +120,7 @@ def totals(day: int, size: int, records: int, action: Action = Action.COMMIT) ->
     )
 
 
-THRESHOLD_OF_100 = FileSizingOptions(small_file_limit_bytes=100, estimator_max_commits=3)
+THRESHOLD_OF_100 = file_sizing_options(small_file_limit_bytes=100, estimator_max_commits=3)
 
 
 def test_the_record_size_pools_the_latest_large_enough_commits_and_rounds_down() -> None:
@@ -143,7 +144,7 @@ def test_without_a_large_enough_commit_the_configured_size_is_used(history: list
 
 
 def test_the_metadata_size_is_deducted_once_per_commit() -> None:
-    options = FileSizingOptions(small_file_limit_bytes=100, estimator_metadata_bytes=200)
+    options = file_sizing_options(small_file_limit_bytes=100, estimator_metadata_bytes=200)
     assert hudi_record_size([totals(1, 1_200, 10), totals(2, 200, 10)], options).bytes_per_record == 100.0
 
 
@@ -173,7 +174,7 @@ def test_totals_of_a_commit_are_sums_and_of_a_deltacommit_one_per_base_file() ->
 
 
 def test_a_new_file_in_parity_rounds_its_rows_up() -> None:
-    options = FileSizingOptions(
+    options = file_sizing_options(
         max_file_size_bytes=1_000, small_file_limit_bytes=500, record_size_estimate_bytes=300, parity=True
     )
     workload = Workload(partitions=(PartitionWorkload(partition_path="p", insert_count=9),))

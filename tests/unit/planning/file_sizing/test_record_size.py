@@ -13,6 +13,7 @@ from hudi_table_services.model.file_sizing import (
     Workload,
 )
 from hudi_table_services.planning.file_sizing.record_size import estimate_record_sizes
+from support.default_options import file_sizing_options
 
 FOOTER = 437_000
 
@@ -37,10 +38,10 @@ def estimate(
 ) -> RecordSizeEstimate:
     partition = PartitionWorkload(partition_path="p", insert_count=10, insert_bytes_hint=hint)
     workload = Workload(partitions=(partition,), batch_record_size=batch)
-    return estimate_record_sizes(workload, samples, options or FileSizingOptions())["p"]
+    return estimate_record_sizes(workload, samples, options or file_sizing_options())["p"]
 
 
-EXPLICIT = FileSizingOptions(record_size_estimate_bytes=300, record_size_estimate_is_explicit=True)
+EXPLICIT = file_sizing_options(record_size_estimate_bytes=300, record_size_estimate_is_explicit=True)
 
 
 def test_footers_do_not_count_as_record_bytes() -> None:

@@ -1,0 +1,51 @@
+"""Keys of base files: encoding, row groups and bloom filters (HoodieStorageConfig, HoodieIndexConfig)."""
+
+from hudi_table_services.options.kinds import Number, OrNone, WholeNumber, Word
+from hudi_table_services.options.option import FILE_SERVICES, option
+
+CODECS = {
+    "zstd": "zstd",
+    "gzip": "gzip",
+    "snappy": "snappy",
+    "lz4": "lz4",
+    "lz4_raw": "lz4",
+    "uncompressed": "none",
+    "none": "none",
+}
+"""Name of a codec in the option → name in Arrow."""
+
+BLOCK_SIZE = option(
+    "hoodie.parquet.block.size",
+    120 << 20,
+    "upper bound of a row group, bytes",
+    WholeNumber(least=1024),
+    services=FILE_SERVICES,
+)
+CODEC = option(
+    "hoodie.parquet.compression.codec",
+    "zstd",
+    "zstd, gzip, snappy, lz4 or uncompressed [Hudi: gzip]",
+    Word(tuple(CODECS)),
+    services=FILE_SERVICES,
+)
+CODEC_LEVEL = option(
+    "hoodie.airflow.parquet.compression.level",
+    "",
+    "ours: level of zstd (1-22) or gzip (1-9)",
+    OrNone(WholeNumber(least=1)),
+    services=FILE_SERVICES,
+)
+BLOOM_FPP = option(
+    "hoodie.index.bloom.fpp",
+    "0.000000001",
+    "false-positive rate of bloom filters",
+    Number(above=0, below=1),
+    services=FILE_SERVICES,
+)
+BLOOM_MAX_ENTRIES = option(
+    "hoodie.bloom.index.filter.dynamic.max.entries",
+    100_000,
+    "keys beyond do not enlarge a filter",
+    WholeNumber(least=1),
+    services=FILE_SERVICES,
+)

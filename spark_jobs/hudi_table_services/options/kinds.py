@@ -1,0 +1,171 @@
+"""Kinds of option values: how a text becomes a value, and which texts are refused."""
+
+import math
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import Enum
+from typing import Generic, NoReturn, TypeVar
+
+from hudi_table_services.errors import InvalidRequestError
+
+ValueT = TypeVar("ValueT")
+EnumT = TypeVar("EnumT", bound=Enum)
+
+
+class Kind(ABC, Generic[ValueT]):
+    """How the text of an option becomes a value."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def parse(self, key: str, text: str) -> ValueT:
+        """The value of a text without blanks around it.
+
+        Raises:
+            InvalidRequestError: names the key, the text and what is allowed.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Kind[str]):
+    """Any text."""
+
+    def parse(self, key: str, text: str) -> str:
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Names(Kind[tuple[str, ...]]):
+    """Items between commas.
+
+    Attributes:
+        allowed: the items that exist, in capitals; empty: any. With it items are read in any case.
+    """
+
+    allowed: tuple[str, ...] = ()
+
+    def parse(self, key: str, text: str) -> tuple[str, ...]:
+        names = tuple(part.strip() for part in text.split(",") if part.strip())
+        if not self.allowed:
+            return names
+        names = tuple(name.upper() for name in names)
+        if not set(names) <= set(self.allowed):
+            hint = f"Use {', '.join(self.allowed)} or both."
+            raise InvalidRequestError(f"{key}={text} is not supported.", hint=hint)
+        return names
+
+
+@dataclass(frozen=True, slots=True)
+class Word(Kind[str]):
+    """One of some words, in any case; the value is in lower case."""
+
+    allowed: tuple[str, ...]
+
+    def parse(self, key: str, text: str) -> str:
+        if text.lower() not in self.allowed:
+            refuse(key, text, self.allowed)
+        return text.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Flag(Kind[bool]):
+    """``true`` or ``false``, in any case."""
+
+    def parse(self, key: str, text: str) -> bool:
+        return Word(("true", "false")).parse(key, text) == "true"
+
+
+@dataclass(frozen=True, slots=True)
+class Member(Kind[EnumT], Generic[EnumT]):
+    """A member of an enumeration by its value, in any case.
+
+    Attributes:
+        by_class: the text names a Java class, with or without its package.
+    """
+
+    members: type[EnumT]
+    by_class: bool = False
+
+    def parse(self, key: str, text: str) -> EnumT:
+        name = text.rpartition(".")[2] if self.by_class else text
+        by_name = {str(member.value).lower(): member for member in self.members}
+        if name.lower() not in by_name:
+            refuse(key, name, tuple(str(member.value) for member in self.members))
+        return by_name[name.lower()]
+
+
+@dataclass(frozen=True, slots=True)
+class WholeNumber(Kind[int]):
+    """A whole number.
+
+    Attributes:
+        least: the smallest one that is allowed; None: any.
+    """
+
+    least: int | None = None
+
+    def parse(self, key: str, text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise InvalidRequestError(f"{key}={text} is not a whole number.") from None
+        if self.least is not None and value < self.least:
+            raise InvalidRequestError(f"{key}={text} is too small, it must be at least {self.least}.")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Kind[float]):
+    """A number.
+
+    Attributes:
+        least: the smallest one that is allowed; None: see `above`.
+        above, below: bounds that are not allowed themselves.
+    """
+
+    least: float | None = None
+    above: float = -math.inf
+    below: float = math.inf
+
+    def parse(self, key: str, text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            raise InvalidRequestError(f"{key}={text} is not a number.") from None
+        is_large_enough = value > self.above if self.least is None else value >= self.least
+        if not (is_large_enough and value < self.below):
+            raise InvalidRequestError(f"{key}={text} is out of bounds, it must be {self._bounds}.")
+        return value
+
+    @property
+    def _bounds(self) -> str:
+        lower = f"above {self.above:g}" if self.least is None else f"at least {self.least:g}"
+        return lower + (f" and below {self.below:g}" if self.below < math.inf else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern(Kind[str]):
+    """A regular expression."""
+
+    def parse(self, key: str, text: str) -> str:
+        try:
+            re.compile(text)
+        except (re.error, OverflowError, RecursionError) as error:
+            raise InvalidRequestError(f"{key}={text} is no regular expression: {error}.") from error
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class OrNone(Kind[ValueT | None], Generic[ValueT]):
+    """A value of another kind, or None where the option is left out."""
+
+    kind: Kind[ValueT]
+
+    def parse(self, key: str, text: str) -> ValueT | None:
+        return self.kind.parse(key, text) if text else None
+
+
+def refuse(key: str, text: str, allowed: tuple[str, ...]) -> NoReturn:
+    """Raises InvalidRequestError with the texts that are allowed."""
+    raise InvalidRequestError(f"{key}={text} is not supported.", hint=f"Supported: {', '.join(allowed)}.")

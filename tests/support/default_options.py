@@ -1,0 +1,30 @@
+"""Options with some values changed; the others have the defaults of their keys."""
+
+from dataclasses import replace
+from typing import Any
+
+from hudi_table_services.model.archival import ArchivalOptions
+from hudi_table_services.model.clean import CleanOptions
+from hudi_table_services.model.clustering import ClusteringOptions
+from hudi_table_services.model.file_sizing import FileSizingOptions
+from hudi_table_services.options.archival import DEFAULT_ARCHIVAL
+from hudi_table_services.options.cleaning import DEFAULT_CLEANING
+from hudi_table_services.options.clustering import DEFAULT_CLUSTERING
+from hudi_table_services.options.writing import DEFAULT_FILE_SIZING
+
+
+def archival_options(**changes: Any) -> ArchivalOptions:
+    return replace(DEFAULT_ARCHIVAL, **changes)
+
+
+def clean_options(**changes: Any) -> CleanOptions:
+    return replace(DEFAULT_CLEANING, **changes)
+
+
+def clustering_options(**changes: Any) -> ClusteringOptions:
+    return replace(DEFAULT_CLUSTERING, **changes)
+
+
+def file_sizing_options(**changes: Any) -> FileSizingOptions:
+    """Footers of constant size, so that sizes can be counted by hand."""
+    return replace(DEFAULT_FILE_SIZING, **{"footer_bytes_per_record": 0.0, **changes})

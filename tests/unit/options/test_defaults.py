@@ -1,0 +1,69 @@
+"""Defaults of all options, as they were when each key got its only declaration."""
+
+import json
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hudi_table_services.contract.archival import ArchiveRequest
+from hudi_table_services.contract.cleaning import CleanRequest
+from hudi_table_services.contract.clustering import ClusteringRequest
+from hudi_table_services.contract.recovery import RollbackRequest
+from hudi_table_services.contract.writing import UpsertRequest
+from hudi_table_services.options.archival import resolve_archive_options
+from hudi_table_services.options.cleaning import resolve_clean_options
+from hudi_table_services.options.clustering import resolve_clustering_options
+from hudi_table_services.options.option import AnyOption, Effect, Service
+from hudi_table_services.options.registry import OPTION_GROUPS
+from hudi_table_services.options.timeline_only import resolve_service_options
+from hudi_table_services.options.writing import resolve_options
+
+STORED = json.loads(
+    (Path(__file__).parents[2] / "golden" / "option-defaults.json").read_text(encoding="utf-8")
+)
+OPTIONS = [option for group in OPTION_GROUPS.values() for option in group]
+RESOLVED = {
+    "archival": resolve_archive_options(ArchiveRequest(base_path="/t")),
+    "cleaning": resolve_clean_options(CleanRequest(base_path="/t")),
+    "clustering": resolve_clustering_options(ClusteringRequest(base_path="/t")),
+    "recovery": resolve_service_options(RollbackRequest(base_path="/t", all_failed=True)),
+    "writing": resolve_options(UpsertRequest(base_path="/t")),
+}
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.name
+    if is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, tuple):
+        return [plain(each) for each in value]
+    return value
+
+
+def declared(option: AnyOption) -> dict[str, Any]:
+    # The group of jobs that read a lock only was made after the values were stored.
+    services = [each.value for each in option.services if each is not Service.TIMELINE]
+    return {
+        "default": option.default,
+        "effect": option.effect.value,
+        "aliases": list(option.aliases),
+        "services": services,
+    }
+
+
+def test_every_key_has_the_default_that_it_had() -> None:
+    assert {option.key: declared(option) for option in OPTIONS} == STORED["keys"]
+
+
+@pytest.mark.parametrize("service", RESOLVED)
+def test_without_options_a_service_does_what_it_did(service: str) -> None:
+    assert plain(RESOLVED[service]) == STORED["typed"][service]
+
+
+@pytest.mark.parametrize("option", [o for o in OPTIONS if o.effect is Effect.HONOURED], ids=str)
+def test_a_default_is_a_value_of_its_own_option(option: AnyOption) -> None:
+    assert option.parse(option.default) == option.default_value

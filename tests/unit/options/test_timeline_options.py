@@ -1,0 +1,57 @@
+"""Options of rollback, restore, savepoints and repair: a lock, a metadata table, and nothing of other services."""
+
+import pytest
+
+from hudi_table_services.contract.recovery import RollbackRequest
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.options.timeline_only import ServiceOptions, resolve_service_options
+from hudi_table_services.services.registry import SERVICES
+from hudi_table_services.services.service import Script
+
+SCRIPTS = [s for each in SERVICES if each.name in ("recovery", "savepoints", "orphans") for s in each.scripts]
+GIVEN = {
+    "restore.py": ["--savepoint=20260102030405006"],
+    "rollback.py": ["--all-failed"],
+    "delete_savepoint.py": ["--instant=20260102030405006"],
+}
+
+
+def resolve(**options: str) -> ServiceOptions:
+    keys = {key.replace("_", "."): value for key, value in options.items()}
+    return resolve_service_options(RollbackRequest(base_path="/t", all_failed=True, options=keys))
+
+
+@pytest.mark.parametrize("value", ["24", "banana"])
+def test_an_option_of_cleaning_gives_a_warning(value: str) -> None:
+    resolved = resolve(hoodie_clean_hours_retained=value)
+    assert resolved.warnings == ("hoodie.clean.hours.retained has no effect here: it is for cleaning.",)
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["hoodie.keep.min.commits", "hoodie.parquet.block.size", "hoodie.clustering.plan.strategy.sort.columns"],
+)
+def test_an_option_of_another_service_gives_a_warning(key: str) -> None:
+    (warning,) = resolve_service_options(
+        RollbackRequest(base_path="/t", all_failed=True, options={key: "1"})
+    ).warnings
+    assert warning.startswith(f"{key} has no effect here: it is for ")
+
+
+def test_the_lock_and_the_metadata_table_give_none() -> None:
+    options = {
+        "hoodie.write.lock.num_retries": "3",
+        "hoodie.metadata.enable": "false",
+        "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
+    }
+    resolved = resolve_service_options(RollbackRequest(base_path="/t", all_failed=True, options=options))
+    assert (resolved.lock.retries, resolved.metadata_enable, resolved.warnings) == (3, False, ())
+
+
+@pytest.mark.parametrize("each", SCRIPTS, ids=lambda each: each.file_name)
+def test_an_unknown_key_is_an_error_with_the_nearest_known_key(each: Script) -> None:  # type: ignore[type-arg]
+    flags = ["--base-path=/t", *GIVEN.get(each.file_name, []), "--option=hoodie.write.lock.num_retrys=1"]
+    request = each.parse(flags).request
+    assert request is not None
+    with pytest.raises(InvalidRequestError, match=r"Did you mean hoodie\.write\.lock\.num_retries\?"):
+        each.check(request)
