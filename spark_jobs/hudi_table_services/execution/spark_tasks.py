@@ -2,8 +2,8 @@
 
 `spark.range(n)` over n partitions holds exactly one id each, so a group reaches its executor without a shuffle,
 under classic Spark and Spark Connect alike. Task descriptions travel in the pickled function, results come
-back as one binary cell. Spark retries a task whose error is worth a retry; an error that cannot go away
-(`retryable` false) is handed back as a value so that the driver raises the original instead of Spark's wrapping.
+back as one binary cell. Spark retries a task whose error is worth a retry. An error that cannot go away
+(`retryable` false, or a missing file) is handed back as a value, so that the driver knows the original class and path.
 """
 
 import pickle
@@ -127,7 +127,7 @@ def _guarded(work: Callable[[], object]) -> pa.RecordBatch:
     try:
         result: object = work()
     except ObjectNotFoundError as error:
-        result = error  # Retryable as a job, but not as a task: reading a missing file again does not help.
+        result = error  # reading a missing file again does not help
     except HudiTableServiceError as error:
         if error.retryable:
             raise
