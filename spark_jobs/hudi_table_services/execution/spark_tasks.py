@@ -131,7 +131,7 @@ def _guarded(work: Callable[[], object]) -> pa.RecordBatch:
     try:
         result: object = work()
     except ObjectNotFoundError as error:
-        result = error  # Retryable as a job, but not as a task: reading a missing file again does not help.
+        result = error  # reading a missing file again does not help
     except HudiTableServiceError as error:
         if error.retryable:
             raise
