@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from hudi_table_services.errors import InvalidRequestError, PendingPlanError
+from hudi_table_services.options.keys.clustering import UPDATES_STRATEGY
 from hudi_table_services.options.writing_values import PendingClusteringOptions
 from hudi_table_services.storage.clock import age_text
 
 OnPendingPlan = Literal["refuse", "wait", "give_way"]
 CHOICES: tuple[str, ...] = get_args(OnPendingPlan)
-STRATEGY_KEY = "hoodie.clustering.updates.strategy"
+STRATEGY_KEY = UPDATES_STRATEGY.key
 
 _REJECT = "SparkRejectUpdateStrategy"
 # A task that waits lets no plan give way either: one that was made after its look ends the job, and is waited for.

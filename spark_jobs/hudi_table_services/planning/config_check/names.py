@@ -12,6 +12,7 @@ from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.options.archival import resolve_archive_options
 from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.options.clustering import resolve_clustering_options
+from hudi_table_services.options.keys.inline import AUTOMATIC_SWITCHES, INLINE_SWITCHES
 from hudi_table_services.options.keys.writing import METADATA_KEY_PREFIX
 from hudi_table_services.options.option import AnyOption, Effect
 from hudi_table_services.options.registry import (
@@ -135,20 +136,6 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-_INLINE = {
-    "hoodie.clean.automatic": "CleanOperator or clean.py",
-    "hoodie.clean.async": "CleanOperator or clean.py",
-    "hoodie.clean.async.enabled": "CleanOperator or clean.py",
-    "hoodie.archive.automatic": "ArchiveOperator or archive.py",
-    "hoodie.archive.async": "ArchiveOperator or archive.py",
-    "hoodie.clustering.inline": "ClusteringOperator or run_clustering.py",
-    "hoodie.clustering.async.enabled": "ClusteringOperator with every_n_commits, or run_clustering.py",
-    "hoodie.compact.inline": "a compaction by Hudi: this project has none",
-    "hoodie.datasource.hive_sync.enable": "a task that syncs the catalog",
-    "hoodie.datasource.meta.sync.enable": "a task that syncs the catalog",
-}
-
-
 @config_rule(
     "service-not-inline",
     Severity.WARNING,
@@ -158,7 +145,7 @@ _INLINE = {
     engines="native",
 )
 def _service_not_inline(settings: Settings) -> Iterator[Problem]:
-    for key, instead in _INLINE.items():
+    for key, instead in INLINE_SWITCHES.items():
         if settings.options.get(ALIASES.get(key, key), "").lower() == "true":
             yield Problem(
                 keys=(ALIASES.get(key, key),),
@@ -175,12 +162,12 @@ def _service_not_inline(settings: Settings) -> Iterator[Problem]:
     engines="hudi",
 )
 def _no_service(settings: Settings) -> Iterator[Problem]:
-    for key in ("hoodie.clean.automatic", "hoodie.archive.automatic"):
+    for key in AUTOMATIC_SWITCHES:
         if settings.is_off(key):
             yield Problem(
                 keys=(key,),
                 reason="The writer does not do it: files, or instants, pile up until somebody does.",
-                cure=f"Make sure that a task runs {_INLINE[key]}.",
+                cure=f"Make sure that a task runs {INLINE_SWITCHES[key]}.",
             )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from hudi_table_services.contract.config_check import RuntimeFacts, Severity
+from hudi_table_services.options.keys.writing import OPERATION
 from hudi_table_services.options.registry import ALIASES, KNOWN_OPTIONS
 
 
@@ -74,7 +75,7 @@ class Settings:
 
     @property
     def operation(self) -> str:
-        return self.text("hoodie.datasource.write.operation").lower()
+        return self.text(OPERATION.key).lower()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
