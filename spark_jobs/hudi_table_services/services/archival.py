@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from hudi_table_services.contract.archival import ArchiveRequest
+from hudi_table_services.contract.archival import ArchiveReport, ArchiveRequest
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.options.archival import resolve_archive_options
 from hudi_table_services.services.flags import add_numbers, add_preview, table_group
@@ -50,4 +50,4 @@ ARCHIVE = MetadataScript(
     job=_archive,
 )
 
-ARCHIVAL = Service(name="archival", scripts=(ARCHIVE,))
+ARCHIVAL = Service(name="archival", scripts=(ARCHIVE,), report=ArchiveReport)

@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from hudi_table_services.contract.cleaning import POLICIES, CleanRequest
+from hudi_table_services.contract.cleaning import POLICIES, CleanReport, CleanRequest
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.services.flags import add_numbers, add_preview, table_group
@@ -59,4 +59,4 @@ CLEAN = MetadataScript(
     job=_clean,
 )
 
-CLEANING = Service(name="cleaning", scripts=(CLEAN,))
+CLEANING = Service(name="cleaning", scripts=(CLEAN,), report=CleanReport)

@@ -7,6 +7,7 @@ from hudi_table_services.contract.clustering import (
     LAYOUTS,
     WHEN_HELD,
     CancelClusteringRequest,
+    ClusteringReport,
     ClusteringRequest,
     ExecuteClusteringRequest,
     ScheduleClusteringRequest,
@@ -198,4 +199,5 @@ CANCEL_CLUSTERING = MetadataScript(
 CLUSTERING = Service(
     name="clustering",
     scripts=(SCHEDULE_CLUSTERING, EXECUTE_CLUSTERING, RUN_CLUSTERING, CANCEL_CLUSTERING),
+    report=ClusteringReport,
 )

@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from hudi_table_services.contract.config_check import FACTS, FAIL_ON, CheckConfigRequest
+from hudi_table_services.contract.config_check import FACTS, FAIL_ON, CheckConfigRequest, ConfigReport
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.options.keys.archival import MIN_COMMITS
 from hudi_table_services.options.keys.cleaning import COMMITS_RETAINED
@@ -60,4 +60,4 @@ CHECK_CONFIG = MetadataScript(
     job=_check_config,
 )
 
-CONFIG_CHECK = Service(name="config_check", scripts=(CHECK_CONFIG,))
+CONFIG_CHECK = Service(name="config_check", scripts=(CHECK_CONFIG,), report=ConfigReport)

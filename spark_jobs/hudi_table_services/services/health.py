@@ -4,7 +4,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from hudi_table_services.contract.cleaning import CleanRequest
-from hudi_table_services.contract.health import MEASURES, HealthRequest
+from hudi_table_services.contract.health import MEASURES, HealthReport, HealthRequest
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.services.flags import EXIT_CODES, PairsAction, table_group
@@ -63,4 +63,4 @@ TABLE_HEALTH = MetadataScript(
     job=_table_health,
 )
 
-HEALTH = Service(name="health", scripts=(TABLE_HEALTH,))
+HEALTH = Service(name="health", scripts=(TABLE_HEALTH,), report=HealthReport)

@@ -125,4 +125,4 @@ UPSERT = SparkScript(
     metric="write",
 )
 
-WRITING = Service(name="writing", scripts=(UPSERT,))
+WRITING = Service(name="writing", scripts=(UPSERT,), report=None)
