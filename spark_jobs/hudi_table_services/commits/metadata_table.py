@@ -3,6 +3,7 @@
 import logging
 
 from hudi_table_services.errors import UnsupportedTableError
+from hudi_table_services.options.keys.writing import METADATA_ENABLE
 from hudi_table_services.storage.table_store import (
     disable_metadata_table,
     read_table_config,
@@ -28,7 +29,7 @@ def switch_off_metadata_table(table: TableAccess) -> None:
     if not must_disable_metadata_table(table.config):
         raise UnsupportedTableError(
             "Another writer switched the metadata table on during this write.",
-            hint="Run the request again, with hoodie.metadata.enable=false to switch it off.",
+            hint=f"Run the request again, with {METADATA_ENABLE}=false to switch it off.",
         )
     disable_metadata_table(table.storage, config, table.clock)
     _LOG.warning("Switched off the metadata table; Hudi builds it anew at its next write.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.writing import OPERATIONS, SourceSpec, UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.options.keys.writing import MAX_FILE_SIZE
+from hudi_table_services.options.keys.writing import MAX_FILE_SIZE, OPERATION
 from hudi_table_services.options.writing import resolve_options
 from hudi_table_services.services.flags import PairsAction, names_in
 from hudi_table_services.services.service import Service, SparkScript
@@ -73,7 +73,12 @@ def _add_table_flags(group: argparse._ArgumentGroup) -> None:
 
 def _add_row_flags(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    add("--operation", choices=OPERATIONS, metavar="NAME", help=f"{', '.join(OPERATIONS)}; default: upsert")
+    add(
+        "--operation",
+        choices=OPERATIONS,
+        metavar="NAME",
+        help=f"{', '.join(OPERATIONS)}; default: {OPERATION.default}",
+    )
     add("--source-path", metavar="URI", help="file, folder or glob that Spark reads")
     add("--source-format", metavar="NAME", help="data source of Spark; default: parquet")
     add(

@@ -32,17 +32,8 @@ MESSAGES = {
     "airflow_hudi_provider/operators/clustering_job.py",
     "airflow_hudi_provider/operators/held_plans.py",
     f"{ENGINE}/commits/clustering_attempt.py",
-    f"{ENGINE}/commits/metadata_table.py",
     f"{ENGINE}/commits/undo.py",
-    f"{ENGINE}/execution/writing/time_partitions.py",
-    f"{ENGINE}/jobs/clustering/cancel.py",
-    f"{ENGINE}/jobs/clustering/schedule.py",
-    f"{ENGINE}/jobs/writing/batch_placement.py",
     f"{ENGINE}/jobs/writing/make_room.py",
-    f"{ENGINE}/jobs/writing/write_settings.py",
-    f"{ENGINE}/storage/locks/lock.py",
-    f"{ENGINE}/storage/timeline_store.py",
-    f"{ENGINE}/tables/table.py",
 }
 
 
