@@ -1,4 +1,4 @@
-"""Rules about each option for itself: its name, whether anybody obeys it, its value."""
+"""Rules about single options: the name, the value, and whether any job reads it."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,7 @@ _KEY = re.compile(r"_?hoodie(?:\.\w+)+")
 
 
 def _named(settings: Settings) -> Iterator[tuple[str, AnyOption | None]]:
-    """Options that are settings of Hudi: not what goes into the commit, nor another data source's own."""
+    """Options that are settings of Hudi, without metadata for the commit and options of other data sources."""
     prefix = settings.text(METADATA_KEY_PREFIX.key)
     for key in sorted(settings.given):
         if key not in KNOWN_OPTIONS and prefix and key.startswith(prefix):
@@ -157,7 +157,7 @@ def _service_not_inline(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "no-service",
     Severity.ADVICE,
-    "Hudi's cleaning or archival is switched off; somebody else has to do it",
+    "Hudi's cleaning or archival is switched off; another job has to do it",
     source="HoodieCleanConfig, HoodieArchivalConfig",
     engines="hudi",
 )
@@ -166,7 +166,7 @@ def _no_service(settings: Settings) -> Iterator[Problem]:
         if settings.is_off(key):
             yield Problem(
                 keys=(key,),
-                reason="The writer does not do it: files, or instants, pile up until somebody does.",
+                reason="The writer does not do it: files, or instants, pile up until another job does.",
                 cure=f"Make sure that a task runs {INLINE_SWITCHES[key]}.",
             )
 
@@ -210,7 +210,7 @@ def _refused_by_job(settings: Settings) -> Iterator[Problem]:
 
 
 def _worth_trying(settings: Settings) -> Mapping[str, str]:
-    """Options but for those that other rules tell of, so that the jobs come to what only they know."""
+    """Options without a finding of another rule, so that the jobs reach the checks that only they have."""
     told = {
         key
         for rule in (_unknown_option, _two_names, _bad_value, _unsupported_option)
@@ -247,4 +247,4 @@ NAME_RULES = (
     _no_service,
 )
 LAST_RULES = (_refused_by_job, _ignored_option)
-"""Those that tell of an option only where no other rule does."""
+"""Rules whose findings count only if no other rule names the option."""

@@ -105,7 +105,7 @@ def _table_not_written(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             properties=(_VERSION,),
             reason=each,
-            cure="Keep writing it with Hudi; health, sensors and the hook can look at it all the same.",
+            cure="Keep writing it with Hudi; health, sensors and the hook can read it all the same.",
         )
 
 
@@ -129,7 +129,7 @@ def _bootstrapped_table(settings: Settings) -> Iterator[Problem]:
     "metadata-table-stale",
     Severity.ERROR,
     "the table has an active metadata table, which jobs of this project do not write: they refuse the table, or "
-    "switch it off if told to (a warning)",
+    "switch it off if the options say so (a warning)",
     source="docs/on-disk.md",
     engines="native",
 )
@@ -211,7 +211,7 @@ def _hudi_upgrades_table(settings: Settings) -> Iterator[Problem]:
 
 
 def _table_version(settings: Settings) -> int:
-    """Of the table; without one what a new table gets by the options; 0: nobody says."""
+    """Version of the table; without a table the version of a new one; 0: unknown."""
     if settings.table is not None:
         text = settings.table.properties.get(_VERSION, "")
     else:
@@ -327,7 +327,7 @@ def _matching(pattern: str, paths: Sequence[str]) -> bool:
     try:
         compiled = re.compile(pattern)
     except (re.error, OverflowError, RecursionError):
-        return True  # for another rule to tell
+        return True  # another rule reports it
     return any(map(compiled.fullmatch, paths))
 
 
@@ -379,7 +379,7 @@ def _timeline_too_long(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=(_KEEP_MAX,),
             reason=f"{active} commits are active, and archival should leave {most:g} at most.",
-            cure="Run ArchiveOperator or archive.py; table_health.py tells what holds archival back.",
+            cure="Run ArchiveOperator or archive.py; table_health.py reports what holds archival back.",
         )
 
 

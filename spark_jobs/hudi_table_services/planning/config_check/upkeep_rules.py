@@ -50,7 +50,8 @@ _MIB = 1 << 20
     "archival-before-cleaning",
     Severity.ERROR,
     "archival keeps no more commits on the active timeline than cleaning retains: the cleaner no longer finds the "
-    "commits whose files it should delete. A warning where only Hudi obeys, which raises the minimum by itself",
+    "commits whose files it should delete. A warning where only Hudi reads the options, which raises the minimum by "
+    "itself",
     source="HoodieWriteConfig.validate; apache/hudi#1531, apache/hudi#2564, apache/hudi#7600",
 )
 def _archival_before_cleaning(settings: Settings) -> Iterator[Problem]:
@@ -140,7 +141,7 @@ def _clean_policy(settings: Settings) -> str:
 
 
 def _hours_kept(settings: Settings) -> tuple[float, str] | None:
-    """For how long what a query reads stays, and the key that says so; None: nobody can tell."""
+    """Hours for which the files of a query stay, and the key that says so; None: unknown."""
     policy = _clean_policy(settings)
     # Hudi's own cleaner knows no floor.
     floor = 0.0 if settings.facts.is_hudi else settings.number(_FLOOR) or 0.0

@@ -172,7 +172,7 @@ def _storage_lock_too_new(settings: Settings) -> Iterator[Problem]:
             keys=(_PROVIDER,),
             facts=("hudi_version",),
             reason=f"It came with Hudi {'.'.join(map(str, needed))}.",
-            cure="Upgrade Hudi, or let it write only while nobody else does.",
+            cure="Upgrade Hudi, or let it write only while no other writer runs.",
         )
 
 
