@@ -9,6 +9,7 @@ from airflow_hudi_provider.instant_query import DESCRIBED_INSTANTS, SeenInstant,
 from airflow_hudi_provider.tables.connection import TableLocation
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.options.keys.archival import MIN_COMMITS
 
 if TYPE_CHECKING:
     from pyarrow import Table
@@ -81,7 +82,7 @@ def _refuse_archived(
             f"{len(missed)} commits after {after} are archived, the last of them {missed[-1].requested_time}: the rows "
             "they wrote cannot be distinguished from older rows.",
             hint="Read the whole table once, continue from its newest commit, and archive later "
-            "(hoodie.keep.min.commits).",
+            f"({MIN_COMMITS}).",
         )
 
 

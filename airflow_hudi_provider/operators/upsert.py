@@ -14,6 +14,7 @@ from airflow_hudi_provider.tasks.templates import names_filled_in_later
 from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.write_stat import WriteOperation
+from hudi_table_services.options.keys.writing import MAX_FILE_SIZE, SMALL_FILE_LIMIT
 from hudi_table_services.options.writing import resolve_options
 
 _ADDS_FILES = (WriteOperation.INSERT, WriteOperation.BULK_INSERT)
@@ -185,8 +186,8 @@ class UpsertWithSizingOperator(HudiWriteOperator):
 
     def _options(self) -> dict[str, str]:
         sizes = {
-            "hoodie.parquet.max.file.size": self.max_file_size,
-            "hoodie.parquet.small.file.limit": self.small_file_limit,
+            MAX_FILE_SIZE.key: self.max_file_size,
+            SMALL_FILE_LIMIT.key: self.small_file_limit,
         }
         return options_of(self.hudi_options, {**sizes, STRATEGY_KEY: strategy_of(self.on_pending_plan)})
 

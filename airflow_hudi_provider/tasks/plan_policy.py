@@ -12,6 +12,7 @@ from airflow_hudi_provider.tables.pending_services import PLANS, find_pending_se
 from airflow_hudi_provider.tasks.plan_wait import PlanWait
 from airflow_hudi_provider.triggers.pending_service import HudiPendingServiceTrigger
 from hudi_table_services.errors import InvalidRequestError, PendingPlanError
+from hudi_table_services.options.keys.clustering import UPDATES_STRATEGY
 from hudi_table_services.options.writing_values import PendingClusteringOptions
 from hudi_table_services.storage.clock import SystemClock, age_text
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 OnPendingPlan = Literal["refuse", "wait", "give_way"]
 CHOICES: tuple[str, ...] = get_args(OnPendingPlan)
-STRATEGY_KEY = "hoodie.clustering.updates.strategy"
+STRATEGY_KEY = UPDATES_STRATEGY.key
 PLAN_POKE_INTERVAL_S = 10.0
 
 _REJECT = "SparkRejectUpdateStrategy"

@@ -110,7 +110,7 @@ def _run(request: JobRequest, script: Script[JobRequest]) -> JobResult:
 
 @contextmanager
 def _progress_document(request: JobRequest) -> Iterator[None]:
-    """Whoever cannot see this log, since the driver runs on a cluster, sees how far the job is by a document."""
+    """Write progress to a document, for tasks that cannot read this log because the driver runs on a cluster."""
     if not request.result_path:
         yield
         return
@@ -124,12 +124,12 @@ def _progress_document(request: JobRequest) -> Iterator[None]:
 
 
 class _ProgressWriter(logging.Handler):
-    """Keeps a document up to date with what the log tells of progress."""
+    """Keeps a document up to date with the progress in the log."""
 
     def __init__(self, document: "_Document") -> None:
         super().__init__()
         self._document = document
-        # As a filter, so that other lines never wait while one is on its way to the store.
+        # As a filter, so that other lines never wait while the document is written.
         self.addFilter(lambda record: isinstance(getattr(record, PROGRESS_FIELD, None), JobProgress))
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -221,7 +221,7 @@ def _request(command: CommandLine, script: Script[JobRequest]) -> JobRequest:
 
 
 def _result_document(request: JobRequest) -> _Document | None:
-    """Where the result will go. One of an earlier run goes away now: it must not be taken for this run's."""
+    """Location of the result document. The document of an earlier run is deleted now: it is not this run's result."""
     if not request.result_path:
         return None
     document = _document(request.result_path, dict(request.storage_options))

@@ -7,6 +7,7 @@ import logging
 
 from hudi_table_services.errors import UnsupportedTableError
 from hudi_table_services.model.instant import Action
+from hudi_table_services.options.keys.writing import METADATA_ENABLE
 from hudi_table_services.storage.table_store import (
     METADATA_TABLE,
     disable_metadata_table,
@@ -47,7 +48,7 @@ def _switch_off(table: TableAccess) -> None:
     if not must_disable_metadata_table(table.config):
         raise UnsupportedTableError(
             "Another writer switched the metadata table on during this job.",
-            hint="Run the request again, with hoodie.metadata.enable=false to switch it off.",
+            hint=f"Run the request again, with {METADATA_ENABLE}=false to switch it off.",
         )
     disable_metadata_table(table.storage, config, table.clock)
     _LOG.warning("Switched off the metadata table; Hudi builds it anew at its next write.")

@@ -21,7 +21,7 @@ class ArchiveRequest(JobRequest):
 
     Attributes:
         min_commits, max_commits: ``hoodie.keep.….commits``; None: that of the options, else Hudi's default.
-        preview: tell what would go, and write nothing.
+        preview: report what would be archived, and write nothing.
 
     Raises:
         InvalidRequestError: a field has no possible value.

@@ -32,7 +32,7 @@ class CleanRequest(JobRequest):
         commits_retained, hours_retained, file_versions_retained: ``hoodie.clean.….retained``; None: that of the
             options, else Hudi's default.
         max_commits_per_run: ``hoodie.clean.max.commits.to.clean``; None: that of the options, else no limit.
-        preview: tell what would go, and delete nothing.
+        preview: report what would be deleted, and delete nothing.
 
     Raises:
         InvalidRequestError: a field has no possible value.
@@ -92,7 +92,7 @@ class CleanReport(Report):
         finished: requested times of cleans that an earlier job had left pending.
         rolled_back: requested times of dead writes that were rolled back first.
         waiting: partitions in which outdated files stay for readers, savepoints or pending plans.
-        partitions_listed: partitions that were looked at.
+        partitions_listed: partitions that were listed.
     """
 
     service: ClassVar[str] = CLEANING

@@ -108,7 +108,7 @@ class CancelClusteringRequest(JobRequest):
     Attributes:
         instants: requested times of the plans.
         older_than_minutes: without instants: plans of at least this age, 0 for all; None: no others.
-        preview: tell which ones, and cancel none.
+        preview: report which plans would be cancelled, and cancel none.
 
     Raises:
         InvalidRequestError: a field has no possible value.

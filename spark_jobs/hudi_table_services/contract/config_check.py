@@ -61,7 +61,7 @@ class ConfigReport(Report):
         findings: the worst first.
         rules_checked: rules that were applied; others need facts or a table that were not given.
         options_checked: number of options.
-        engine: who is to obey them: ``native``, ``hudi`` or ``both``.
+        engine: jobs that read the options: ``native``, ``hudi`` or ``both``.
         table: name of the table whose properties were compared; empty: none was.
     """
 
@@ -111,7 +111,7 @@ def _finding_lines(finding: ConfigFinding) -> Iterator[str]:
 
 
 FACTS = {
-    "engine": "who obeys the options: `native`, this project's jobs (default); `hudi`, Hudi's own; `both`",
+    "engine": "jobs that read the options: `native`, this project's jobs (default); `hudi`, Hudi's own; `both`",
     "hudi_version": "release of Hudi that writes the table, such as `1.0.2`",
     "spark_version": "release of the Spark that Hudi runs on, such as `3.5.1`",
     "writers": "most processes that may change the table at the same time, table services included",
@@ -170,12 +170,12 @@ class RuntimeFacts:
 
     @property
     def is_native(self) -> bool:
-        """Whether jobs of this project obey the options."""
+        """Whether jobs of this project read these options."""
         return self.engine != "hudi"
 
     @property
     def is_hudi(self) -> bool:
-        """Whether jobs of Hudi itself obey the options."""
+        """Whether jobs of Hudi itself read these options."""
         return self.engine != "native"
 
     @property
@@ -258,7 +258,7 @@ class CheckConfigRequest(JobRequest):
         options: the settings, of writes and of all services.
         facts: what the surroundings are, as texts; see `FACTS`.
         fail_on: the least severity with which the job fails: ``error``, ``warning``, ``advice``; or ``never``.
-        accepted_rules: ids of rules whose findings are known and meant.
+        accepted_rules: ids of rules whose findings are known and intended.
 
     Raises:
         InvalidRequestError: a field has no possible value.

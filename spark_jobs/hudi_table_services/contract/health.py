@@ -29,7 +29,7 @@ DEFAULT_WARNINGS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthRequest(JobRequest):
-    """Look at a table as a whole, and change nothing.
+    """Measure a table, and change nothing.
 
     Attributes:
         warn_above, fail_above: measure (see `MEASURES`) → number, as text, that it should not exceed. A measure
@@ -119,7 +119,7 @@ class PendingInstant:
         operation: what it does, in Hudi's words; empty: it does not say.
         age_s: seconds since it was requested.
         heartbeat: ``alive``, ``expired``, ``ahead`` (of the clock), or ``none``.
-        is_dead: nobody works on it any more, and it cannot be completed without help.
+        is_dead: its writer has stopped, and it cannot be completed without help.
         file_groups: file groups under its plan; 0 for writes.
         meaning: what it is, in a sentence.
         next_step: what is safe to do.
@@ -171,7 +171,7 @@ class HealthFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthReport(Report):
-    """State of a table at one look.
+    """State of a table at one time.
 
     Attributes:
         status: ``healthy``, ``warning`` or ``failing``.

@@ -58,7 +58,7 @@ def as_object(value: object, what: str) -> Mapping[str, object]:
 
 
 class JsonDocument:
-    """Fields of a JSON object, taken one by one; `finish` refuses what nobody asked for.
+    """Fields of a JSON object, taken one by one; `finish` refuses fields that were not taken.
 
     Values are not repeated in messages: they may be secret.
     """
@@ -128,7 +128,7 @@ class JsonDocument:
         )
 
     def finish(self) -> None:
-        """Raises InvalidRequestError naming the fields that nobody asked for."""
+        """Raises InvalidRequestError naming the fields that were not taken."""
         if not self._fields:
             return
         unknown = sorted(self._fields)

@@ -1,10 +1,10 @@
-"""What a job tells of itself while it runs: a line of its log, and a small document beside that of its result."""
+"""Progress of a running job: a line of its log, and a small document beside the result document."""
 
 import json
 from dataclasses import asdict, dataclass
 
 PROGRESS_FIELD = "hudi_progress"
-"""Of a log record: the `JobProgress` that its text tells."""
+"""Attribute of a log record that holds the `JobProgress` of its text."""
 
 _RESULT_SUFFIX = ".json"
 
@@ -20,7 +20,7 @@ class JobProgress:
         rows: rows in files that were written in this phase; 0 in phases that write none.
         written_bytes: bytes of these files.
         elapsed_s: seconds since the phase began.
-        remaining_s: seconds that it will take if it goes on as it did; None: nothing has ended yet.
+        remaining_s: seconds left at the rate so far; None: no task has ended yet.
     """
 
     phase: str

@@ -23,7 +23,7 @@ class RollbackRequest(JobRequest):
     Attributes:
         instants: requested times, in any order: dead writes, or the newest completed ones.
         all_failed: every pending write without a living heartbeat, instead of instants by name.
-        preview: tell what would go, and undo nothing.
+        preview: report what would be undone, and undo nothing.
 
     Raises:
         InvalidRequestError: a field has no possible value.
@@ -55,7 +55,7 @@ class RestoreRequest(JobRequest):
 
     Attributes:
         savepoint: *required*; requested time of the savepointed commit.
-        preview: tell what would go, and undo nothing.
+        preview: report what would be undone, and undo nothing.
 
     Raises:
         InvalidRequestError: a field has no possible value.
@@ -79,12 +79,12 @@ class RestoreRequest(JobRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairOrphansRequest(JobRequest):
-    """Find files that belong to no instant, and delete them only if told so.
+    """Find files that belong to no instant; delete them only if the request says so.
 
     Attributes:
-        execute: delete; else they are only told.
+        execute: delete the files; False: only report them.
         older_than_hours: younger files are left alone.
-        max_files: more orphans than that are told, and none is deleted.
+        max_files: if there are more orphans, report them and delete none.
         backup_path: folder, outside of the table, where data files are copied first; empty: no copies.
 
     Raises:
@@ -139,7 +139,7 @@ class RecoveryReport(Report):
     Attributes:
         savepoint: where a restore went; empty for rollbacks.
         undone: instants, newest first.
-        finished: requested times of rollbacks and restores that somebody had begun and not finished.
+        finished: requested times of rollbacks and restores that another job had begun and not finished.
         left_alone: sentences: failed writes that were not undone, and why.
     """
 
@@ -207,13 +207,13 @@ class OrphanReport(Report):
         by_reason: reason → files.
         files: the first thousand of them.
         folders: markers and staged rows of jobs that are over.
-        heartbeats: requested times whose heartbeats nobody refreshes any more.
+        heartbeats: requested times whose heartbeats are no longer refreshed.
         too_young: orphans that were left alone for their age.
         spared: paths that turned out to be needed, or changed, right before they were to be deleted.
         failed_files: paths that storage would not delete.
         deleted_count: data files deleted.
         backup_path: where they were copied first; empty: nowhere.
-        folders_listed: folders that were looked at.
+        folders_listed: folders that were listed.
         foreign_files: files in partitions that are no files of Hudi's, hidden ones aside. They are never touched.
     """
 
@@ -266,9 +266,9 @@ class CreateSavepointRequest(JobRequest):
 
     Attributes:
         instant: requested time of a completed commit; empty: the newest one.
-        saved_by: who asks, for those who look at savepoints later.
+        saved_by: who asks, for readers of the savepoint.
         comments: what for.
-        preview: tell which files would be kept, and write nothing.
+        preview: report which files would be kept, and write nothing.
 
     Raises:
         InvalidRequestError: a field has no possible value.
@@ -293,11 +293,11 @@ class CreateSavepointRequest(JobRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteSavepointRequest(JobRequest):
-    """Let go of savepoints: cleaning may take their files from then on.
+    """Delete savepoints: cleaning may delete their files from then on.
 
     Attributes:
         instants: requested times of their commits.
-        preview: tell which would go, and delete nothing.
+        preview: report which would be deleted, and delete nothing.
 
     Raises:
         InvalidRequestError: a field has no possible value.

@@ -25,11 +25,11 @@ def _one_time_id() -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRequest:
-    """What the requests of all jobs have in common.
+    """Fields that the requests of all jobs share.
 
     Attributes:
         base_path: URI or path of the table.
-        request_id: identity of the request; the same id never acts twice. Default: one that never comes again.
+        request_id: identity of the request; the same id never acts twice. Default: a new id for each request.
         table_name: for an existing table it must be its name. Empty: that of the options, else not given.
         options: Hudi's own keys.
         storage_options: credentials and endpoints of an object store; never shown.
@@ -89,7 +89,7 @@ class JobRequest:
     def to_json(self) -> str:
         """The document; it holds the storage options, so keep it where the credentials may be.
 
-        An id that was made up is left out: whoever runs the document again would find it completed, and do nothing.
+        A generated id is left out: a second run of the document would find the request completed, and do nothing.
         """
         document = {"contract_version": CONTRACT_VERSION, **asdict(self)}
         if not self.can_be_repeated:
@@ -98,7 +98,7 @@ class JobRequest:
 
 
 def refuse_text_for_columns(**given: object) -> None:
-    """Programs are prone to pass "id" for ("id",), which would be the columns i and d."""
+    """Refuse a text where a tuple belongs: "id" instead of ("id",) would be the columns i and d."""
     for name, columns in given.items():
         if isinstance(columns, str):
             raise InvalidRequestError(f"{name} is the text {columns!r}; it must be a tuple of columns.")

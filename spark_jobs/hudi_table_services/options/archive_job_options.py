@@ -8,10 +8,10 @@ from hudi_table_services.options.locks import LockOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveJobOptions:
-    """All that an archive job obeys.
+    """Everything a request may ask of an archive job.
 
     Attributes:
-        archival: what the planner and the writers of archives obey.
+        archival: settings of the planner and of the writers of archives.
         warnings: keys without effect.
     """
 

@@ -10,10 +10,10 @@ from hudi_table_services.options.writing_values import FailedWritesPolicy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanJobOptions:
-    """All that a clean job obeys.
+    """Everything a request may ask of a clean job.
 
     Attributes:
-        clean: what the planner obeys.
+        clean: settings of the planner.
         failed_writes: dead writes that are rolled back first.
         parallelism: files deleted at once.
         metadata_enable: False: switch an active metadata table off; None: refuse such a table.

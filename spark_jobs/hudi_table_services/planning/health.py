@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from hudi_table_services.contract.health import HealthFinding, PartitionHealth, PendingInstant
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.options.keys.writing import SMALL_FILE_LIMIT
 
 _MAX_WORST_PARTITIONS = 10
 _YOUNG_S = 3600.0
@@ -29,8 +30,8 @@ _ADVICE = {
     "outdated_bytes": "Clean the table, or keep fewer versions.",
     "outdated_files": "Clean the table, or keep fewer versions.",
     "pending_instants": "Take the next step that is listed for each pending instant.",
-    "small_file_ratio": "Cluster the table, or raise hoodie.parquet.small.file.limit for its writers.",
-    "small_files": "Cluster the table, or raise hoodie.parquet.small.file.limit for its writers.",
+    "small_file_ratio": f"Cluster the table, or raise {SMALL_FILE_LIMIT} for its writers.",
+    "small_files": f"Cluster the table, or raise {SMALL_FILE_LIMIT} for its writers.",
 }
 
 

@@ -3,9 +3,10 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from hudi_table_services.contract.archival import ArchiveRequest
+from hudi_table_services.contract.archival import ArchiveReport, ArchiveRequest
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.options.archival import resolve_archive_options
+from hudi_table_services.options.keys.archival import MAX_COMMITS, MIN_COMMITS
 from hudi_table_services.services.flags import add_numbers, add_preview, table_group
 from hudi_table_services.services.service import MetadataScript, Service
 
@@ -26,8 +27,8 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     add_numbers(
         group,
         {
-            "min_commits": "commits that stay on the active timeline; default: 20",
-            "max_commits": "nothing is archived up to so many; default: 30",
+            "min_commits": f"commits that stay on the active timeline; default: {MIN_COMMITS.default}",
+            "max_commits": f"nothing is archived up to so many; default: {MAX_COMMITS.default}",
         },
     )
     add_preview(group, "report what would be archived, and write nothing")
@@ -50,4 +51,4 @@ ARCHIVE = MetadataScript(
     job=_archive,
 )
 
-ARCHIVAL = Service(name="archival", scripts=(ARCHIVE,))
+ARCHIVAL = Service(name="archival", scripts=(ARCHIVE,), report=ArchiveReport)

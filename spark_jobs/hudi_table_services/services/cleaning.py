@@ -3,9 +3,10 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from hudi_table_services.contract.cleaning import POLICIES, CleanRequest
+from hudi_table_services.contract.cleaning import POLICIES, CleanReport, CleanRequest
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.options.cleaning import resolve_clean_options
+from hudi_table_services.options.keys.cleaning import COMMITS_RETAINED
 from hudi_table_services.services.flags import add_numbers, add_preview, table_group
 from hudi_table_services.services.service import MetadataScript, Service
 
@@ -34,7 +35,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     add_numbers(
         group,
         {
-            "commits_retained": "commits whose state stays readable; default: 10",
+            "commits_retained": f"commits whose state stays readable; default: {COMMITS_RETAINED.default}",
             "hours_retained": "hours whose commits stay readable",
             "file_versions_retained": "versions of each file group",
             "max_commits_per_run": "most commits that this run cleans; default: no limit",
@@ -59,4 +60,4 @@ CLEAN = MetadataScript(
     job=_clean,
 )
 
-CLEANING = Service(name="cleaning", scripts=(CLEAN,))
+CLEANING = Service(name="cleaning", scripts=(CLEAN,), report=CleanReport)

@@ -7,6 +7,7 @@ from hudi_table_services.contract.clustering import (
     LAYOUTS,
     WHEN_HELD,
     CancelClusteringRequest,
+    ClusteringReport,
     ClusteringRequest,
     ExecuteClusteringRequest,
     ScheduleClusteringRequest,
@@ -14,6 +15,7 @@ from hudi_table_services.contract.clustering import (
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.options.clustering import resolve_clustering_options
+from hudi_table_services.options.keys.clustering import LAYOUT_STRATEGY
 from hudi_table_services.planning.clustering.option_checks import check_clustering_options
 from hudi_table_services.services.flags import add_instants, add_preview, names_in, table_group
 from hudi_table_services.services.service import MetadataScript, Service, SparkScript
@@ -88,7 +90,12 @@ def _add_plan_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         metavar="COLUMN[,COLUMN]",
         help="sort rows by these columns; left out: rows stay as they are read",
     )
-    add("--layout", choices=LAYOUTS, metavar="NAME", help=f"{', '.join(LAYOUTS)}; default: linear")
+    add(
+        "--layout",
+        choices=LAYOUTS,
+        metavar="NAME",
+        help=f"{', '.join(LAYOUTS)}; default: {LAYOUT_STRATEGY.default.lower()}",
+    )
     add(
         "--partitions",
         type=names_in,
@@ -198,4 +205,5 @@ CANCEL_CLUSTERING = MetadataScript(
 CLUSTERING = Service(
     name="clustering",
     scripts=(SCHEDULE_CLUSTERING, EXECUTE_CLUSTERING, RUN_CLUSTERING, CANCEL_CLUSTERING),
+    report=ClusteringReport,
 )

@@ -3,8 +3,11 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from hudi_table_services.contract.config_check import FACTS, FAIL_ON, CheckConfigRequest
+from hudi_table_services.contract.config_check import FACTS, FAIL_ON, CheckConfigRequest, ConfigReport
 from hudi_table_services.contract.result import JobResult
+from hudi_table_services.options.keys.archival import MIN_COMMITS
+from hudi_table_services.options.keys.cleaning import COMMITS_RETAINED
+from hudi_table_services.options.keys.writing import CONCURRENCY_MODE
 from hudi_table_services.planning.config_check.check import check_rule_names
 from hudi_table_services.services.flags import EXIT_CODES, PairsAction, names_in, table_group
 from hudi_table_services.services.service import MetadataScript, Service
@@ -15,10 +18,10 @@ if TYPE_CHECKING:
 _EXAMPLES = f"""\
 examples:
   Settings alone, without a table:
-    check_config.py --option hoodie.keep.min.commits=10 --option hoodie.clean.commits.retained=24
+    check_config.py --option {MIN_COMMITS}=10 --option {COMMITS_RETAINED}=24
   Settings and a table, for Hudi's own jobs, two of which may write at once:
     check_config.py --base-path s3://lake/flights --fact engine=hudi --fact hudi_version=1.0.2 --fact writers=2 \\
-      --option hoodie.write.concurrency.mode=OPTIMISTIC_CONCURRENCY_CONTROL
+      --option {CONCURRENCY_MODE}=OPTIMISTIC_CONCURRENCY_CONTROL
 
 facts:
 {chr(10).join(f"  {name}: {meaning}" for name, meaning in FACTS.items())}
@@ -57,4 +60,4 @@ CHECK_CONFIG = MetadataScript(
     job=_check_config,
 )
 
-CONFIG_CHECK = Service(name="config_check", scripts=(CHECK_CONFIG,))
+CONFIG_CHECK = Service(name="config_check", scripts=(CHECK_CONFIG,), report=ConfigReport)

@@ -4,9 +4,10 @@ import argparse
 from typing import TYPE_CHECKING
 
 from hudi_table_services.contract.cleaning import CleanRequest
-from hudi_table_services.contract.health import MEASURES, HealthRequest
+from hudi_table_services.contract.health import MEASURES, HealthReport, HealthRequest
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.options.cleaning import resolve_clean_options
+from hudi_table_services.options.keys.writing import SMALL_FILE_LIMIT
 from hudi_table_services.services.flags import EXIT_CODES, PairsAction, table_group
 from hudi_table_services.services.service import MetadataScript, Service
 
@@ -38,7 +39,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         "--small-file-limit-bytes",
         type=int,
         metavar="N",
-        help="smaller files count as small; default: 100 MiB",
+        help=f"smaller files count as small; default: {SMALL_FILE_LIMIT.default_value >> 20} MiB",
     )
 
 
@@ -63,4 +64,4 @@ TABLE_HEALTH = MetadataScript(
     job=_table_health,
 )
 
-HEALTH = Service(name="health", scripts=(TABLE_HEALTH,))
+HEALTH = Service(name="health", scripts=(TABLE_HEALTH,), report=HealthReport)

@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from hudi_table_services.contract.recovery import RepairOrphansRequest
+from hudi_table_services.contract.recovery import OrphanReport, RepairOrphansRequest
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.options.timeline_only import resolve_service_options
 from hudi_table_services.services.flags import add_numbers, table_group
@@ -52,4 +52,4 @@ REPAIR_ORPHAN_FILES = MetadataScript(
     job=_repair_orphan_files,
 )
 
-ORPHANS = Service(name="orphans", scripts=(REPAIR_ORPHAN_FILES,))
+ORPHANS = Service(name="orphans", scripts=(REPAIR_ORPHAN_FILES,), report=OrphanReport)

@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from hudi_table_services.contract.recovery import RestoreRequest, RollbackRequest
+from hudi_table_services.contract.recovery import RecoveryReport, RestoreRequest, RollbackRequest
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.options.timeline_only import resolve_service_options
 from hudi_table_services.services.flags import add_instants, add_preview, table_group
@@ -75,4 +75,4 @@ RESTORE = MetadataScript(
     job=_restore,
 )
 
-RECOVERY = Service(name="recovery", scripts=(ROLLBACK, RESTORE))
+RECOVERY = Service(name="recovery", scripts=(ROLLBACK, RESTORE), report=RecoveryReport)

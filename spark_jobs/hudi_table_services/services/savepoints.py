@@ -3,7 +3,11 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from hudi_table_services.contract.recovery import CreateSavepointRequest, DeleteSavepointRequest
+from hudi_table_services.contract.recovery import (
+    CreateSavepointRequest,
+    DeleteSavepointRequest,
+    SavepointReport,
+)
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.options.timeline_only import resolve_service_options
 from hudi_table_services.services.flags import add_instants, add_preview, table_group
@@ -69,4 +73,4 @@ DELETE_SAVEPOINT = MetadataScript(
     job=_delete_savepoint,
 )
 
-SAVEPOINTS = Service(name="savepoints", scripts=(CREATE_SAVEPOINT, DELETE_SAVEPOINT))
+SAVEPOINTS = Service(name="savepoints", scripts=(CREATE_SAVEPOINT, DELETE_SAVEPOINT), report=SavepointReport)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from hudi_table_services.contract.report import Report
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.services.flags import (
@@ -157,7 +158,9 @@ class Service:
     Attributes:
         name: noun of the service; its modules have this name in every layer.
         scripts: one or more.
+        report: what its results report besides the fields of every result, with its text; None: nothing.
     """
 
     name: str
     scripts: tuple[Script[JobRequest], ...]
+    report: type[Report] | None

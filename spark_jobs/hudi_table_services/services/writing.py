@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.writing import OPERATIONS, SourceSpec, UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.options.keys.writing import MAX_FILE_SIZE, OPERATION
 from hudi_table_services.options.writing import resolve_options
 from hudi_table_services.services.flags import PairsAction, names_in
 from hudi_table_services.services.service import Service, SparkScript
@@ -18,20 +19,20 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-_EXAMPLES = """\
+_EXAMPLES = f"""\
 examples:
   Create a table, or write one more day into it; running the same request id again writes nothing:
     upsert_with_sizing.py --base-path /data/flights --table-name flights --source-path /landing/2013-01-01 \\
         --record-key carrier,flight,sched_dep --partition-by month --ordering-field loaded_at \\
         --request-id flights-2013-01-01 --result-path /results/flights-2013-01-01.json
   What would happen, with smaller files:
-    upsert_with_sizing.py … --option hoodie.parquet.max.file.size=67108864 --dry-run
+    upsert_with_sizing.py … --option {MAX_FILE_SIZE}=67108864 --dry-run
   Transform the rows first:
     upsert_with_sizing.py … --source-format csv --source-option header=true \\
         --source-sql "SELECT *, current_timestamp() AS loaded_at FROM source"
   On a cluster:
     spark-submit --master yarn --py-files hudi_table_services.zip upsert_with_sizing.py --request s3://jobs/1.json
-"""
+"""  # noqa: S608 - an example, no query of this program
 _EXIT_CODES = """
 exit codes:
   0 done, planned or nothing to do   64 the request cannot succeed     65 the rows, or a corrupt table
@@ -72,7 +73,12 @@ def _add_table_flags(group: argparse._ArgumentGroup) -> None:
 
 def _add_row_flags(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    add("--operation", choices=OPERATIONS, metavar="NAME", help=f"{', '.join(OPERATIONS)}; default: upsert")
+    add(
+        "--operation",
+        choices=OPERATIONS,
+        metavar="NAME",
+        help=f"{', '.join(OPERATIONS)}; default: {OPERATION.default}",
+    )
     add("--source-path", metavar="URI", help="file, folder or glob that Spark reads")
     add("--source-format", metavar="NAME", help="data source of Spark; default: parquet")
     add(
@@ -124,4 +130,4 @@ UPSERT = SparkScript(
     metric="write",
 )
 
-WRITING = Service(name="writing", scripts=(UPSERT,))
+WRITING = Service(name="writing", scripts=(UPSERT,), report=None)

@@ -25,6 +25,7 @@ from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TimelineLayout
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata
+from hudi_table_services.options.keys.writing import FAILED_WRITES_POLICY
 from hudi_table_services.storage.clock import Clock, instant_moment, instant_time
 from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.stores.storage import Storage, StoredObject
@@ -284,7 +285,7 @@ class TimelineStore:
             raise InstantVanishedError(
                 f"{self.path_of(instant)} no longer exists: another writer rolled this attempt back.",
                 hint="Run the request again. Concurrent Hudi writers need the table lock and "
-                "hoodie.cleaner.policy.failed.writes=LAZY.",
+                f"{FAILED_WRITES_POLICY}=LAZY.",
             )
 
     def _create(self, instant: Instant, content: bytes) -> Instant:

@@ -12,7 +12,7 @@ from hudi_table_services.model.table_service_plans import ClusteringPlan, Reques
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.clustering import DEFAULT_CLUSTERING
-from hudi_table_services.planning.clustering.option_checks import TARGET_FILE_MAX_BYTES
+from hudi_table_services.options.keys.clustering import TARGET_FILE_MAX_BYTES
 from hudi_table_services.planning.clustering.stored_plan import read_plan_settings
 from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.parallel import map_in_parallel
@@ -133,5 +133,5 @@ def _requested(store: TimelineStore, instant: Instant) -> RequestedReplace | Non
 def _settings(plan: ClusteringPlan) -> SettledSlice:
     """Settings of the files that a plan wrote. Hudi's plans do not hold the target size: the executor chose it."""
     settings = read_plan_settings(plan, DEFAULT_CLUSTERING)
-    says_target = TARGET_FILE_MAX_BYTES in plan.strategy.parameters
+    says_target = TARGET_FILE_MAX_BYTES.key in plan.strategy.parameters
     return settings if says_target else replace(settings, target_file_max_bytes=None)

@@ -6,6 +6,7 @@ from hudi_table_services.errors import CorruptTableError, InvalidRequestError, U
 from hudi_table_services.hudi_format.table_properties import CHECKSUM
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.options.keys.writing import METADATA_ENABLE
 from hudi_table_services.planning.table.refused_features import refused_features
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.stores.storage import Storage
@@ -74,7 +75,7 @@ def check_writable(config: TableConfig, table_name: str, *, metadata_enable: boo
         raise UnsupportedTableError(
             f"The table has an active metadata table ({listed}); a commit that leaves it stale would lose rows "
             "for every reader that trusts it.",
-            hint="Pass hoodie.metadata.enable=false to switch it off before this commit, as Hudi's own writers do "
+            hint=f"Pass {METADATA_ENABLE}=false to switch it off before this commit, as Hudi's own writers do "
             "with that option; Hudi has to rebuild the indexes in it afterwards.",
         )
 

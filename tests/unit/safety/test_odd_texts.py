@@ -13,8 +13,8 @@ from hudi_table_services.model.table_service_plans import (
     ClusteringPlan,
     PlanStrategy,
 )
+from hudi_table_services.options.keys.clustering import TARGET_FILE_MAX_BYTES
 from hudi_table_services.planning.cleaning.stored_plan import RECHECK_KEY, partitions_to_recheck
-from hudi_table_services.planning.clustering.option_checks import TARGET_FILE_MAX_BYTES
 from hudi_table_services.planning.clustering.stored_plan import read_plan_settings
 from hudi_table_services.tables.clustering_history import Clustering
 from support.default_options import clustering_options
@@ -22,7 +22,7 @@ from support.default_options import clustering_options
 
 @pytest.mark.parametrize("target", ["9" * 5000, "\u00b2", "-1", "0", "1e9", ""])
 def test_a_plan_with_an_impossible_size_is_refused(target: str) -> None:
-    strategy = PlanStrategy(parameters={TARGET_FILE_MAX_BYTES: target})
+    strategy = PlanStrategy(parameters={TARGET_FILE_MAX_BYTES.key: target})
     with pytest.raises(CorruptTableError, match="not a size in bytes"):
         read_plan_settings(ClusteringPlan(groups=(), strategy=strategy), clustering_options())
 

@@ -11,6 +11,7 @@ import pytest
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.clustering import ExecuteClusteringRequest
 from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.result import REPORTS
 from hudi_table_services.errors import TableNotFoundError
 from hudi_table_services.services.registry import SERVICES, script, script_of
 from hudi_table_services.services.service import Script
@@ -37,6 +38,13 @@ def test_every_request_has_exactly_one_script() -> None:
     # A class with slots is made anew by its decorator; `__subclasses__` lists the class without slots as well.
     ours = {each for each in all_requests() if vars(sys.modules[each.__module__]).get(each.__name__) is each}
     assert {each.request_type for each in SCRIPTS} == ours - {JobRequest}
+
+
+def test_a_service_its_requests_and_its_report_have_one_name() -> None:
+    for service in SERVICES:
+        assert {each.request_type.service for each in service.scripts} == {service.name}
+        assert service.report is None or service.report.service == service.name
+    assert {service.report for service in SERVICES} == {*REPORTS, None}
 
 
 def test_names_are_unique() -> None:

@@ -9,6 +9,7 @@ from hudi_table_services.errors import InvalidDataError, InvalidRequestError
 from hudi_table_services.model.key_generator import KeyGeneratorConfig, TimestampKeyGenOptions
 from hudi_table_services.model.schema import DATE, INT, LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ, Field
 from hudi_table_services.model.time_pattern import PatternPart, input_expression, parse_output_pattern
+from hudi_table_services.options.keys.key_generation import TIMEBASED_TIMESTAMP_TYPE
 
 _US = pa.timestamp("us")
 _FLOORS = (("S", "millisecond"), ("s", "second"), ("m", "minute"), ("H", "hour"))
@@ -142,7 +143,7 @@ class TimePartition:
         return InvalidDataError(
             f"Partition column {self._field.name!r} has a time outside the years 1 to 9999 if read as "
             f"{self._options.timestamp_type.value}.",
-            hint="Check hoodie.keygen.timebased.timestamp.type against the unit of the column.",
+            hint=f"Check {TIMEBASED_TIMESTAMP_TYPE} against the unit of the column.",
         )
 
     @staticmethod

@@ -19,6 +19,7 @@ from hudi_table_services.model.instant import Action
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.clustering_job_options import ClusteringJobOptions
+from hudi_table_services.options.keys.clustering import EXPIRATION_MINUTES
 from hudi_table_services.storage.clock import Clock, SystemClock, instant_text
 from hudi_table_services.storage.locks.heartbeat import read_heartbeat_owner
 from hudi_table_services.storage.locks.lock import TableLock, table_lock
@@ -151,7 +152,7 @@ def _named(
             raise InstantHeldError(
                 f"Clustering {time} is being executed.",
                 hint="End that job first, or wait until it has ended. An execution by Hudi has no heartbeat: if it is "
-                "dead, give hoodie.clustering.expiration.threshold.mins=0.",
+                f"dead, give {EXPIRATION_MINUTES}=0.",
             )
     return found
 

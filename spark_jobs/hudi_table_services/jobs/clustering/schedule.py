@@ -34,6 +34,7 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.clustering_job_options import ClusteringJobOptions
+from hudi_table_services.options.keys.clustering import MAX_PENDING_PLANS
 from hudi_table_services.planning.clustering.option_checks import check_clustering_options
 from hudi_table_services.planning.clustering.plan import plan_clustering
 from hudi_table_services.planning.clustering.stored_plan import stored_plan
@@ -138,7 +139,7 @@ class _ScheduleJob:
         cap, waiting = self._options.plan.max_pending_plans, {each.schedule for each in history.pending}
         if cap and len(waiting) >= cap:
             return (
-                f"{len(waiting)} plans pending, cap is {cap} (hoodie.airflow.clustering.max.pending.plans): "
+                f"{len(waiting)} plans pending, cap is {cap} ({MAX_PENDING_PLANS}): "
                 "execute or cancel them first"
             )
         return None

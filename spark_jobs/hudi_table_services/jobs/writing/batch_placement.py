@@ -16,6 +16,7 @@ from hudi_table_services.model.file_sizing import CommitTotals, FileSizingPlan
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import OVERWRITE, WriteOperation
+from hudi_table_services.options.keys.writing import INSERT_DUP_POLICY
 from hudi_table_services.options.writing_values import InsertDupPolicy, WriteOptions
 from hudi_table_services.planning.file_sizing.file_sizing import plan_file_sizing
 from hudi_table_services.planning.file_sizing.hudi_parity import commit_totals
@@ -110,7 +111,7 @@ def refuse_duplicates(placed: PlacedBatch, options: WriteOptions) -> None:
     if repeated or existing:
         raise InvalidDataError(
             f"{repeated} rows of the batch repeat a key of another row, and {existing} have a key that the table "
-            "already holds; hoodie.datasource.insert.dup.policy=fail refuses both.",
+            f"already holds; {INSERT_DUP_POLICY}=fail refuses both.",
             hint="Remove them, or use operation upsert, or policy drop.",
         )
 

@@ -15,6 +15,7 @@ from hudi_table_services.model.schema import META_COLUMNS, PrimitiveType, Struct
 from hudi_table_services.model.table_config import RecordMergeMode, TableConfig
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import WriteOperation
+from hudi_table_services.options.keys.writing import ORDERING_FIELDS
 from hudi_table_services.options.writing_values import InsertDupPolicy, WriteOptions
 from hudi_table_services.planning.table.schema_evolution import (
     FILL_MISSING_OPTION,
@@ -143,7 +144,7 @@ def _merge_settings(
     if mode is RecordMergeMode.EVENT_TIME_ORDERING and not ordering and config is None:
         raise InvalidRequestError(
             "hoodie.record.merge.mode=EVENT_TIME_ORDERING needs an ordering field.",
-            hint="Give --ordering-field (hoodie.datasource.write.precombine.field).",
+            hint=f"Give --ordering-field ({ORDERING_FIELDS}).",
         )
     return ordering, mode
 

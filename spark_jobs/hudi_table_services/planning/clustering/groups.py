@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hudi_table_services.model.clustering import ClusteringOptions, PlannedGroup, PlanStrategyKind
-from hudi_table_services.planning.clustering.option_checks import SINGLE_GROUP_ENABLED
+from hudi_table_services.options.keys.clustering import SINGLE_GROUP_ENABLED
 from hudi_table_services.planning.clustering.slices import (
     Candidate,
     Candidates,

@@ -2,19 +2,20 @@
 
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.clustering import ClusteringOptions, PlanStrategyKind
-
-SMALL_FILE_LIMIT = "hoodie.clustering.plan.strategy.small.file.limit"
-TARGET_FILE_MAX_BYTES = "hoodie.clustering.plan.strategy.target.file.max.bytes"
-MAX_BYTES_PER_GROUP = "hoodie.clustering.plan.strategy.max.bytes.per.group"
-MAX_NUM_GROUPS = "hoodie.clustering.plan.strategy.max.num.groups"
-SINGLE_GROUP_ENABLED = "hoodie.clustering.plan.strategy.single.group.clustering.enabled"
-SORT_COLUMNS = "hoodie.clustering.plan.strategy.sort.columns"
-SLICES_SORT_BY = "hoodie.clustering.plan.strategy.file.slices.sort.by"
-BEGIN_PARTITION = "hoodie.clustering.plan.strategy.cluster.begin.partition"
-END_PARTITION = "hoodie.clustering.plan.strategy.cluster.end.partition"
-EARLIEST_COMMIT = "hoodie.clustering.plan.strategy.earliest.commit.to.cluster"
-STRATEGY_CLASS = "hoodie.clustering.plan.strategy.class"
-LAYOUT_STRATEGY = "hoodie.layout.optimize.strategy"
+from hudi_table_services.options.keys.clustering import (
+    BEGIN_PARTITION,
+    CLUSTERING_SMALL_FILE_LIMIT,
+    EARLIEST_COMMIT,
+    END_PARTITION,
+    LOG_WEIGHT,
+    MAX_BYTES_PER_GROUP,
+    MAX_NUM_GROUPS,
+    PLAN_STRATEGY,
+    SIZE_TOLERANCE,
+    SLICES_SORT_BY,
+    SORT_COLUMNS,
+    TARGET_FILE_MAX_BYTES,
+)
 
 SORT_BY_SIZE = "SIZE"
 SORT_BY_INSTANT_TIME = "INSTANT_TIME"
@@ -34,7 +35,7 @@ def check_clustering_options(options: ClusteringOptions) -> None:
 
 def _check_numbers(options: ClusteringOptions) -> None:
     for key, value in (
-        (SMALL_FILE_LIMIT, options.small_file_limit_bytes),
+        (CLUSTERING_SMALL_FILE_LIMIT, options.small_file_limit_bytes),
         (TARGET_FILE_MAX_BYTES, options.target_file_max_bytes),
         (MAX_BYTES_PER_GROUP, options.max_bytes_per_group),
         (MAX_NUM_GROUPS, options.max_num_groups),
@@ -44,12 +45,10 @@ def _check_numbers(options: ClusteringOptions) -> None:
     # A chained comparison, because it also refuses NaN.
     if not 0 <= options.size_tolerance < 1:
         raise InvalidRequestError(
-            f"hoodie.airflow.clustering.size.tolerance is {options.size_tolerance}, it must be at least 0 and below 1."
+            f"{SIZE_TOLERANCE} is {options.size_tolerance}, it must be at least 0 and below 1."
         )
     if not 0 <= options.log_weight < float("inf"):
-        raise InvalidRequestError(
-            f"hoodie.logfile.to.parquet.compression.ratio is {options.log_weight}, it must be at least 0."
-        )
+        raise InvalidRequestError(f"{LOG_WEIGHT} is {options.log_weight}, it must be at least 0.")
 
 
 def _check_pairs(options: ClusteringOptions) -> None:
@@ -57,7 +56,7 @@ def _check_pairs(options: ClusteringOptions) -> None:
     if not options.parity and options.target_file_max_bytes < options.small_file_limit_bytes:
         raise InvalidRequestError(
             f"{TARGET_FILE_MAX_BYTES} ({options.target_file_max_bytes}) is below "
-            f"{SMALL_FILE_LIMIT} ({options.small_file_limit_bytes}): new files would be small again.",
+            f"{CLUSTERING_SMALL_FILE_LIMIT} ({options.small_file_limit_bytes}): new files would be small again.",
             hint="Raise the target, or lower the small-file limit.",
         )
     if options.begin_partition and options.end_partition and options.begin_partition > options.end_partition:
@@ -67,10 +66,10 @@ def _check_pairs(options: ClusteringOptions) -> None:
         )
     if options.plan_strategy is PlanStrategyKind.SINGLE_FILE_SORT and not options.layout.is_sorted:
         raise InvalidRequestError(
-            f"{STRATEGY_CLASS} is {options.plan_strategy.value}, but {SORT_COLUMNS} names no column to sort by."
+            f"{PLAN_STRATEGY} is {options.plan_strategy.value}, but {SORT_COLUMNS} names no column to sort by."
         )
     if options.plan_strategy is PlanStrategyKind.COMMIT_BASED and not options.earliest_commit:
         raise InvalidRequestError(
-            f"{STRATEGY_CLASS} is {options.plan_strategy.value}, but {EARLIEST_COMMIT} is not set.",
+            f"{PLAN_STRATEGY} is {options.plan_strategy.value}, but {EARLIEST_COMMIT} is not set.",
             hint="Set it to the requested time of the last commit that needs no clustering.",
         )

@@ -19,11 +19,8 @@ from hudi_table_services.model.clustering import (
 )
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.table_snapshot import TableSnapshot
-from hudi_table_services.planning.clustering.option_checks import (
-    SINGLE_GROUP_ENABLED,
-    SORT_BY_INSTANT_TIME,
-    SORT_BY_SIZE,
-)
+from hudi_table_services.options.keys.clustering import SINGLE_GROUP_ENABLED
+from hudi_table_services.planning.clustering.option_checks import SORT_BY_INSTANT_TIME, SORT_BY_SIZE
 from hudi_table_services.planning.clustering.slices import (
     UNKNOWN_SIZE,
     Candidate,

@@ -11,13 +11,15 @@ from dataclasses import dataclass
 
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.clustering import ClusteringOptions, PartitionFilterMode
-from hudi_table_services.planning.clustering.option_checks import BEGIN_PARTITION, END_PARTITION
-
-PARTITION_SELECTED = "hoodie.clustering.plan.strategy.partition.selected"
-PARTITION_PATTERN = "hoodie.clustering.plan.strategy.partition.regex.pattern"
-FILTER_MODE = "hoodie.clustering.plan.partition.filter.mode"
-LOOKBACK = "hoodie.clustering.plan.strategy.daybased.lookback.partitions"
-SKIP_FROM_LATEST = "hoodie.clustering.plan.strategy.daybased.skipfromlatest.partitions"
+from hudi_table_services.options.keys.clustering import (
+    BEGIN_PARTITION,
+    END_PARTITION,
+    LOOKBACK_PARTITIONS,
+    PARTITION_FILTER_MODE,
+    PARTITION_PATTERN,
+    SELECTED_PARTITIONS,
+    SKIP_FROM_LATEST,
+)
 
 _HOURS = 24
 
@@ -68,7 +70,7 @@ def _by_name(existing: list[str], options: ClusteringOptions) -> tuple[list[str]
     if options.selected_partitions:
         known = set(existing)
         selected = [p for p in dict.fromkeys(options.selected_partitions) if p in known]
-        return selected, [f"{PARTITION_SELECTED}={','.join(options.selected_partitions)}"]
+        return selected, [f"{SELECTED_PARTITIONS}={','.join(options.selected_partitions)}"]
     if not options.partition_pattern:
         return existing, []
     try:
@@ -99,11 +101,11 @@ def _mode_in_words(options: ClusteringOptions, hour: int) -> str:
     mode = options.partition_filter_mode
     details = {
         PartitionFilterMode.RECENT_DAYS: (
-            f"{LOOKBACK}={options.lookback_partitions}, {SKIP_FROM_LATEST}={options.skip_from_latest}"
+            f"{LOOKBACK_PARTITIONS}={options.lookback_partitions}, {SKIP_FROM_LATEST}={options.skip_from_latest}"
         ),
         PartitionFilterMode.SELECTED_PARTITIONS: (
             f"{BEGIN_PARTITION}={options.begin_partition}, {END_PARTITION}={options.end_partition}"
         ),
         PartitionFilterMode.DAY_ROLLING: f"hour {hour}",
     }
-    return f"{FILTER_MODE}={mode.value} ({details[mode]})"
+    return f"{PARTITION_FILTER_MODE}={mode.value} ({details[mode]})"

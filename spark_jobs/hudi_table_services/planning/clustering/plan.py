@@ -16,6 +16,7 @@ from hudi_table_services.model.clustering import (
 )
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.options.keys.clustering import SELECTED_PARTITIONS
 from hudi_table_services.planning.clustering.choice import (
     Choice,
     choose_groups,
@@ -31,11 +32,7 @@ from hudi_table_services.planning.clustering.commits import (
 from hudi_table_services.planning.clustering.groups import group_partition
 from hudi_table_services.planning.clustering.option_checks import check_clustering_options
 from hudi_table_services.planning.clustering.parity import group_partition_as_hudi
-from hudi_table_services.planning.clustering.partitions import (
-    PARTITION_SELECTED,
-    PartitionSelection,
-    select_partitions,
-)
+from hudi_table_services.planning.clustering.partitions import PartitionSelection, select_partitions
 from hudi_table_services.planning.clustering.slices import PartitionGroups, find_candidates
 
 _NAMED_REASONS = 3
@@ -114,7 +111,7 @@ def _added_up(skipped: Sequence[SkippedPartition]) -> list[SkippedPartition]:
 
 
 def _unknown(selection: PartitionSelection) -> list[SkippedPartition]:
-    reason = f"named in {PARTITION_SELECTED}, but the table has no such partition"
+    reason = f"named in {SELECTED_PARTITIONS}, but the table has no such partition"
     return [SkippedPartition(partition_path=path, reason=reason, slices=0) for path in selection.unknown]
 
 

@@ -13,7 +13,7 @@ from hudi_table_services.model.clustering import (
 )
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.table_snapshot import TableSnapshot
-from hudi_table_services.planning.clustering.option_checks import MAX_NUM_GROUPS
+from hudi_table_services.options.keys.clustering import MAX_NUM_GROUPS
 
 UNKNOWN_SIZE = "size of a file is unknown"
 

@@ -27,11 +27,7 @@ from hudi_table_services.model.table_service_plans import (
     ClusteringSlice,
     PlanStrategy,
 )
-from hudi_table_services.planning.clustering.option_checks import (
-    LAYOUT_STRATEGY,
-    SORT_COLUMNS,
-    TARGET_FILE_MAX_BYTES,
-)
+from hudi_table_services.options.keys.clustering import LAYOUT_STRATEGY, SORT_COLUMNS, TARGET_FILE_MAX_BYTES
 from hudi_table_services.planning.clustering.parity import PARQUET_MAX_FILE_SIZE
 
 COMMIT_CHECKPOINT = "clustering.commit.checkpoint"
@@ -76,8 +72,8 @@ def read_plan_settings(plan: ClusteringPlan, default: ClusteringOptions) -> Sett
         MalformedMetadataError: a parameter has a value that this release does not support.
     """
     parameters = plan.strategy.parameters
-    columns = tuple(c.strip() for c in parameters.get(SORT_COLUMNS, "").split(",") if c.strip())
-    target = parameters.get(TARGET_FILE_MAX_BYTES, str(default.target_file_max_bytes))
+    columns = tuple(c.strip() for c in parameters.get(SORT_COLUMNS.key, "").split(",") if c.strip())
+    target = parameters.get(TARGET_FILE_MAX_BYTES.key, str(default.target_file_max_bytes))
     if not (_SIZE.fullmatch(target) and int(target) > 0):
         raise MalformedMetadataError(
             f"The clustering plan has {TARGET_FILE_MAX_BYTES}={target!r}, which is not a size in bytes."
@@ -87,7 +83,7 @@ def read_plan_settings(plan: ClusteringPlan, default: ClusteringOptions) -> Sett
 
 
 def _layout_strategy(parameters: Mapping[str, str], default: LayoutStrategy) -> LayoutStrategy:
-    name = parameters.get(LAYOUT_STRATEGY, default.value)
+    name = parameters.get(LAYOUT_STRATEGY.key, default.value)
     try:
         # Up to release 0.13 Hudi wrote "z-order".
         return LayoutStrategy(name.upper().replace("-", ""))
@@ -98,10 +94,10 @@ def _layout_strategy(parameters: Mapping[str, str], default: LayoutStrategy) -> 
 
 
 def _parameters(options: ClusteringOptions) -> dict[str, str]:
-    parameters = {TARGET_FILE_MAX_BYTES: str(options.target_file_max_bytes)}
+    parameters = {TARGET_FILE_MAX_BYTES.key: str(options.target_file_max_bytes)}
     if options.layout.is_sorted:
-        parameters[SORT_COLUMNS] = ",".join(options.layout.columns)
-        parameters[LAYOUT_STRATEGY] = options.layout.strategy.value
+        parameters[SORT_COLUMNS.key] = ",".join(options.layout.columns)
+        parameters[LAYOUT_STRATEGY.key] = options.layout.strategy.value
     return parameters
 
 

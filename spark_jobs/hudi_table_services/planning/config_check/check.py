@@ -1,4 +1,4 @@
-"""Find settings that would harm a table, before they do. Nothing is read: dictionaries in, findings out."""
+"""Find settings that would harm a table. No storage is read: dictionaries in, findings out."""
 
 import difflib
 import re
@@ -51,7 +51,7 @@ def check_config(
     findings: list[ConfigFinding] = []
     for rule in rules:
         for problem in rule.check(settings):
-            if rule not in LAST_RULES or not _is_told(rule, problem, findings):
+            if rule not in LAST_RULES or not _is_reported(rule, problem, findings):
                 findings.append(_finding(rule, problem, settings))
     findings.sort(key=lambda each: Severity(each.severity).rank)
     return ConfigReport(
@@ -74,7 +74,7 @@ def check_rule_names(request: CheckConfigRequest) -> None:
             raise InvalidRequestError(f"There is no rule {name!r}.", hint=hint)
 
 
-def _is_told(rule: ConfigRule, problem: Problem, findings: list[ConfigFinding]) -> bool:
+def _is_reported(rule: ConfigRule, problem: Problem, findings: list[ConfigFinding]) -> bool:
     """Whether a finding that is as bad names all options of the problem."""
     return bool(problem.keys) and any(
         set(problem.keys) <= each.options.keys() and Severity(each.severity).rank <= rule.severity.rank

@@ -1,4 +1,4 @@
-"""Rules about each option for itself: its name, whether anybody obeys it, its value."""
+"""Rules about single options: the name, the value, and whether any job reads it."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,6 +12,7 @@ from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.options.archival import resolve_archive_options
 from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.options.clustering import resolve_clustering_options
+from hudi_table_services.options.keys.inline import AUTOMATIC_SWITCHES, INLINE_SWITCHES
 from hudi_table_services.options.keys.writing import METADATA_KEY_PREFIX
 from hudi_table_services.options.option import AnyOption, Effect
 from hudi_table_services.options.registry import (
@@ -31,7 +32,7 @@ _KEY = re.compile(r"_?hoodie(?:\.\w+)+")
 
 
 def _named(settings: Settings) -> Iterator[tuple[str, AnyOption | None]]:
-    """Options that are settings of Hudi: not what goes into the commit, nor another data source's own."""
+    """Options that are settings of Hudi, without metadata for the commit and options of other data sources."""
     prefix = settings.text(METADATA_KEY_PREFIX.key)
     for key in sorted(settings.given):
         if key not in KNOWN_OPTIONS and prefix and key.startswith(prefix):
@@ -135,20 +136,6 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-_INLINE = {
-    "hoodie.clean.automatic": "CleanOperator or clean.py",
-    "hoodie.clean.async": "CleanOperator or clean.py",
-    "hoodie.clean.async.enabled": "CleanOperator or clean.py",
-    "hoodie.archive.automatic": "ArchiveOperator or archive.py",
-    "hoodie.archive.async": "ArchiveOperator or archive.py",
-    "hoodie.clustering.inline": "ClusteringOperator or run_clustering.py",
-    "hoodie.clustering.async.enabled": "ClusteringOperator with every_n_commits, or run_clustering.py",
-    "hoodie.compact.inline": "a compaction by Hudi: this project has none",
-    "hoodie.datasource.hive_sync.enable": "a task that syncs the catalog",
-    "hoodie.datasource.meta.sync.enable": "a task that syncs the catalog",
-}
-
-
 @config_rule(
     "service-not-inline",
     Severity.WARNING,
@@ -158,7 +145,7 @@ _INLINE = {
     engines="native",
 )
 def _service_not_inline(settings: Settings) -> Iterator[Problem]:
-    for key, instead in _INLINE.items():
+    for key, instead in INLINE_SWITCHES.items():
         if settings.options.get(ALIASES.get(key, key), "").lower() == "true":
             yield Problem(
                 keys=(ALIASES.get(key, key),),
@@ -170,17 +157,17 @@ def _service_not_inline(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "no-service",
     Severity.ADVICE,
-    "Hudi's cleaning or archival is switched off; somebody else has to do it",
+    "Hudi's cleaning or archival is switched off; another job has to do it",
     source="HoodieCleanConfig, HoodieArchivalConfig",
     engines="hudi",
 )
 def _no_service(settings: Settings) -> Iterator[Problem]:
-    for key in ("hoodie.clean.automatic", "hoodie.archive.automatic"):
+    for key in AUTOMATIC_SWITCHES:
         if settings.is_off(key):
             yield Problem(
                 keys=(key,),
-                reason="The writer does not do it: files, or instants, pile up until somebody does.",
-                cure=f"Make sure that a task runs {_INLINE[key]}.",
+                reason="The writer does not do it: files, or instants, pile up until another job does.",
+                cure=f"Make sure that a task runs {INLINE_SWITCHES[key]}.",
             )
 
 
@@ -223,7 +210,7 @@ def _refused_by_job(settings: Settings) -> Iterator[Problem]:
 
 
 def _worth_trying(settings: Settings) -> Mapping[str, str]:
-    """Options but for those that other rules tell of, so that the jobs come to what only they know."""
+    """Options without a finding of another rule, so that the jobs reach the checks that only they have."""
     told = {
         key
         for rule in (_unknown_option, _two_names, _bad_value, _unsupported_option)
@@ -260,4 +247,4 @@ NAME_RULES = (
     _no_service,
 )
 LAST_RULES = (_refused_by_job, _ignored_option)
-"""Those that tell of an option only where no other rule does."""
+"""Rules whose findings count only if no other rule names the option."""

@@ -1,9 +1,10 @@
-"""What the rules of the check of settings look at, and what a rule is."""
+"""The settings that the rules of the check read, and the record of a rule."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from hudi_table_services.contract.config_check import RuntimeFacts, Severity
+from hudi_table_services.options.keys.writing import OPERATION
 from hudi_table_services.options.registry import ALIASES, KNOWN_OPTIONS
 
 
@@ -51,12 +52,12 @@ class Settings:
         return bool(self.options.get(key))
 
     def text(self, key: str) -> str:
-        """What holds: the text given, else the default."""
+        """The text in effect: the text given, else the default."""
         known = KNOWN_OPTIONS.get(key)
         return self.options.get(key) or (known.default if known is not None else "")
 
     def number(self, key: str) -> float | None:
-        """What holds, as a number; None: it is none, which is for another rule to tell."""
+        """The value in effect as a number; None: it is none, which another rule reports."""
         try:
             return float(self.text(key))
         except ValueError:
@@ -74,7 +75,7 @@ class Settings:
 
     @property
     def operation(self) -> str:
-        return self.text("hoodie.datasource.write.operation").lower()
+        return self.text(OPERATION.key).lower()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +107,7 @@ class ConfigRule:
         severity: of its findings, unless a finding says otherwise.
         finds: what a finding means, for the documentation.
         source: where the rule comes from: Hudi's class, its documentation or the thread in which users met it.
-        for_native, for_hudi: whose options it looks at.
+        for_native, for_hudi: whose options it checks.
     """
 
     rule_id: str
@@ -128,7 +129,7 @@ def _for(engines: str) -> dict[str, bool]:
 def config_rule(
     rule_id: str, severity: Severity, finds: str, *, source: str, engines: str = "both"
 ) -> Callable[[Check], ConfigRule]:
-    """Make a rule of a function. ``engines``: whose options it looks at, ``native``, ``hudi`` or ``both``."""
+    """Make a rule of a function. ``engines``: whose options it checks, ``native``, ``hudi`` or ``both``."""
 
     def made(check: Check) -> ConfigRule:
         return ConfigRule(

@@ -6,28 +6,46 @@ from collections.abc import Iterator, Sequence
 from hudi_table_services.contract.config_check import Severity
 from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.options.keys.archival import MAX_COMMITS
+from hudi_table_services.options.keys.cleaning import PARTITION_REGEX, PARTITIONS_TO_CLEAN
+from hudi_table_services.options.keys.clustering import (
+    PARTITION_PATTERN,
+    SELECTED_PARTITIONS,
+    UPDATES_STRATEGY,
+)
+from hudi_table_services.options.keys.key_generation import (
+    KEY_GENERATOR_CLASS,
+    KEY_GENERATOR_TYPE,
+    NEW_KEY_ENCODING,
+    PARTITION_PATH,
+    RECORD_KEY,
+)
+from hudi_table_services.options.keys.writing import (
+    METADATA_ENABLE,
+    OPERATION,
+    ORDERING_FIELDS,
+    PARTITIONS_TO_DELETE,
+    TABLE_VERSION,
+)
 from hudi_table_services.planning.config_check.settings import Problem, Settings, TableFacts, config_rule
 from hudi_table_services.planning.table.refused_features import refused_features
 
 _WRITE = "hoodie.datasource.write."
-_STRATEGY = "hoodie.clustering.plan.strategy."
-_OPERATION, _TO_DELETE = f"{_WRITE}operation", f"{_WRITE}partitions.to.delete"
-_METADATA = "hoodie.metadata.enable"
+_OPERATION, _TO_DELETE = OPERATION.key, PARTITIONS_TO_DELETE.key
+_METADATA, _UPDATES, _KEEP_MAX = METADATA_ENABLE.key, UPDATES_STRATEGY.key, MAX_COMMITS.key
 _METADATA_PARTITIONS = "hoodie.table.metadata.partitions"
 _VERSION, _BOOTSTRAP = "hoodie.table.version", "hoodie.bootstrap.base.path"
-_UPDATES = "hoodie.clustering.updates.strategy"
-_KEEP_MAX = "hoodie.keep.max.commits"
 
 _AS_IN_TABLE = {
     "hoodie.table.name": ("hoodie.table.name",),
-    f"{_WRITE}table.type": ("hoodie.table.type",),
-    f"{_WRITE}recordkey.field": ("hoodie.table.recordkey.fields",),
-    f"{_WRITE}partitionpath.field": ("hoodie.table.partition.fields",),
-    f"{_WRITE}precombine.field": ("hoodie.table.ordering.fields", "hoodie.table.precombine.field"),
-    f"{_WRITE}keygenerator.class": ("hoodie.table.keygenerator.class",),
-    f"{_WRITE}keygenerator.type": ("hoodie.table.keygenerator.type",),
-    f"{_WRITE}hive_style_partitioning": (f"{_WRITE}hive_style_partitioning",),
-    f"{_WRITE}partitionpath.urlencode": (f"{_WRITE}partitionpath.urlencode",),
+    "hoodie.datasource.write.table.type": ("hoodie.table.type",),
+    RECORD_KEY.key: ("hoodie.table.recordkey.fields",),
+    PARTITION_PATH.key: ("hoodie.table.partition.fields",),
+    ORDERING_FIELDS.key: ("hoodie.table.ordering.fields", "hoodie.table.precombine.field"),
+    KEY_GENERATOR_CLASS.key: ("hoodie.table.keygenerator.class",),
+    KEY_GENERATOR_TYPE.key: ("hoodie.table.keygenerator.type",),
+    "hoodie.datasource.write.hive_style_partitioning": ("hoodie.datasource.write.hive_style_partitioning",),
+    "hoodie.datasource.write.partitionpath.urlencode": ("hoodie.datasource.write.partitionpath.urlencode",),
     "hoodie.record.merge.mode": ("hoodie.record.merge.mode",),
     "hoodie.table.base.file.format": ("hoodie.table.base.file.format",),
 }
@@ -87,7 +105,7 @@ def _table_not_written(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             properties=(_VERSION,),
             reason=each,
-            cure="Keep writing it with Hudi; health, sensors and the hook can look at it all the same.",
+            cure="Keep writing it with Hudi; health, sensors and the hook can read it all the same.",
         )
 
 
@@ -111,7 +129,7 @@ def _bootstrapped_table(settings: Settings) -> Iterator[Problem]:
     "metadata-table-stale",
     Severity.ERROR,
     "the table has an active metadata table, which jobs of this project do not write: they refuse the table, or "
-    "switch it off if told to (a warning)",
+    "switch it off if the options say so (a warning)",
     source="docs/on-disk.md",
     engines="native",
 )
@@ -176,13 +194,13 @@ def _hudi_too_old(settings: Settings) -> Iterator[Problem]:
     "hudi-upgrades-table",
     Severity.WARNING,
     "the first write by this release of Hudi upgrades the table, and older readers and writers fail from then on",
-    source="HoodieWriteConfig: hoodie.write.auto.upgrade, hoodie.write.table.version",
+    source=f"HoodieWriteConfig: hoodie.write.auto.upgrade, {TABLE_VERSION}",
     engines="hudi",
 )
 def _hudi_upgrades_table(settings: Settings) -> Iterator[Problem]:
     version, release = _table_version(settings), settings.facts.hudi_release
     newest = 9 if release >= (1, 1) else 8 if release >= (1, 0) else 0
-    pinned = settings.has("hoodie.write.table.version") or settings.is_off("hoodie.write.auto.upgrade")
+    pinned = settings.has(TABLE_VERSION.key) or settings.is_off("hoodie.write.auto.upgrade")
     if settings.table is not None and 0 < version < newest and not pinned:
         yield Problem(
             facts=("hudi_version",),
@@ -193,11 +211,11 @@ def _hudi_upgrades_table(settings: Settings) -> Iterator[Problem]:
 
 
 def _table_version(settings: Settings) -> int:
-    """Of the table; without one what a new table gets by the options; 0: nobody says."""
+    """Version of the table; without a table the version of a new one; 0: unknown."""
     if settings.table is not None:
         text = settings.table.properties.get(_VERSION, "")
     else:
-        text = settings.options.get("hoodie.write.table.version", "")
+        text = settings.options.get(TABLE_VERSION.key, "")
     return int(text) if text.strip().isdecimal() else 0
 
 
@@ -243,32 +261,28 @@ def _hudi_hides_failures(settings: Settings) -> Iterator[Problem]:
     "complex-key-text",
     Severity.WARNING,
     "releases of Hudi write different keys for a complex key of one column: an upsert no longer finds its rows",
-    source="docs/key-generators.md; hoodie.write.complex.keygen.new.encoding",
+    source=f"docs/key-generators.md; {NEW_KEY_ENCODING}",
     engines="hudi",
 )
 def _complex_key_text(settings: Settings) -> Iterator[Problem]:
     properties = settings.table.properties if settings.table is not None else {}
-    keys = settings.text(f"{_WRITE}recordkey.field") or properties.get("hoodie.table.recordkey.fields", "")
-    parts = settings.text(f"{_WRITE}partitionpath.field") or properties.get(
-        "hoodie.table.partition.fields", ""
-    )
+    keys = settings.text(RECORD_KEY.key) or properties.get("hoodie.table.recordkey.fields", "")
+    parts = settings.text(PARTITION_PATH.key) or properties.get("hoodie.table.partition.fields", "")
     generator = "".join(
         settings.text(f"{_WRITE}keygenerator.{n}") or properties.get(f"hoodie.table.keygenerator.{n}", "")
         for n in ("class", "type")
     ).lower()
     is_complex = "complex" in generator or (not generator and "," in parts)
-    is_open = not settings.has("hoodie.write.complex.keygen.new.encoding") and _table_version(settings) < 9
+    is_open = not settings.has(NEW_KEY_ENCODING.key) and _table_version(settings) < 9
     if keys and "," not in keys and is_complex and is_open and settings.facts.hudi_release:
         short = (0, 14, 1) <= settings.facts.hudi_release <= (1, 0, 2)
         yield Problem(
-            keys=tuple(
-                k for k in (f"{_WRITE}recordkey.field", f"{_WRITE}keygenerator.class") if settings.has(k)
-            ),
+            keys=tuple(k for k in (RECORD_KEY.key, KEY_GENERATOR_CLASS.key) if settings.has(k)),
             facts=("hudi_version",),
             reason=f"This release writes {'value' if short else 'column:value'}; 0.14.1 to 1.0.2 write value, "
             "others column:value.",
             cure="Stay on one side of that border, or look at _hoodie_record_key and set "
-            "hoodie.write.complex.keygen.new.encoding by it (Hudi 1.1 and later).",
+            f"{NEW_KEY_ENCODING} by it (Hudi 1.1 and later).",
         )
 
 
@@ -291,8 +305,8 @@ def _selector_matches_nothing(settings: Settings) -> Iterator[Problem]:
             yield Problem(keys=(key,), reason="No partition path fits the whole pattern.", cure=example)
 
 
-_NAMES = (f"{_STRATEGY}partition.selected", "hoodie.clean.partition.filter.selected", _TO_DELETE)
-_PATTERNS = (f"{_STRATEGY}partition.regex.pattern", "hoodie.clean.partition.filter.regex")
+_NAMES = (SELECTED_PARTITIONS.key, PARTITIONS_TO_CLEAN.key, _TO_DELETE)
+_PATTERNS = (PARTITION_PATTERN.key, PARTITION_REGEX.key)
 SELECTORS = (*_NAMES, *_PATTERNS)
 """Options that choose partitions: only they make it worth listing them."""
 
@@ -313,7 +327,7 @@ def _matching(pattern: str, paths: Sequence[str]) -> bool:
     try:
         compiled = re.compile(pattern)
     except (re.error, OverflowError, RecursionError):
-        return True  # for another rule to tell
+        return True  # another rule reports it
     return any(map(compiled.fullmatch, paths))
 
 
@@ -365,7 +379,7 @@ def _timeline_too_long(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=(_KEEP_MAX,),
             reason=f"{active} commits are active, and archival should leave {most:g} at most.",
-            cure="Run ArchiveOperator or archive.py; table_health.py tells what holds archival back.",
+            cure="Run ArchiveOperator or archive.py; table_health.py reports what holds archival back.",
         )
 
 

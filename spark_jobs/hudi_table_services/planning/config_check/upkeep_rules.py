@@ -3,26 +3,45 @@
 from collections.abc import Iterator
 
 from hudi_table_services.contract.config_check import Severity
+from hudi_table_services.options.keys.archival import MAX_COMMITS, MIN_COMMITS
+from hudi_table_services.options.keys.base_files import BLOCK_SIZE
+from hudi_table_services.options.keys.cleaning import (
+    CLEAN_POLICY,
+    COMMITS_RETAINED,
+    FILE_VERSIONS_RETAINED,
+    FLOOR_HOURS,
+    HOURS_RETAINED,
+    INCREMENTAL,
+    PARTITION_REGEX,
+)
+from hudi_table_services.options.keys.clustering import (
+    ASYNC,
+    CLUSTERING_SMALL_FILE_LIMIT,
+    INLINE,
+    MAX_BYTES_PER_GROUP,
+    SCHEDULE_INLINE,
+    TARGET_FILE_MAX_BYTES,
+)
+from hudi_table_services.options.keys.writing import MAX_FILE_SIZE, OPERATION, SMALL_FILE_LIMIT
 from hudi_table_services.planning.config_check.settings import Problem, Settings, config_rule
 
-_MAX_SIZE, _SMALL_LIMIT = "hoodie.parquet.max.file.size", "hoodie.parquet.small.file.limit"
-_BLOCK = "hoodie.parquet.block.size"
-_STRATEGY = "hoodie.clustering.plan.strategy."
-_TARGET, _CLUSTERING_LIMIT = f"{_STRATEGY}target.file.max.bytes", f"{_STRATEGY}small.file.limit"
-_GROUP = f"{_STRATEGY}max.bytes.per.group"
+_MAX_SIZE, _SMALL_LIMIT = MAX_FILE_SIZE.key, SMALL_FILE_LIMIT.key
+_BLOCK = BLOCK_SIZE.key
+_TARGET, _CLUSTERING_LIMIT = TARGET_FILE_MAX_BYTES.key, CLUSTERING_SMALL_FILE_LIMIT.key
+_GROUP = MAX_BYTES_PER_GROUP.key
 _CLUSTERING_SWITCHES = (
-    "hoodie.clustering.inline",
-    "hoodie.clustering.schedule.inline",
-    "hoodie.clustering.async.enabled",
+    INLINE.key,
+    SCHEDULE_INLINE.key,
+    ASYNC.key,
 )
 _ROW_WRITER = "hoodie.datasource.write.row.writer.enable"
-_MIN, _MAX = "hoodie.keep.min.commits", "hoodie.keep.max.commits"
-_POLICY, _COMMITS = "hoodie.clean.policy", "hoodie.clean.commits.retained"
-_HOURS, _VERSIONS = "hoodie.clean.hours.retained", "hoodie.clean.fileversions.retained"
-_FLOOR = "hoodie.airflow.clean.floor.hours"
-_INCREMENTAL = "hoodie.clean.incremental.enabled"
-_REGEX = "hoodie.clean.partition.filter.regex"
-_OPERATION = "hoodie.datasource.write.operation"
+_MIN, _MAX = MIN_COMMITS.key, MAX_COMMITS.key
+_POLICY, _COMMITS = CLEAN_POLICY.key, COMMITS_RETAINED.key
+_HOURS, _VERSIONS = HOURS_RETAINED.key, FILE_VERSIONS_RETAINED.key
+_FLOOR = FLOOR_HOURS.key
+_INCREMENTAL = INCREMENTAL.key
+_REGEX = PARTITION_REGEX.key
+_OPERATION = OPERATION.key
 _FAR = 2.0
 _MIB = 1 << 20
 
@@ -31,7 +50,8 @@ _MIB = 1 << 20
     "archival-before-cleaning",
     Severity.ERROR,
     "archival keeps no more commits on the active timeline than cleaning retains: the cleaner no longer finds the "
-    "commits whose files it should delete. A warning where only Hudi obeys, which raises the minimum by itself",
+    "commits whose files it should delete. A warning where only Hudi reads the options, which raises the minimum by "
+    "itself",
     source="HoodieWriteConfig.validate; apache/hudi#1531, apache/hudi#2564, apache/hudi#7600",
 )
 def _archival_before_cleaning(settings: Settings) -> Iterator[Problem]:
@@ -121,7 +141,7 @@ def _clean_policy(settings: Settings) -> str:
 
 
 def _hours_kept(settings: Settings) -> tuple[float, str] | None:
-    """For how long what a query reads stays, and the key that says so; None: nobody can tell."""
+    """Hours for which the files of a query stay, and the key that says so; None: unknown."""
     policy = _clean_policy(settings)
     # Hudi's own cleaner knows no floor.
     floor = 0.0 if settings.facts.is_hudi else settings.number(_FLOOR) or 0.0

@@ -3,6 +3,13 @@
 from collections.abc import Iterator
 
 from hudi_table_services.contract.config_check import Severity
+from hudi_table_services.options.keys.locks import LOCK_EXPIRE, LOCK_PROVIDER
+from hudi_table_services.options.keys.writing import (
+    CONCURRENCY_MODE,
+    FAILED_WRITES_POLICY,
+    INSERT_DUP_POLICY,
+    OPERATION,
+)
 from hudi_table_services.options.locks import (
     FILE_SYSTEM_PROVIDER,
     IN_PROCESS_PROVIDER,
@@ -10,11 +17,11 @@ from hudi_table_services.options.locks import (
 )
 from hudi_table_services.planning.config_check.settings import Problem, Settings, config_rule
 
-_MODE, _PROVIDER = "hoodie.write.concurrency.mode", "hoodie.write.lock.provider"
-_FAILED_WRITES = "hoodie.cleaner.policy.failed.writes"
-_LOCK_EXPIRE = "hoodie.write.lock.filesystem.expire"
-_OPERATION = "hoodie.datasource.write.operation"
-_DUP_POLICY = "hoodie.datasource.insert.dup.policy"
+_MODE, _PROVIDER = CONCURRENCY_MODE.key, LOCK_PROVIDER.key
+_FAILED_WRITES = FAILED_WRITES_POLICY.key
+_LOCK_EXPIRE = LOCK_EXPIRE.key
+_OPERATION = OPERATION.key
+_DUP_POLICY = INSERT_DUP_POLICY.key
 _OCC = "OPTIMISTIC_CONCURRENCY_CONTROL"
 _FILE_SYSTEM, _STORAGE_BASED, _IN_PROCESS = (
     name.rpartition(".")[2] for name in (FILE_SYSTEM_PROVIDER, STORAGE_BASED_PROVIDER, IN_PROCESS_PROVIDER)
@@ -165,7 +172,7 @@ def _storage_lock_too_new(settings: Settings) -> Iterator[Problem]:
             keys=(_PROVIDER,),
             facts=("hudi_version",),
             reason=f"It came with Hudi {'.'.join(map(str, needed))}.",
-            cure="Upgrade Hudi, or let it write only while nobody else does.",
+            cure="Upgrade Hudi, or let it write only while no other writer runs.",
         )
 
 

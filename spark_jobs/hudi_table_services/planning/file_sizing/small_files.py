@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.file_sizing import FileSizingOptions, SkippedFileGroup
 from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.options.keys.writing import SMALL_FILE_CANDIDATES, SMALL_FILE_LIMIT
 
 NO_INSERTS_LEFT = "no inserts left for it"
 NO_ROOM = "no room for one more record"
 NO_ROOM_AFTER_UPDATES = "no room after the batch's own updates"
-OVER_CANDIDATES_LIMIT = "over hoodie.merge.small.file.group.candidates.limit"
+OVER_CANDIDATES_LIMIT = f"over {SMALL_FILE_CANDIDATES}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +53,7 @@ def _obstacle(
     if not pad_small_files:
         return "this operation pads no small files"
     if not options.pads_small_files:
-        return "padding is off (hoodie.parquet.small.file.limit is 0)"
+        return f"padding is off ({SMALL_FILE_LIMIT} is 0)"
     if file_slice.base_file is None:
         return "has only log files, no base file to pad"
     if file_slice.log_files:

@@ -20,16 +20,25 @@ from hudi_table_services.model.key_generator import (
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.time_pattern import input_expression, parse_output_pattern
+from hudi_table_services.options.keys.key_generation import (
+    CONSISTENT_TIMESTAMPS,
+    KEY_GENERATOR_CLASS,
+    KEY_GENERATOR_TYPE,
+    NEW_KEY_ENCODING,
+    PARTITION_PATH,
+    RECORD_KEY,
+)
+from hudi_table_services.options.keys.writing import TABLE_VERSION
 
-RECORD_KEY_OPTION = "hoodie.datasource.write.recordkey.field"
-PARTITION_OPTION = "hoodie.datasource.write.partitionpath.field"
-CLASS_OPTION = "hoodie.datasource.write.keygenerator.class"
-TYPE_OPTION = "hoodie.datasource.write.keygenerator.type"
+RECORD_KEY_OPTION = RECORD_KEY.key
+PARTITION_OPTION = PARTITION_PATH.key
+CLASS_OPTION = KEY_GENERATOR_CLASS.key
+TYPE_OPTION = KEY_GENERATOR_TYPE.key
 HIVE_STYLE_OPTION = "hoodie.datasource.write.hive_style_partitioning"
 URL_ENCODE_OPTION = "hoodie.datasource.write.partitionpath.urlencode"
-CONSISTENT_TIMESTAMP_OPTION = "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled"
-NEW_ENCODING_OPTION = "hoodie.write.complex.keygen.new.encoding"
-TABLE_VERSION_OPTION = "hoodie.write.table.version"
+CONSISTENT_TIMESTAMP_OPTION = CONSISTENT_TIMESTAMPS.key
+NEW_ENCODING_OPTION = NEW_KEY_ENCODING.key
+TABLE_VERSION_OPTION = TABLE_VERSION.key
 _TIME_PREFIXES = ("hoodie.keygen.timebased.", "hoodie.deltastreamer.keygen.timebased.")
 _OFFSET_ZONE = re.compile(r"(?:GMT|UTC|UT)?([+-])(\d{1,2})(?::?(\d{2}))?")
 

@@ -24,9 +24,10 @@ from hudi_table_services.model.schema import (
     without_meta_columns,
 )
 from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.options.keys.writing import NULL_FOR_MISSING_COLUMNS, RECONCILE_SCHEMA
 
-FILL_MISSING_OPTION = "hoodie.write.set.null.for.missing.columns"
-RECONCILE_OPTION = "hoodie.datasource.write.reconcile.schema"
+FILL_MISSING_OPTION = NULL_FOR_MISSING_COLUMNS.key
+RECONCILE_OPTION = RECONCILE_SCHEMA.key
 
 _WIDTH = {"int": 0, "long": 1, "float": 2, "double": 3}
 _AS_TEXT = frozenset({"int", "long"})

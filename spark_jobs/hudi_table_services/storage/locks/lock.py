@@ -15,6 +15,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Protocol
 
+from hudi_table_services.options.keys.locks import LOCK_EXPIRE, LOCK_FOLDER
 from hudi_table_services.errors import (
     InvalidRequestError,
     LockNotAcquiredError,
@@ -121,7 +122,7 @@ class FileSystemLock:
             raise LockNotAcquiredError(
                 f"{self._path} was held by another writer for the whole waiting time: {self._holder()}.",
                 hint="Run the request again later. If no other writer runs, one has died: delete the file, or set "
-                "hoodie.write.lock.filesystem.expire (minutes).",
+                f"{LOCK_EXPIRE} (minutes).",
             )
 
     def _try_acquire(self) -> bool:
@@ -256,6 +257,6 @@ def _below_base_path(storage: Storage, folder: str) -> str:
         if folder.startswith(base.rstrip("/") + "/"):
             return folder[len(base.rstrip("/")) :].strip("/")
     raise InvalidRequestError(
-        f"hoodie.write.lock.filesystem.path={folder} is not below the base path {storage.base_path}.",
+        f"{LOCK_FOLDER}={folder} is not below the base path {storage.base_path}.",
         hint="Let all writers of the table keep the lock in a folder of the table.",
     )

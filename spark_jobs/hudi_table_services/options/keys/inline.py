@@ -1,0 +1,18 @@
+"""Switches of services that Hudi's writer runs by itself, and that need a task of their own in this project."""
+
+INLINE_SWITCHES = {
+    "hoodie.clean.automatic": "CleanOperator or clean.py",
+    "hoodie.clean.async": "CleanOperator or clean.py",
+    "hoodie.clean.async.enabled": "CleanOperator or clean.py",
+    "hoodie.archive.automatic": "ArchiveOperator or archive.py",
+    "hoodie.archive.async": "ArchiveOperator or archive.py",
+    "hoodie.clustering.inline": "ClusteringOperator or run_clustering.py",
+    "hoodie.clustering.async.enabled": "ClusteringOperator with every_n_commits, or run_clustering.py",
+    "hoodie.compact.inline": "a compaction by Hudi: this project has none",
+    "hoodie.datasource.hive_sync.enable": "a task that syncs the catalog",
+    "hoodie.datasource.meta.sync.enable": "a task that syncs the catalog",
+}
+"""Key → the task to schedule instead."""
+
+AUTOMATIC_SWITCHES = ("hoodie.clean.automatic", "hoodie.archive.automatic")
+"""Switches that are on by default in Hudi."""
