@@ -81,7 +81,7 @@ class Submission:
         if memory.follows_driver:
             self._spark.prepare()
             earlier_owner = memory.driver_owner
-            self._driver.settle_earlier(self._owner)
+            self._driver.check_earlier(self._owner)
             self._leave_turn_of(earlier_owner)
         if not self._task.deferrable:
             return
