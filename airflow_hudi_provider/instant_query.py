@@ -118,7 +118,7 @@ def touched_partitions(metadata: CommitMetadata) -> set[str]:
     return {*metadata.partition_to_write_stats, *(metadata.partition_to_replace_file_ids or {})}
 
 
-def look(
+def find_instants(
     store: "TimelineStore",
     query: InstantQuery,
     archived: "Callable[[], Sequence[ArchivedWrite]]" = tuple,

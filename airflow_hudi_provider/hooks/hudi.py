@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import BaseHook
 
-from airflow_hudi_provider.instant_query import InstantQuery, QueryAnswer, look, parse_moment
+from airflow_hudi_provider.instant_query import InstantQuery, QueryAnswer, find_instants, parse_moment
 from airflow_hudi_provider.tables.commit_payload import write_operations
 from airflow_hudi_provider.tables.connection import TableLocation, locate_table
 from hudi_table_services.errors import TableNotFoundError, UnsupportedTableError
@@ -100,7 +100,7 @@ class HudiHook(BaseHook):
 
     def instants(self, query: InstantQuery) -> QueryAnswer:
         """Completed instants that match the query. Raises TableNotFoundError."""
-        return look(self.timeline_store(), query, self.archived_writes)
+        return find_instants(self.timeline_store(), query, self.archived_writes)
 
     def archived_writes(self) -> "Sequence[ArchivedWrite]":
         """Archived writes, oldest first; none if the archive needs pyarrow and pyarrow is not installed."""

@@ -16,7 +16,7 @@ from airflow_hudi_provider.tasks.plan_policy import (
     require_no_plans,
 )
 from airflow_hudi_provider.tasks.plan_wait import PlanWaitEnd
-from airflow_hudi_provider.tasks.remains import state_of_request
+from airflow_hudi_provider.tasks.request_state import state_of_request
 from airflow_hudi_provider.tasks.run import TaskRun
 from airflow_hudi_provider.tasks.templates import is_filled_in_later
 from airflow_hudi_provider.tasks.turn import Turn
@@ -113,12 +113,12 @@ class HudiWriteOperator(HudiJobOperator):
             policy.check()
         with policy.around_job():
             turn.wait()
-            with turn.held():
+            with turn.kept():
                 return super().run_job(run, submission)
 
     def conclude_job(self, run: TaskRun, submission: Submission, event: dict[str, Any]) -> JobResult:
         turn = Turn(self, run)
-        with PendingPlanPolicy(self, run, turn).around_job(), turn.held():
+        with PendingPlanPolicy(self, run, turn).around_job(), turn.kept():
             return super().conclude_job(run, submission, event)
 
     def execute_when_free(self, context: "Context", event: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class _Query:
     every: int
     operations: tuple[str, ...]
 
@@ -59,11 +59,11 @@ class HudiCommitCountSensor(HudiTableSensor):
         except InvalidRequestError as error:
             raise ValueError(f"{self.task_id}: {error}") from error
 
-    def asked(self, context: "Context") -> _Asked:
+    def query(self, context: "Context") -> _Query:
         refuse_emptied(self, self._filled_in_later)
         operations = names_of(self.operations)
         write_operations(operations)
-        return _Asked(every=self._every(), operations=operations)
+        return _Query(every=self._every(), operations=operations)
 
     def _every(self) -> int:
         every = whole_number_of("every_n_commits", self.every_n_commits)
@@ -71,17 +71,17 @@ class HudiCommitCountSensor(HudiTableSensor):
             raise InvalidRequestError(f"every_n_commits={every} must be at least 1.")
         return every
 
-    def look(self, hook: HudiHook, asked: _Asked) -> PokeReturnValue:
-        count = count_once(hook, asked.operations, fails_if_missing=self.if_missing == "fail")
+    def poll(self, hook: HudiHook, query: _Query) -> PokeReturnValue:
+        count = count_once(hook, query.operations, fails_if_missing=self.if_missing == "fail")
         if count is None:
             return self.no_table(hook)
-        answer = commit_payload(count, asked.every)
+        answer = commit_payload(count, query.every)
         self.log.info("%s: %s", hook.storage.uri, self.describe(answer))
-        return PokeReturnValue(is_done=count.count >= asked.every, xcom_value=answer)
+        return PokeReturnValue(is_done=count.count >= query.every, xcom_value=answer)
 
-    def make_trigger(self, asked: _Asked) -> HudiCommitCountTrigger:
+    def make_trigger(self, query: _Query) -> HudiCommitCountTrigger:
         return HudiCommitCountTrigger(
-            every_n_commits=asked.every, operations=asked.operations, **self.common_arguments()
+            every_n_commits=query.every, operations=query.operations, **self.common_arguments()
         )
 
     def describe(self, answer: dict[str, Any]) -> str:

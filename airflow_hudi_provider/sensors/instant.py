@@ -68,7 +68,7 @@ class HudiInstantSensor(HudiTableSensor):
         self.min_count = min_count
         self._filled_in_later = names_filled_in_later(self, self.template_fields)
 
-    def asked(self, context: "Context") -> InstantQuery:
+    def query(self, context: "Context") -> InstantQuery:
         return InstantQuery(
             after=self._after(context),
             actions=_names(self.actions),
@@ -77,11 +77,11 @@ class HudiInstantSensor(HudiTableSensor):
             min_count=self.min_count,
         )
 
-    def look(self, hook: HudiHook, asked: InstantQuery) -> PokeReturnValue:
-        answer = query_once(hook, asked, fails_if_missing=self.if_missing == "fail")
+    def poll(self, hook: HudiHook, query: InstantQuery) -> PokeReturnValue:
+        answer = query_once(hook, query, fails_if_missing=self.if_missing == "fail")
         if answer is None:
             return self.no_table(hook)
-        since = f"after {asked.after}" if asked.after else "on the timeline"
+        since = f"after {query.after}" if query.after else "on the timeline"
         self.log.info(
             "%d of %d instants of %s %s%s",
             answer.count,
@@ -92,8 +92,8 @@ class HudiInstantSensor(HudiTableSensor):
         )
         return PokeReturnValue(is_done=answer.count >= self.min_count, xcom_value=answer.to_json())
 
-    def make_trigger(self, asked: InstantQuery) -> HudiInstantTrigger:
-        return HudiInstantTrigger(query=query_to_json(asked), **self.common_arguments())
+    def make_trigger(self, query: InstantQuery) -> HudiInstantTrigger:
+        return HudiInstantTrigger(query=query_to_json(query), **self.common_arguments())
 
     def describe(self, answer: dict[str, Any]) -> str:
         return f"{answer['count']} instants, the latest at {answer['until']}"

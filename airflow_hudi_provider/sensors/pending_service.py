@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class _Query:
     services: tuple[str, ...]
     partitions: tuple[str, ...]
 
@@ -57,13 +57,13 @@ class HudiPendingServiceSensor(HudiTableSensor):
         except InvalidRequestError as error:
             raise ValueError(f"{self.task_id}: {error}") from error
 
-    def asked(self, context: "Context") -> _Asked:
+    def query(self, context: "Context") -> _Query:
         refuse_emptied(self, self._filled_in_later)
-        return _Asked(services=services_of(names_of(self.services)), partitions=names_of(self.partitions))
+        return _Query(services=services_of(names_of(self.services)), partitions=names_of(self.partitions))
 
-    def look(self, hook: HudiHook, asked: _Asked) -> PokeReturnValue:
+    def poll(self, hook: HudiHook, query: _Query) -> PokeReturnValue:
         pending = find_pending_services(
-            hook, asked.services, asked.partitions, fails_if_missing=self.if_missing == "fail"
+            hook, query.services, query.partitions, fails_if_missing=self.if_missing == "fail"
         )
         for each in pending:
             self.log.info("%(service)s %(instant)s is %(state)s, with %(file_groups)d file groups", each)
@@ -72,9 +72,9 @@ class HudiPendingServiceSensor(HudiTableSensor):
             self.log.info("%s: %s", hook.storage.uri, self.describe(answer))
         return PokeReturnValue(is_done=not pending, xcom_value=answer)
 
-    def make_trigger(self, asked: _Asked) -> HudiPendingServiceTrigger:
+    def make_trigger(self, query: _Query) -> HudiPendingServiceTrigger:
         return HudiPendingServiceTrigger(
-            services=asked.services, partitions=asked.partitions, **self.common_arguments()
+            services=query.services, partitions=query.partitions, **self.common_arguments()
         )
 
     def describe(self, answer: dict[str, Any]) -> str:

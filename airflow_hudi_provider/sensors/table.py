@@ -63,7 +63,7 @@ class HudiTableSensor(BaseSensorOperator):
         self.deferrable = deferrable
 
     @abstractmethod
-    def asked(self, context: "Context") -> Any:
+    def query(self, context: "Context") -> Any:
         """What to wait for, from the rendered arguments and the run.
 
         Raises:
@@ -72,11 +72,11 @@ class HudiTableSensor(BaseSensorOperator):
         """
 
     @abstractmethod
-    def look(self, hook: HudiHook, asked: Any) -> PokeReturnValue:
+    def poll(self, hook: HudiHook, query: Any) -> PokeReturnValue:
         """Poll the table once. Raises HudiTableServiceError."""
 
     @abstractmethod
-    def make_trigger(self, asked: Any) -> HudiTableTrigger:
+    def make_trigger(self, query: Any) -> HudiTableTrigger:
         """The trigger that continues the wait."""
 
     @abstractmethod
@@ -104,8 +104,8 @@ class HudiTableSensor(BaseSensorOperator):
         if not self.deferrable:
             return super().execute(context)
         try:
-            asked = self._asked(context)
-            found = self._look(asked)
+            query = self._query(context)
+            found = self._poll_table(query)
         except AirflowException as error:
             # Airflow itself applies these only once a sensor is deferred.
             if self.soft_fail or self.never_fail:
@@ -114,7 +114,7 @@ class HudiTableSensor(BaseSensorOperator):
         if found.is_done:
             return found.xcom_value
         self.defer(
-            trigger=self.make_trigger(asked),
+            trigger=self.make_trigger(query),
             method_name="execute_complete",
             timeout=timedelta(seconds=self.timeout),
         )
@@ -131,18 +131,18 @@ class HudiTableSensor(BaseSensorOperator):
 
     def poke(self, context: "Context") -> PokeReturnValue:
         """Poll once. Derive the query from the run each time: Airflow may use another object for each poke."""
-        return self._look(self._asked(context))
+        return self._poll_table(self._query(context))
 
-    def _asked(self, context: "Context") -> Any:
+    def _query(self, context: "Context") -> Any:
         try:
-            return self.asked(context)
+            return self.query(context)
         except InvalidRequestError as error:
             raise HudiTaskRefusedError(f"{error.kind}: {error}") from error
 
-    def _look(self, asked: Any) -> PokeReturnValue:
+    def _poll_table(self, query: Any) -> PokeReturnValue:
         hook = HudiHook(self.base_path, hudi_conn_id=self.hudi_conn_id, storage_conn_id=self.storage_conn_id)
         try:
-            return self.look(hook, asked)
+            return self.poll(hook, query)
         except _PERMANENT as error:
             raise HudiTaskRefusedError(f"{error.kind}: {error}") from error
         except StorageError as error:

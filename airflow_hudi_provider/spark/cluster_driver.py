@@ -84,7 +84,7 @@ class ClusterDriver:
             timeout=timeout if isinstance(timeout, timedelta) else None,
         )
 
-    def settle_earlier(self, owner: str) -> None:
+    def check_earlier(self, owner: str) -> None:
         """Decide whether Airflow may follow the driver that an earlier try submitted; see `TaskMemory`.
 
         Follow a driver that runs, or ended well, for the same owner. End a driver of another owner, wait for its end,

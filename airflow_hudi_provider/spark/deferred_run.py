@@ -69,7 +69,7 @@ class DeferredRun:
             HudiTaskError: that run does not end.
         """
         run = self.supervised
-        seen = run.look()
+        seen = run.observe()
         if (
             seen.state is RunState.RUNNING
             and not seen.is_here
@@ -116,7 +116,7 @@ class DeferredRun:
         run, timeout = self.supervised, self._task.execution_timeout
         self._task.defer(
             trigger=HudiSparkRunTrigger(
-                folder=str(run.folder), launch=run.look().launch, began=time.time(), **arguments
+                folder=str(run.folder), launch=run.observe().launch, began=time.time(), **arguments
             ),
             method_name="execute_when_over",
             timeout=timeout if isinstance(timeout, timedelta) else None,
@@ -129,7 +129,7 @@ class DeferredRun:
             event: of the trigger.
         """
         run = self.supervised
-        seen = run.look()
+        seen = run.observe()
         if seen.state is RunState.RUNNING and seen.is_here:
             self._task.log.warning(
                 "The triggerer does not see %s, so this task waits in its worker. For waiting without a worker give "
@@ -137,7 +137,7 @@ class DeferredRun:
                 run.folder,
             )
             self._follow(run)
-            seen = run.look()
+            seen = run.observe()
         run.end_orphan()  # before the timeline is read: the driver must not commit afterwards
         if seen.state is RunState.ABSENT:
             return HudiTaskError(
@@ -158,7 +158,7 @@ class DeferredRun:
     def discard(self) -> None:
         """Log the output of a finished run that no task concluded, since its worker died; then remove the run."""
         run = self.supervised
-        if run.look().state in (RunState.ENDED, RunState.LOST):
+        if run.observe().state in (RunState.ENDED, RunState.LOST):
             self._log_output(run)
             run.clear_away()
 
@@ -184,7 +184,7 @@ class DeferredRun:
     def _follow(self, run: SupervisedRun) -> None:
         is_over = False
         while not is_over:
-            is_over = run.look().state is not RunState.RUNNING
+            is_over = run.observe().state is not RunState.RUNNING
             for line in run.new_output():
                 if (found := job_line(line)) is not None:
                     level, text = found

@@ -81,11 +81,11 @@ class Submission:
         if memory.follows_driver:
             self._spark.prepare()
             earlier_owner = memory.driver_owner
-            self._driver.settle_earlier(self._owner)
+            self._driver.check_earlier(self._owner)
             self._leave_turn_of(earlier_owner)
         if not self._task.deferrable:
             return
-        seen = self._deferred.supervised.look()
+        seen = self._deferred.supervised.observe()
         if seen.state is RunState.ABSENT:
             return
         if self._deferred.can_continue(self._owner):
@@ -182,7 +182,7 @@ class Submission:
         try:
             yield self._end_of(exchange, request, failure)
         finally:
-            if supervised.look().is_here:
+            if supervised.observe().is_here:
                 supervised.clear_away()
 
     @contextmanager

@@ -41,7 +41,7 @@ class RunState(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunLook:
+class RunObservation:
     """One observation of a run.
 
     Attributes:
@@ -145,11 +145,11 @@ class SupervisedRun:
             )
         return str(launcher)
 
-    def look(self) -> RunLook:
+    def observe(self) -> RunObservation:
         """Observe the run. Raises OSError: the file system does not answer."""
         run = run_files.read_json(self.folder / run_files.RUN)
         if run is None:
-            return RunLook(state=RunState.ABSENT)
+            return RunObservation(state=RunState.ABSENT)
         owner, launch = str(run.get("owner", "")), str(run.get("launch", ""))
         state = run_files.read_json(self.folder / run_files.STATE)
         is_here = state is None or state.get("host") == socket.gethostname()
@@ -157,7 +157,7 @@ class SupervisedRun:
         is_held = self._is_locked()
         end = run_files.read_json(self.folder / run_files.END)
         if end is not None:
-            return RunLook(
+            return RunObservation(
                 state=RunState.ENDED,
                 owner=owner,
                 launch=launch,
@@ -165,10 +165,10 @@ class SupervisedRun:
                 was_asked=bool(end.get("was_asked")),
             )
         if is_held or not is_here:
-            return RunLook(
+            return RunObservation(
                 state=RunState.RUNNING, owner=owner, launch=launch, heartbeat=str(state), is_here=is_here
             )
-        return RunLook(state=RunState.LOST, owner=owner, launch=launch)
+        return RunObservation(state=RunState.LOST, owner=owner, launch=launch)
 
     def ask_to_end(self, launch: str = "") -> bool:
         """Ask the supervisor to end the run; it reads the request within a second.
@@ -179,7 +179,7 @@ class SupervisedRun:
         Returns:
             Whether there is such a run.
         """
-        found = self.look()
+        found = self.observe()
         if found.state is RunState.ABSENT or (launch and found.launch != launch):
             return False
         (self.folder / run_files.END_WANTED).touch()
@@ -187,8 +187,8 @@ class SupervisedRun:
 
     def has_heartbeat(self, timeout_s: float) -> bool:
         """Whether a run on another machine refreshes its heartbeat within this time."""
-        first, deadline = self.look(), time.monotonic() + timeout_s
-        while (seen := self.look()).heartbeat == first.heartbeat and seen.state is RunState.RUNNING:
+        first, deadline = self.observe(), time.monotonic() + timeout_s
+        while (seen := self.observe()).heartbeat == first.heartbeat and seen.state is RunState.RUNNING:
             if time.monotonic() > deadline:
                 return False
             time.sleep(0.5)
@@ -197,10 +197,10 @@ class SupervisedRun:
     def is_asked_to_end(self) -> bool:
         return (self.folder / run_files.END_WANTED).exists()
 
-    def wait_for_end(self, timeout_s: float) -> RunLook:
+    def wait_for_end(self, timeout_s: float) -> RunObservation:
         """Wait until the run has ended, at most for this time; return the last observation."""
         deadline = time.monotonic() + timeout_s
-        while (seen := self.look()).state is RunState.RUNNING and time.monotonic() < deadline:
+        while (seen := self.observe()).state is RunState.RUNNING and time.monotonic() < deadline:
             time.sleep(0.2)
         return seen
 
@@ -256,7 +256,7 @@ class SupervisedRun:
 
     def end_orphan(self) -> None:
         """End the program of a run whose supervisor died; do nothing if the supervisor lives."""
-        if self.look().state is not RunState.LOST:
+        if self.observe().state is not RunState.LOST:
             return
         state = run_files.read_json(self.folder / run_files.STATE) or {}
         try:
@@ -281,7 +281,7 @@ def sweep_abandoned(root: Path) -> None:
         run = SupervisedRun(folder)
         try:
             age = time.time() - folder.stat().st_mtime
-            seen = run.look()
+            seen = run.observe()
             if age > _ABANDONED_AFTER_S and (seen.state is not RunState.RUNNING or not seen.is_here):
                 run.clear_away()
         except OSError:

@@ -62,7 +62,7 @@ class CommitWatch:
     _read: dict[str, CommitMetadata] = field(default_factory=dict)
     _archived: tuple[str, tuple[Instant, ...]] = ("", ())
 
-    def look(self, hook: HudiHook, cursor: CommitCursor | None) -> NewCommits:
+    def poll(self, hook: HudiHook, cursor: CommitCursor | None) -> NewCommits:
         """Return the writes that are new after the cursor; without a cursor nothing is new."""
         try:
             store = hook.timeline_store()

@@ -45,7 +45,7 @@ class Turn:
         )
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def kept(self) -> Iterator[None]:
         """Keep the turn alive during the block, then give it up, unless the task is deferred with its job running."""
         if not self._task.takes_turns:
             yield

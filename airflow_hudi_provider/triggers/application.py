@@ -75,7 +75,7 @@ class HudiApplicationTrigger(HudiJobTrigger):
         logged, answered = "", time.monotonic()
         while True:
             try:
-                seen = await run_in_pool(self._look)
+                seen = await run_in_pool(self._poll)
             except Exception as error:
                 self.log.warning("The master did not report the state of %s: %s", self.application, error)
                 if time.monotonic() - answered > UNKNOWN_AFTER_S:
@@ -106,7 +106,7 @@ class HudiApplicationTrigger(HudiJobTrigger):
             }
         )
 
-    def _look(self) -> _Seen:
+    def _poll(self) -> _Seen:
         master = self._master()
         status = master.get_job_status(self.application, {})
         if self.takes_turns:

@@ -24,10 +24,10 @@ class HudiCommitCountTrigger(HudiTableTrigger):
         self.every_n_commits = every_n_commits
         self.operations = list(operations)
 
-    def asked(self) -> dict[str, Any]:
+    def condition(self) -> dict[str, Any]:
         return {"every_n_commits": self.every_n_commits, "operations": self.operations}
 
-    def look(self, hook: HudiHook) -> dict[str, Any] | None:
+    def poll(self, hook: HudiHook) -> dict[str, Any] | None:
         count = count_once(hook, self.operations, fails_if_missing=self.fails_if_missing)
         if count is None:
             self.state = NO_TABLE

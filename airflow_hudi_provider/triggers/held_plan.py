@@ -34,7 +34,7 @@ class HudiHeldPlanTrigger(HudiTableTrigger):
         self.expires_after_minutes = expires_after_minutes
         self.give_up_at = give_up_at
 
-    def asked(self) -> dict[str, Any]:
+    def condition(self) -> dict[str, Any]:
         return {
             "instants": self.instants,
             "request_id": self.request_id,
@@ -42,7 +42,7 @@ class HudiHeldPlanTrigger(HudiTableTrigger):
             "give_up_at": self.give_up_at,
         }
 
-    def look(self, hook: HudiHook) -> dict[str, Any] | None:
+    def poll(self, hook: HudiHook) -> dict[str, Any] | None:
         found = hook.held_clusterings(
             self.instants,
             request_id=self.request_id,

@@ -19,10 +19,10 @@ class HudiInstantTrigger(HudiTableTrigger):
         super().__init__(**kwargs)
         self.query = query
 
-    def asked(self) -> dict[str, Any]:
+    def condition(self) -> dict[str, Any]:
         return {"query": self.query}
 
-    def look(self, hook: HudiHook) -> dict[str, Any] | None:
+    def poll(self, hook: HudiHook) -> dict[str, Any] | None:
         query = query_from_json(self.query)
         answer = query_once(hook, query, fails_if_missing=self.fails_if_missing)
         if answer is None:

@@ -7,7 +7,7 @@ from typing import Any
 from airflow.triggers.base import BaseTrigger
 
 from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.tasks.remains import state_of_request
+from airflow_hudi_provider.tasks.request_state import state_of_request
 from airflow_hudi_provider.triggers.turn import writer_queue
 
 

@@ -29,10 +29,10 @@ class HudiPendingServiceTrigger(HudiTableTrigger):
         self.partitions = list(partitions)
         self.give_up_at = give_up_at
 
-    def asked(self) -> dict[str, Any]:
+    def condition(self) -> dict[str, Any]:
         return {"services": self.services, "partitions": self.partitions, "give_up_at": self.give_up_at}
 
-    def look(self, hook: HudiHook) -> dict[str, Any] | None:
+    def poll(self, hook: HudiHook) -> dict[str, Any] | None:
         pending = find_pending_services(
             hook, self.services, self.partitions, fails_if_missing=self.fails_if_missing
         )

@@ -10,7 +10,7 @@ from typing import Any
 from airflow.triggers.base import TriggerEvent
 
 from airflow_hudi_provider.results.log import job_line
-from airflow_hudi_provider.spark.supervised_run import RunLook, RunState, SupervisedRun
+from airflow_hudi_provider.spark.supervised_run import RunObservation, RunState, SupervisedRun
 from airflow_hudi_provider.triggers.ending import complete, kill_timeout
 from airflow_hudi_provider.triggers.job import HudiJobTrigger
 from airflow_hudi_provider.triggers.pool import pause, run_in_pool
@@ -27,7 +27,7 @@ _POLL_AT_END_S = 0.3
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    run: RunLook
+    run: RunObservation
     lines: list[str]
 
 
@@ -56,7 +56,7 @@ class HudiSparkRunTrigger(HudiJobTrigger):
         heartbeat, heard, refreshed = "", time.monotonic(), 0.0
         while True:
             try:
-                seen = await asyncio.to_thread(self._look)
+                seen = await asyncio.to_thread(self._poll)
             except OSError as error:
                 self.log.warning("The run was not read; the trigger polls again later: %s", error)
                 await pause(_RETRY_S)
@@ -101,7 +101,7 @@ class HudiSparkRunTrigger(HudiJobTrigger):
         if is_mine and self.takes_turns:  # a new try has another run, but a turn of the same name
             await run_in_pool(self.leave)
         while is_mine and time.monotonic() < deadline:
-            seen = await asyncio.to_thread(self._run.look)
+            seen = await asyncio.to_thread(self._run.observe)
             if seen.launch != self.launch or seen.state is not RunState.RUNNING:
                 break
             await asyncio.sleep(_POLL_AT_END_S)
@@ -110,9 +110,9 @@ class HudiSparkRunTrigger(HudiJobTrigger):
     def _event(self, state: RunState) -> TriggerEvent:
         return TriggerEvent({"state": state.value, "seconds": self.seconds()})
 
-    def _look(self) -> _Seen:
+    def _poll(self) -> _Seen:
         """Read the state before the output: all output of an ended run is then in the file."""
-        run = self._run.look()
+        run = self._run.observe()
         lines: list[str] = []
         while new := self._run.new_output():
             lines += [line for line in new if job_line(line) is not None]

@@ -49,11 +49,11 @@ class HudiTableTrigger(BaseTrigger):
         return self.give_up_at is not None and SystemClock().now().timestamp() >= self.give_up_at
 
     @abstractmethod
-    def asked(self) -> dict[str, Any]:
+    def condition(self) -> dict[str, Any]:
         """The arguments that define what to wait for, as plain JSON values."""
 
     @abstractmethod
-    def look(self, hook: HudiHook) -> dict[str, Any] | None:
+    def poll(self, hook: HudiHook) -> dict[str, Any] | None:
         """Poll once. Return the answer, as plain JSON values, if the wait is over.
 
         Set `state`, a sentence that says what the trigger waits for; it is logged whenever it changes.
@@ -68,7 +68,7 @@ class HudiTableTrigger(BaseTrigger):
                 "storage_conn_id": self.storage_conn_id,
                 "fails_if_missing": self.fails_if_missing,
                 "poke_interval": self.poke_interval,
-                **self.asked(),
+                **self.condition(),
             },
         )
 
@@ -76,7 +76,7 @@ class HudiTableTrigger(BaseTrigger):
         logged = ""
         while True:
             try:
-                answer = await run_in_pool(self._look)
+                answer = await run_in_pool(self._poll_table)
             except StorageError as error:
                 if self.is_late() or not error.retryable:
                     yield TriggerEvent({"error": f"{error.kind}: {error}"})
@@ -94,6 +94,6 @@ class HudiTableTrigger(BaseTrigger):
                     self.log.info("%s", logged)
             await pause(self.poke_interval)
 
-    def _look(self) -> dict[str, Any] | None:
+    def _poll_table(self) -> dict[str, Any] | None:
         hook = HudiHook(self.base_path, hudi_conn_id=self.hudi_conn_id, storage_conn_id=self.storage_conn_id)
-        return self.look(hook)
+        return self.poll(hook)

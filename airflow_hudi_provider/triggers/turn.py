@@ -51,10 +51,10 @@ class HudiTurnTrigger(HudiTableTrigger):
         self._has_left = False
         self._guard = threading.Lock()
 
-    def asked(self) -> dict[str, Any]:
+    def condition(self) -> dict[str, Any]:
         return {"owner": self.owner}
 
-    def look(self, hook: HudiHook) -> dict[str, Any] | None:
+    def poll(self, hook: HudiHook) -> dict[str, Any] | None:
         # A poll may still run in its thread while the task is ended; it must not enter the queue again.
         with self._guard:
             if self._has_left:

@@ -87,7 +87,7 @@ class HudiTableWatcherTrigger(BaseEventTrigger):
         cursor = None if stored is None else CommitCursor.from_json(stored)
         announced = frozenset(await self._stored(_ANNOUNCED) or ())
         while True:
-            found = await self._look(cursor)
+            found = await self._poll(cursor)
             if cursor is None:
                 cursor = self._beginning(found)
                 if cursor is not None:
@@ -121,16 +121,16 @@ class HudiTableWatcherTrigger(BaseEventTrigger):
         again = [each for each in found.wanted if each[0].requested_time in announced]
         return again or (found.wanted if len(found.wanted) >= self.every_n_commits else ())
 
-    async def _look(self, cursor: CommitCursor | None) -> NewCommits:
+    async def _poll(self, cursor: CommitCursor | None) -> NewCommits:
         try:
-            return await run_in_pool(self._poll, cursor)
+            return await run_in_pool(self._poll_table, cursor)
         except (HudiTableServiceError, HudiTaskRefusedError) as error:
             self.log.warning("The timeline was not read; the trigger polls again later: %s", error)
             return NewCommits()
 
-    def _poll(self, cursor: CommitCursor | None) -> NewCommits:
+    def _poll_table(self, cursor: CommitCursor | None) -> NewCommits:
         hook = HudiHook(self.base_path, hudi_conn_id=self.hudi_conn_id, storage_conn_id=self.storage_conn_id)
-        return self._watch.look(hook, cursor)
+        return self._watch.poll(hook, cursor)
 
     async def _stored(self, key: str) -> Any:
         store = self._state_store()

@@ -4,7 +4,7 @@ from typing import NoReturn
 
 import pytest
 
-from airflow_hudi_provider.instant_query import InstantQuery, look
+from airflow_hudi_provider.instant_query import InstantQuery, find_instants
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
@@ -25,10 +25,10 @@ def test_a_query_for_instants_answers_the_same_after_it(version: TableVersion) -
         InstantQuery(after=done[7].visible_from),
     ]
     store = history.table.timeline_store
-    before = [look(store, query, archived.readable_writes) for query in queries]
+    before = [find_instants(store, query, archived.readable_writes) for query in queries]
     assert [answer.count for answer in before] == [7, 7, 1]
     history.archive()
-    assert [look(store, query, archived.readable_writes) for query in queries] == before
+    assert [find_instants(store, query, archived.readable_writes) for query in queries] == before
 
 
 @VERSIONS
@@ -41,4 +41,4 @@ def test_the_archive_is_not_read_for_a_query_that_the_active_timeline_answers(ve
         raise AssertionError("the active timeline knows")
 
     for after in ("", done[-2].visible_from):
-        look(history.table.timeline_store, InstantQuery(after=after), unasked)
+        find_instants(history.table.timeline_store, InstantQuery(after=after), unasked)

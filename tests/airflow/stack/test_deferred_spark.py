@@ -192,7 +192,7 @@ def test_a_dag_whose_time_is_over_ends_its_runs(api: AirflowApi, folder: Path, r
 
 def test_so_does_a_task(api: AirflowApi, folder: Path, runs: Path) -> None:
     wait_for_state(api, "late", "failed")
-    seen = supervised(runs, "late").look()
+    seen = supervised(runs, "late").observe()
     assert (seen.state, seen.was_asked) == (RunState.ENDED, True)
     assert "The execution_timeout has passed: ending the Spark run." in api.log(
         "late", run_id(api, "late"), "load", 1

@@ -56,14 +56,14 @@ class Looking:
 LOOKING = Looking()
 
 
-def counted(kind: type[Any], method: str = "_look") -> type[Any]:
+def counted(kind: type[Any], method: str = "_poll_table") -> type[Any]:
     """The same trigger, with its polls counted."""
 
-    def look(self: Any, *args: Any) -> Any:
+    def poll(self: Any, *args: Any) -> Any:
         with LOOKING.one(self.base_path):
             return getattr(super(made, self), method)(*args)
 
-    made = type(kind.__name__, (kind,), {method: look})
+    made = type(kind.__name__, (kind,), {method: poll})
     return made
 
 
@@ -116,7 +116,7 @@ def wait_for_a_turn(table: SmallTable) -> Waiting:
 
 def wait_for_an_event(table: SmallTable) -> Waiting:
     given = {k: v for k, v in common(table).items() if k != "fails_if_missing"}
-    return counted(HudiTableWatcherTrigger, "_poll")(**given), lambda: table.commit(GROUP)
+    return counted(HudiTableWatcherTrigger)(**given), lambda: table.commit(GROUP)
 
 
 KINDS = (wait_for_instant, wait_for_two_commits, wait_for_a_service, wait_for_a_turn, wait_for_an_event)

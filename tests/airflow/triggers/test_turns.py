@@ -92,7 +92,7 @@ def test_a_task_that_is_cleared_while_it_waits_leaves_the_queue(
     trigger = deferred.value.trigger
     asyncio.run(trigger.on_kill())
     assert queue.wait("behind").ahead == ("somebody else",)
-    assert trigger.look(HudiHook(str(tmp_path / "table"))) is None, "a look that was on its way"
+    assert trigger.poll(HudiHook(str(tmp_path / "table"))) is None, "a poll that was running"
     assert queue.wait("behind").ahead == ("somebody else",)
 
 

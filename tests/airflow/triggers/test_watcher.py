@@ -247,9 +247,9 @@ def test_commits_that_are_archived_during_a_poll_are_reported_later(table: Small
     made = [table.commit(FileGroupId("city=a", f"a-{number}")).requested_time for number in range(8)]
     watch, told, hook = CommitWatch(), [], ArchivedMeanwhile(table)
     for _ in range(2):
-        found = watch.look(hook, cursor)
+        found = watch.poll(hook, cursor)
         told += [instant.requested_time for instant, _ in found.wanted]
-        cursor = found.moved(cursor, told=[instant for instant, _ in found.wanted])
+        cursor = found.moved(cursor, reported=[instant for instant, _ in found.wanted])
     assert len(hook.timeline().completed_writes) < 8
     assert sorted(told) == made
 
@@ -262,7 +262,7 @@ def test_of_a_long_archive_only_what_may_be_new_is_kept(table: SmallTable) -> No
     watch, hook = CommitWatch(), HudiHook(table.storage.base_path)
     archived = [write.instant.requested_time for write in hook.archived_writes()]
     assert len(archived) > 4
-    found = watch.look(hook, CommitCursor(floor=made[3]))
+    found = watch.poll(hook, CommitCursor(floor=made[3]))
     assert [instant.requested_time for instant in found.writes] == made[3:]
     assert [instant.requested_time for instant in watch._archived[1]] == archived[3:]
 

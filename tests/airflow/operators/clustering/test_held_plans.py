@@ -212,7 +212,7 @@ def test_a_storage_that_fails_past_the_end_of_waiting_ends_it(
     def fail(_hook: object) -> None:
         raise StorageError("The store is away.")
 
-    monkeypatch.setattr(trigger, "look", fail)
+    monkeypatch.setattr(trigger, "poll", fail)
     assert "The store is away" in event_of(trigger)["error"]
 
 

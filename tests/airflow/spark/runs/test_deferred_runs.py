@@ -26,7 +26,7 @@ def test_the_run_continues_while_the_task_is_deferred(
     task = operator(begins(tmp_path) + WELL, deferrable=True)
     trigger = deferred(task)
     until(lambda: begun(tmp_path) == 1)
-    assert the_run(runs).look().state is RunState.RUNNING
+    assert the_run(runs).observe().state is RunState.RUNNING
     assert oct(os.stat(the_run(runs).folder).st_mode & 0o777) == "0o700"
     until(lambda: the_run(runs).output_bytes() > len(LINE))
     told()

@@ -87,7 +87,7 @@ def test_its_time_is_over(operator: Operator, tmp_path: Path, runs: Path) -> Non
     assert stopped.value.timeout == timedelta(minutes=5)
     with pytest.raises(TaskDeferralTimeout):
         task.resume_execution("__fail__", {"error": "Trigger timeout"}, context())
-    seen = the_run(runs).look()
+    seen = the_run(runs).observe()
     assert (seen.state, seen.was_asked) == (RunState.ENDED, True)
 
 
@@ -129,7 +129,7 @@ def test_its_turn_is_free_before_its_run_has_ended(
             await asyncio.wait_for(trigger.on_kill(), 4)
 
     asyncio.run(cut_off())
-    assert the_run(runs).look().state is RunState.RUNNING
+    assert the_run(runs).observe().state is RunState.RUNNING
     assert queue.wait("behind").is_turn
 
 
@@ -152,7 +152,7 @@ def test_airflow_cancels_again_and_again_until_the_end(
             ending.cancel("__airflow_user_action__")
 
     asyncio.run(rounds())
-    assert the_run(runs).look().state is RunState.ENDED
+    assert the_run(runs).observe().state is RunState.ENDED
     told = caplog.text + "".join(capfd.readouterr())
     assert "no instant of this request is pending" in told
     assert "is over" not in told
@@ -189,7 +189,7 @@ def test_a_kill_while_the_task_follows_its_run(operator: Operator, tmp_path: Pat
     deferred(task)
     until(lambda: begun(tmp_path) == 1)
     task.on_kill()
-    assert the_run(runs).look().state is RunState.ENDED
+    assert the_run(runs).observe().state is RunState.ENDED
 
 
 def test_a_supervisor_that_gets_a_signal_ends_the_run(operator: Operator, tmp_path: Path, runs: Path) -> None:

@@ -37,7 +37,7 @@ def elsewhere(run: SupervisedRun) -> None:
     (run.folder / run_files.END).unlink()
     state = run_files.read_json(run.folder / run_files.STATE) or {}
     run_files.write_json(run.folder / run_files.STATE, {**state, "host": "gone"})
-    assert not run.look().is_here
+    assert not run.observe().is_here
 
 
 def test_a_run_of_a_machine_without_heartbeat_is_given_up(
@@ -84,10 +84,10 @@ def test_other_arguments_are_another_run(operator: Operator, tmp_path: Path, run
     """A user corrected the query while no triggerer was running to end the run."""
     deferred(operator(begins(tmp_path) + WELL, deferrable=True, dry_run=True))
     until(lambda: begun(tmp_path) == 1)
-    before = the_run(runs).look()
+    before = the_run(runs).observe()
     (tmp_path / "go").touch()
     event = event_of(deferred(operator(begins(tmp_path) + WELL, deferrable=True)))
-    assert before.launch not in ("", the_run(runs).look().launch)
+    assert before.launch not in ("", the_run(runs).observe().launch)
     assert operator(deferrable=True).execute_when_over(context(), event)["outcome"] == "completed"
     assert begun(tmp_path) == 2
 
@@ -115,7 +115,7 @@ def test_the_old_trigger_keeps_run_and_turn_of_the_next_try(
     deferred(operator(begins(tmp_path) + WELL, **arguments), ti=TaskInstance(max_tries=1))
     until(lambda: begun(tmp_path) == 2)
     asyncio.run(old.on_kill())
-    assert the_run(runs).look().state is RunState.RUNNING
+    assert the_run(runs).observe().state is RunState.RUNNING
     assert not the_run(runs).is_asked_to_end()
     queue = WriterQueue(LocalStorage(str(tmp_path / "table")), SystemClock())
     assert not queue.wait("behind").is_turn
@@ -127,7 +127,7 @@ def test_a_run_whose_folder_was_moved_ends(operator: Operator, tmp_path: Path, r
     until(lambda: begun(tmp_path) == 1)
     folder = the_run(runs).folder
     moved = SupervisedRun(folder.rename(folder.with_name("moved")))
-    until(lambda: moved.look().state is not RunState.RUNNING)
+    until(lambda: moved.observe().state is not RunState.RUNNING)
 
 
 def test_abandoned_runs_are_removed(operator: Operator, tmp_path: Path, runs: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_lost_run_is_removed_when_the_request_is_found_completed(
     deferred(operator(begins(tmp_path) + WELL, deferrable=True))
     the_run(runs).wait_for_end(PATIENCE_S)
     (the_run(runs).folder / run_files.END).unlink()
-    assert the_run(runs).look().state is RunState.LOST
+    assert the_run(runs).observe().state is RunState.LOST
     assert operator(deferrable=True).execute(context())["outcome"] == "completed"
     assert list(runs.iterdir()) == []
 
