@@ -83,10 +83,10 @@ def _in_a_process(body: Callable[[], object]) -> None:
             os._exit(code)
     os.close(writing)
     with os.fdopen(reading) as pipe:
-        told = pipe.read()
+        message = pipe.read()
     _, status = os.waitpid(pid, 0)
     if status:
-        pytest.fail(told or f"the process ended with status {status}", pytrace=False)
+        pytest.fail(message or f"the process ended with status {status}", pytrace=False)
 
 
 def _become_nobody() -> None:

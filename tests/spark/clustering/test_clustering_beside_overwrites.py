@@ -33,7 +33,7 @@ def table(small_files: TableUnderTest, tmp_path: Path) -> TableUnderTest:
 
 
 def interrupted(base_path: Path, act: Callable[[], object], *, after: bool) -> LocalStorage:
-    """Storage of an overwrite that lets somebody else act once, before or after it says what it replaces."""
+    """Storage of an overwrite that lets another job act once, before or after the overwrite says what it replaces."""
     acts = [act]
 
     class Interrupted(LocalStorage):
@@ -62,10 +62,10 @@ def test_a_plan_leaves_out_what_a_running_overwrite_replaces(
     expected, scheduled = expected_rows(table, rows, left), list[JobResult]()
     storage = interrupted(table.base_path, lambda: scheduled.append(table.schedule()), after=True)
     table.write(rows, operation, options=options, storage=storage)
-    (told,) = scheduled
-    assert told.report is not None
-    assert {g.partition_path for plan in told.report.plans for g in plan.groups} == left
-    assert any("of the write" in text for text in told.report.skipped)
+    (result,) = scheduled
+    assert result.report is not None
+    assert {g.partition_path for plan in result.report.plans for g in plan.groups} == left
+    assert any("of the write" in text for text in result.report.skipped)
     assert table.rows() == expected
     table.execute()
     assert table.rows() == expected

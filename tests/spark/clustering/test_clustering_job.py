@@ -39,7 +39,7 @@ def with_small_files(spark: SparkSession, base_path: Path, version: str = "6") -
 
 @pytest.fixture(scope="module")
 def small_files(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> TableUnderTest:
-    """Two partitions of four files each, version 6; copied by whoever changes it."""
+    """Two partitions of four files each, version 6; a test that changes the table works on a copy."""
     return with_small_files(spark, tmp_path_factory.mktemp("clustering") / "t")
 
 

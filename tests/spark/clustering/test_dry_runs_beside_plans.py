@@ -1,4 +1,4 @@
-"""Dry runs of writes that meet a pending clustering: they tell what the write would do, and do nothing."""
+"""Dry runs of writes that meet a pending clustering: they report what the write would do, and change nothing."""
 
 from pathlib import Path
 

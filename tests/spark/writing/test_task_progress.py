@@ -1,4 +1,4 @@
-"""What a job tells while Spark works."""
+"""Progress that a job reports while Spark works."""
 
 import logging
 import time
@@ -12,7 +12,7 @@ from hudi_table_services.execution.spark_tasks import run_tasks
 from hudi_table_services.execution.task_progress import Phase, TaskCounts
 
 
-def told(caplog: pytest.LogCaptureFixture) -> list[JobProgress]:
+def reported(caplog: pytest.LogCaptureFixture) -> list[JobProgress]:
     return [getattr(record, PROGRESS_FIELD) for record in caplog.records if hasattr(record, PROGRESS_FIELD)]
 
 
@@ -32,7 +32,7 @@ def test_it_says_how_far_it_is(
     )
     assert done == tasks
     assert "Write 8 file groups" in [record.getMessage() for record in caplog.records]
-    progress = told(caplog)
+    progress = reported(caplog)
     counts = [each.done for each in progress]
     assert counts == sorted(counts)
     assert any(0 < count < 8 for count in counts)

@@ -1,4 +1,4 @@
-"""Jobs that wait before they commit, for whoever comes between."""
+"""Jobs that wait before their commit while another job acts."""
 
 import threading
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Tables whose files are worth a clustering, and an execution that waits for whoever comes between."""
+"""Tables whose files are worth a clustering, and an execution that waits while another job acts."""
 
 from pathlib import Path
 
