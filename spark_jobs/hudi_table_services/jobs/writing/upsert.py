@@ -297,7 +297,7 @@ class _UpsertJob:
         return replace(placed, snapshot=self._preview(table, snapshot, changed))
 
     def _release(self, table: TableAccess, snapshot: TableSnapshot, changed: set[FileGroupId]) -> bool:
-        """Release the file groups from pending plans. True: no plan reserves them now, so load the table again."""
+        """Release the file groups from pending plans. True: no plan reserves them now; load the table again."""
         if self._request.dry_run or changed.isdisjoint(snapshot.reserved_file_groups):
             return False
         options = self._options.pending_clustering
