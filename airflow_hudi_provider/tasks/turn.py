@@ -51,7 +51,7 @@ class Turn:
             yield
             return
         queue = writer_queue(self._run.table)
-        with queue.writing(self._run.request_id, stays_after=TaskDeferred):
+        with queue.writing(self._run.request_id, keep_turn_after=TaskDeferred):
             yield
 
     def leave(self, request_id: str | None = None) -> None:

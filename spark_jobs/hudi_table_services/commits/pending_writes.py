@@ -12,7 +12,7 @@ from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.locks.heartbeat import HEARTBEATS, delete_heartbeat, is_heartbeat_alive
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.markers import MarkerStore
-from hudi_table_services.storage.pending_plans import is_dead_write_candidate
+from hudi_table_services.storage.pending_plans import is_pending_row_write
 from hudi_table_services.storage.request_identity import belongs_to
 from hudi_table_services.tables.table import TableAccess
 
@@ -43,7 +43,7 @@ def _clear(
 ) -> tuple[Instant, ...]:
     cleared = []
     for instant in timeline.pending:
-        if not is_dead_write_candidate(table.timeline_store, instant):
+        if not is_pending_row_write(table.timeline_store, instant):
             continue
         if belongs_to(table.timeline_store, table.storage, instant, request_id):
             reason = "an earlier attempt of this request"

@@ -39,7 +39,7 @@ from hudi_table_services.storage.locks.heartbeat import delete_heartbeat
 from hudi_table_services.storage.markers import MarkerStore
 from hudi_table_services.storage.pending_plans import (
     clustering_plan_of,
-    is_dead_write_candidate,
+    is_pending_row_write,
 )
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.table import TableAccess
@@ -62,7 +62,7 @@ def rollback_instant(table: TableAccess, instant: Instant) -> Instant | None:
     store = table.timeline_store
     timeline = store.load()
     pending = next((i for i in timeline.pending if i.identity == instant.identity), None)
-    if pending is None or not is_dead_write_candidate(store, pending):
+    if pending is None or not is_pending_row_write(store, pending):
         return None
     return _roll_back(table, timeline, pending)
 
@@ -221,7 +221,7 @@ def _may_be_undone(table: TableAccess, instant: Instant) -> bool:
     """
     if instant.is_completed:
         return table.timeline_store.commit_metadata(instant).operation_type is not WriteOperation.CLUSTER
-    return is_dead_write_candidate(table.timeline_store, instant)
+    return is_pending_row_write(table.timeline_store, instant)
 
 
 def plan_of(table: TableAccess, instant: Instant) -> RollbackPlan:

@@ -125,7 +125,7 @@ class Retention:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DoomedFiles:
+class FilesToDelete:
     """The files that a clean deletes from one partition.
 
     Attributes:

@@ -144,6 +144,6 @@ class Instant:
         return cls(requested_time=requested, action=action, state=state, completion_time=completed)
 
 
-def looks_like_instant(name: str) -> bool:
+def is_instant_name(name: str) -> bool:
     """Whether a file name in the timeline folder has the format of an instant; Hudi ignores other files."""
     return _NAME.fullmatch(name) is not None

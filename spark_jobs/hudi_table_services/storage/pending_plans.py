@@ -31,7 +31,7 @@ def clustering_plan_of(store: TimelineStore, instant: Instant) -> ClusteringPlan
         return decode_requested_replace(content).clustering_plan if content else None
 
 
-def is_dead_write_candidate(store: TimelineStore, instant: Instant) -> bool:
+def is_pending_row_write(store: TimelineStore, instant: Instant) -> bool:
     """Whether an instant is a pending write of rows, which may be rolled back, and not a table service's plan."""
     if (
         instant.is_completed
@@ -96,7 +96,7 @@ def running_writes(store: TimelineStore, timeline: Timeline) -> tuple[Concurrent
             file_groups=_named_by_profile(store, instant),
         )
         for instant in timeline.pending
-        if instant.state is InstantState.INFLIGHT and is_dead_write_candidate(store, instant)
+        if instant.state is InstantState.INFLIGHT and is_pending_row_write(store, instant)
     )
 
 

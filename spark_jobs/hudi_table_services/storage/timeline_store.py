@@ -20,7 +20,7 @@ from hudi_table_services.errors import (
     TimelineInvariantError,
 )
 from hudi_table_services.hudi_format.commit_metadata import decode_commit_metadata
-from hudi_table_services.model.instant import Action, Instant, InstantState, looks_like_instant
+from hudi_table_services.model.instant import Action, Instant, InstantState, is_instant_name
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TimelineLayout
 from hudi_table_services.model.timeline import Timeline
@@ -242,7 +242,7 @@ class TimelineStore:
 
     def _list_files(self) -> list[StoredObject]:
         listing = self._storage.list_folder(self._layout.timeline_folder)
-        found = [stored for stored in listing.files if looks_like_instant(stored.name)]
+        found = [stored for stored in listing.files if is_instant_name(stored.name)]
         if not found:
             require_table(self._storage)  # either the table is new, or its folder was deleted
         return found

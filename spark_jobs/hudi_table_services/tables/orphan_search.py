@@ -28,7 +28,7 @@ from hudi_table_services.storage.stores.storage import Storage, StoredObject
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.clean_history import savepointed_paths
 from hudi_table_services.tables.table import TableAccess
-from hudi_table_services.tables.undo_history import undone_by, undone_for_good
+from hudi_table_services.tables.undo_history import permanently_undone, undone_by
 
 _LOG = logging.getLogger(__name__)
 STAGING = ".hoodie/.aux/staging"
@@ -117,7 +117,7 @@ class OrphanSearch:
             running=frozenset({i.requested_time for i in timeline.pending} | alive),
             named=self._named(timeline),
             undone=frozenset(undone_by(table, timeline)),
-            undone_for_good=undone_for_good(table, timeline),
+            permanently_undone=permanently_undone(table, timeline),
             needed=frozenset(_name(path) for path in needed),
             needed_paths=needed,
             archived=frozenset(archived),

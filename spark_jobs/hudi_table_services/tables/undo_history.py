@@ -24,7 +24,7 @@ def undone_by(table: TableAccess, timeline: Timeline) -> dict[str, str]:
     }
 
 
-def undone_for_good(table: TableAccess, timeline: Timeline) -> frozenset[str]:
+def permanently_undone(table: TableAccess, timeline: Timeline) -> frozenset[str]:
     """Requested times of undone writes that are never executed again.
 
     When Hudi undoes the execution of a clustering or a compaction, the plan stays and can complete later under the same

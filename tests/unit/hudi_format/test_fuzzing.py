@@ -27,7 +27,7 @@ from hudi_table_services.hudi_format.partition_metadata import decode_partition_
 from hudi_table_services.hudi_format.table_properties import checksum_is_valid, decode_properties
 from hudi_table_services.hudi_format.workload_profile import replaced_by_profile
 from hudi_table_services.model.data_file import BaseFile, LogFile
-from hudi_table_services.model.instant import Instant, looks_like_instant
+from hudi_table_services.model.instant import Instant, is_instant_name
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TimelineLayout
 
@@ -86,7 +86,7 @@ def commit(data: bytes) -> None:
 
 def instant_name(data: bytes) -> None:
     for layout in TimelineLayout:
-        looks_like_instant(text_of(data))
+        is_instant_name(text_of(data))
         with suppress(ALLOWED):
             Instant.from_file_name(text_of(data), layout)
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_table_services.errors import MalformedFileNameError
-from hudi_table_services.model.instant import Action, Instant, InstantState, looks_like_instant
+from hudi_table_services.model.instant import Action, Instant, InstantState, is_instant_name
 from hudi_table_services.model.table_version import TimelineLayout
 
 V1, V2 = TimelineLayout.V1, TimelineLayout.V2
@@ -55,7 +55,7 @@ def test_instant_file_names_are_those_of_hudi(
     assert (instant.requested_time, instant.action, instant.state) == (TS, action, state)
     assert instant.completion_time == (CTS if "_" in name else None)
     assert instant.file_name(layout) == name
-    assert looks_like_instant(name)
+    assert is_instant_name(name)
 
 
 @pytest.mark.parametrize("layout", TimelineLayout)
@@ -96,7 +96,7 @@ def test_other_names_are_refused(layout: TimelineLayout, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["hoodie.properties", "archived", f".{TS}.commit.crc", "lock", "history"])
 def test_names_of_other_files_in_the_folder_are_not_instant_names(name: str) -> None:
-    assert not looks_like_instant(name)
+    assert not is_instant_name(name)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from hudi_table_services.errors import CommitConflictError
 from hudi_table_services.hudi_format.table_service_plans import encode_clean_plan
 from hudi_table_services.jobs.cleaning.deletion import CompletedClean, carry_out
 from hudi_table_services.jobs.cleaning.reporting import CleanReporter
-from hudi_table_services.model.clean import CleanPolicy, DoomedFiles, PartitionFiles, PinnedFiles, Retention
+from hudi_table_services.model.clean import CleanPolicy, FilesToDelete, PartitionFiles, PinnedFiles, Retention
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_service_plans import CleanMetadata
 from hudi_table_services.model.timeline import Timeline
@@ -96,7 +96,7 @@ class _FilesToDelete:
 
     pinned: PinnedFiles
     savepoints: frozenset[str]
-    outdated: tuple[DoomedFiles, ...]
+    outdated: tuple[FilesToDelete, ...]
     partitions_to_list: frozenset[str]
     partitions_listed: int
 

@@ -8,7 +8,7 @@ from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.cleaning import CleanedPartition, CleanReport, CleanRequest
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.jobs.cleaning.deletion import CompletedClean
-from hudi_table_services.model.clean import DoomedFiles, Retention
+from hudi_table_services.model.clean import FilesToDelete, Retention
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.options.clean_job_options import CleanJobOptions
 from hudi_table_services.tables.clean_history import PastClean
@@ -25,7 +25,7 @@ class CleanReporter:
         self._warnings = options.warnings
         self._watch = watch
         self._report = CleanReport(policy=options.clean.policy.value)
-        self._outdated: tuple[DoomedFiles, ...] = ()
+        self._outdated: tuple[FilesToDelete, ...] = ()
         for warning in options.warnings:
             _LOG.warning("%s", warning)
 
@@ -38,7 +38,9 @@ class CleanReporter:
         _LOG.info("Deleted %d files of it", sum(map(len, completed.deletions.deleted.values())))
         self._report = replace(self._report, finished=(*self._report.finished, instant.requested_time))
 
-    def planned(self, retention: Retention, outdated: Sequence[DoomedFiles], partitions_listed: int) -> None:
+    def planned(
+        self, retention: Retention, outdated: Sequence[FilesToDelete], partitions_listed: int
+    ) -> None:
         """Add the outdated files, and what limits the retention."""
         self._outdated = tuple(outdated)
         self._retain(retention)

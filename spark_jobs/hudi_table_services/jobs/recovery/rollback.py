@@ -30,7 +30,7 @@ from hudi_table_services.options.timeline_only import ServiceOptions, resolve_se
 from hudi_table_services.planning.recovery.undo_rules import newest_first, require_newest, require_unsaved
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.locks.lock import TableLock, table_lock
-from hudi_table_services.storage.pending_plans import is_dead_write_candidate
+from hudi_table_services.storage.pending_plans import is_pending_row_write
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
@@ -111,7 +111,7 @@ class _RollbackJob:
         return self._report.done(None, reason=reason, reused=True)
 
     def _failed(self, timeline: Timeline) -> list[Instant]:
-        writes = [i for i in timeline.pending if is_dead_write_candidate(self._table.timeline_store, i)]
+        writes = [i for i in timeline.pending if is_pending_row_write(self._table.timeline_store, i)]
         reasons = {i: why_alive(self._table, i) for i in writes}
         self._report.left_alone(reason for reason in reasons.values() if reason)
         return [i for i in writes if not reasons[i]]
@@ -137,7 +137,7 @@ class _RollbackJob:
 
     def _undoable(self, timeline: Timeline, instant: Instant) -> Instant:
         store, time = self._table.timeline_store, instant.requested_time
-        if instant.is_completed or is_dead_write_candidate(store, instant):
+        if instant.is_completed or is_pending_row_write(store, instant):
             return instant
         if not self._request.preview and is_being_rolled_back(self._table, timeline, instant):
             return instant  # an earlier rollback or a cancellation died
@@ -170,7 +170,7 @@ class _RollbackJob:
     def _undo(self, instant: Instant) -> Instant:
         if instant.is_completed:
             done = roll_back_completed(self._table, instant)
-        elif is_dead_write_candidate(self._table.timeline_store, instant):
+        elif is_pending_row_write(self._table.timeline_store, instant):
             done = rollback_instant(self._table, instant)
         else:
             done = roll_back_clustering(self._table, instant)

@@ -9,8 +9,8 @@ from collections.abc import Collection
 from hudi_table_services.model.clean import (
     CleanOptions,
     CleanPolicy,
-    DoomedFiles,
     FileGroupVersions,
+    FilesToDelete,
     PartitionFiles,
     Retention,
     SliceFiles,
@@ -24,7 +24,7 @@ def plan_partition(
     *,
     floor_cutoff: str,
     pinned: Collection[str],
-) -> DoomedFiles:
+) -> FilesToDelete:
     """Choose the files to delete, and report whether the partition is then empty.
 
     Args:
@@ -43,7 +43,7 @@ def plan_partition(
         waits = waits or len(to_delete) < len(outdated)
         kept += len(group.slices) - len(to_delete)
     is_emptied = bool(sizes) and kept == 0 and not partition.has_other_files
-    return DoomedFiles(
+    return FilesToDelete(
         partition_path=partition.partition_path, sizes=sizes, is_emptied=is_emptied, waits=waits
     )
 

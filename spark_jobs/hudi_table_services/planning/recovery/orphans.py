@@ -27,7 +27,7 @@ class KnownInstants:
         running: requested times of pending writes and services, and of writers with a living heartbeat.
         named: requested time of completed writes → paths of the files in their metadata.
         undone: requested times of writes that a rollback or a restore undid.
-        undone_for_good: the `undone` writes that cannot have been executed again since; a clustering can.
+        permanently_undone: the `undone` writes that cannot have been executed again since; a clustering can.
         needed: names of files in savepoints and pending plans.
         needed_paths: paths of those files, relative to the base path.
         archived: requested times of archived writes later than `first_write_time`. They exist if archival left a single
@@ -39,7 +39,7 @@ class KnownInstants:
     running: frozenset[str]
     named: Mapping[str, frozenset[str]]
     undone: frozenset[str]
-    undone_for_good: frozenset[str]
+    permanently_undone: frozenset[str]
     needed: frozenset[str]
     archived: frozenset[str] = frozenset()
     needed_paths: frozenset[str] = frozenset()
@@ -62,7 +62,7 @@ def orphan_reason(path: str, known: KnownInstants) -> str:
     if time in known.named:
         return "" if path in known.named[time] else NOT_NAMED
     if known.first_write_time is None or time < known.first_write_time:
-        return ROLLED_BACK if time in known.undone_for_good else ""
+        return ROLLED_BACK if time in known.permanently_undone else ""
     if time in known.undone:
         return ROLLED_BACK
     return "" if time in known.archived else NO_INSTANT

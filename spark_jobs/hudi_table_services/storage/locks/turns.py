@@ -82,11 +82,11 @@ class WriterQueue:
             self._storage.write(_HOLDER, owner.encode())
 
     @contextmanager
-    def writing(self, owner: str, *, stays_after: type[BaseException] | None = None) -> Iterator[None]:
+    def writing(self, owner: str, *, keep_turn_after: type[BaseException] | None = None) -> Iterator[None]:
         """Refresh the turn from a thread while the caller writes; then leave the queue.
 
         Args:
-            stays_after: after this exception the write goes on elsewhere, so keep the turn. The process that continues
+            keep_turn_after: after this exception the write goes on elsewhere, so keep the turn. The process that continues
                 it calls `refresh` and `leave`.
         """
         finished = threading.Event()
@@ -104,7 +104,7 @@ class WriterQueue:
         try:
             yield
         except BaseException as error:
-            keeps_turn = stays_after is not None and isinstance(error, stays_after)
+            keeps_turn = keep_turn_after is not None and isinstance(error, keep_turn_after)
             raise
         finally:
             finished.set()

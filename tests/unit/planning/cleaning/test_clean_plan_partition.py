@@ -7,8 +7,8 @@ from hypothesis import given
 from hudi_table_services.model.clean import (
     CleanOptions,
     CleanPolicy,
-    DoomedFiles,
     FileGroupVersions,
+    FilesToDelete,
     PartitionFiles,
     Retention,
     SliceFiles,
@@ -61,7 +61,7 @@ def plan(
     floor_cutoff: str = NOW,
     pinned: frozenset[str] = frozenset(),
     has_other_files: bool = False,
-) -> DoomedFiles:
+) -> FilesToDelete:
     partition = PartitionFiles(partition_path="p", groups=groups, has_other_files=has_other_files)
     return plan_partition(partition, options, retain_from(earliest), floor_cutoff=floor_cutoff, pinned=pinned)
 

@@ -29,7 +29,7 @@ known_instants = st.builds(
     running=sets_of_times,
     named=st.dictionaries(times, st.frozensets(names, max_size=3), max_size=4),
     undone=sets_of_times,
-    undone_for_good=sets_of_times,
+    permanently_undone=sets_of_times,
     needed=st.frozensets(names, max_size=3),
 )
 
@@ -53,7 +53,7 @@ def test_a_file_of_a_possibly_archived_write_is_an_orphan_only_if_it_was_undone_
     time = time_of(name)
     if time not in known.named and (known.first_write_time is None or time < known.first_write_time):
         assert orphan_reason(name, known) in ("", ROLLED_BACK)
-        assert orphan_reason(name, known) == "" or time in known.undone_for_good
+        assert orphan_reason(name, known) == "" or time in known.permanently_undone
 
 
 @given(st.text(max_size=30), known_instants)
@@ -68,7 +68,7 @@ def test_a_file_of_an_unknown_instant_of_the_active_timeline_is_an_orphan() -> N
         running=frozenset(),
         named={},
         undone=frozenset(),
-        undone_for_good=frozenset(),
+        permanently_undone=frozenset(),
         needed=frozenset(),
     )
     assert orphan_reason(base_file_name("f1", "20260102030405001"), known) == NO_INSTANT
@@ -76,7 +76,9 @@ def test_a_file_of_an_unknown_instant_of_the_active_timeline_is_an_orphan() -> N
 
 
 def known_to(**fields: Any) -> KnownInstants:
-    nothing: dict[str, Any] = dict.fromkeys(("running", "undone", "undone_for_good", "needed"), frozenset())
+    nothing: dict[str, Any] = dict.fromkeys(
+        ("running", "undone", "permanently_undone", "needed"), frozenset()
+    )
     return KnownInstants(**{"first_write_time": "20260102030405001", "named": {}} | nothing | fields)
 
 
