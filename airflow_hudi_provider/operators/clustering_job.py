@@ -19,6 +19,7 @@ from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import InstantHeldError
 from hudi_table_services.options.clustering import resolve_clustering_options
+from hudi_table_services.options.keys.clustering import WAIT_SECONDS
 from hudi_table_services.planning.clustering.option_checks import check_clustering_options
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class HudiClusteringOperator(HudiServiceOperator):
             raise task_error(
                 InstantHeldError(
                     f"Nothing was done: another attempt still executes clustering {', '.join(end.held)}; this task "
-                    "waited as long as hoodie.airflow.clustering.wait.seconds says.",
+                    f"waited as long as {WAIT_SECONDS} says.",
                     hint="Clear this task when it has ended.",
                 )
             )

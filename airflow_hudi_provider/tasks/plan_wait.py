@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_hudi_provider.exceptions import HudiTaskError
 from airflow_hudi_provider.triggers.held_plan import HudiHeldPlanTrigger
+from hudi_table_services.options.keys.clustering import WAIT_SECONDS
 from hudi_table_services.storage.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -53,9 +54,9 @@ class PlanWait:
         if not held or not set(self.plans) <= set(held):
             return
         task.log.info(
-            "Waiting in the triggerer, up to %d s (hoodie.airflow.clustering.wait.seconds), for the attempt of another "
-            "task at %s.",
+            "Waiting in the triggerer, up to %d s (%s), for the attempt of another task at %s.",
             self.wait_seconds,
+            WAIT_SECONDS,
             ", ".join(held),
         )
         task.defer(

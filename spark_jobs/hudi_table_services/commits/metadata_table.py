@@ -69,7 +69,7 @@ def _apply_undo(table: TableAccess, instant_time: str) -> None:
     if not must_disable_metadata_table(table.config):
         raise UnsupportedTableError(
             f"The metadata table contains {instant_time}, which is to be rolled back.",
-            hint="Run the request again with hoodie.metadata.enable=false to switch the metadata table off.",
+            hint=f"Run the request again with {METADATA_ENABLE}=false to switch the metadata table off.",
         )
     disable_metadata_table(table.storage, config, table.clock)
     _LOG.warning("Switched off the metadata table, which contains the undone write %s.", instant_time)

@@ -38,6 +38,7 @@ from hudi_table_services.model.instant import Instant, InstantState
 from hudi_table_services.model.table_service_plans import ClusteringPlan
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.write_stat import CommitMetadata
+from hudi_table_services.options.keys.clustering import EXPIRATION_MINUTES
 from hudi_table_services.planning.clustering.outdated_plans import partitions_of, unchanged_groups
 from hudi_table_services.planning.conflict_detection import groups_to_give_up
 from hudi_table_services.storage.locks.heartbeat import has_heartbeat, read_heartbeat_owner
@@ -140,8 +141,7 @@ class ClusteringAttempt:
         return InstantHeldError(
             f"Clustering {self.instant_time} was begun within the last {self._expires_after_minutes} minutes and has "
             "no heartbeat, as executions by Hudi have none.",
-            hint="Wait until it has ended. If it is dead, run this again with "
-            "hoodie.clustering.expiration.threshold.mins=0.",
+            hint=f"Wait until it has ended. If it is dead, run this again with {EXPIRATION_MINUTES}=0.",
         )
 
     def _begin(self, pending: Instant) -> None:

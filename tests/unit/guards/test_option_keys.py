@@ -27,14 +27,6 @@ PROPERTIES = {
 PROPERTY_PREFIX = "hoodie.table."
 # The layers below `options` cannot import it.
 BELOW = (f"{ENGINE}/model/", f"{ENGINE}/contract/", f"{ENGINE}/hudi_format/")
-# Messages that still spell a key out. Add none; a module without such a message leaves the list.
-MESSAGES = {
-    "airflow_hudi_provider/operators/clustering_job.py",
-    "airflow_hudi_provider/operators/held_plans.py",
-    f"{ENGINE}/commits/clustering_attempt.py",
-    f"{ENGINE}/commits/undo.py",
-    f"{ENGINE}/jobs/writing/make_room.py",
-}
 
 
 def texts(tree: ast.Module) -> Iterator[str]:
@@ -70,8 +62,7 @@ def test_no_key_of_an_option_is_spelled_outside_its_declaration() -> None:
         for name, path in names.items()
         if not name.startswith((DECLARATIONS, *BELOW)) and (keys := spelled(path))
     }
-    assert {name: keys for name, keys in found.items() if name not in MESSAGES} == {}
-    assert {name for name in MESSAGES if name in names and name not in found} == set()
+    assert found == {}
 
 
 def test_a_key_is_declared_once() -> None:

@@ -19,6 +19,7 @@ from hudi_table_services.model.clustering import UpdatesStrategy
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_service_plans import ClusteringGroup
 from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.options.keys.clustering import UPDATES_STRATEGY, WAIT_SECONDS
 from hudi_table_services.options.writing_values import PendingClusteringOptions
 from hudi_table_services.planning.clustering.outdated_plans import file_groups_of
 from hudi_table_services.storage.clock import age_text
@@ -76,7 +77,7 @@ def release_file_groups(
         if time.monotonic() >= deadline:
             raise PendingPlanError(
                 f"Clustering {_time(running[0])}, which rewrites file groups of this write, did not end within "
-                f"{options.wait_seconds} s (hoodie.airflow.clustering.wait.seconds).",
+                f"{options.wait_seconds} s ({WAIT_SECONDS}).",
                 hint="Nothing was committed; run the request again when it has ended.",
             )
         _LOG.info("Waiting for clustering %s, which rewrites file groups of this write.", _time(running[0]))
@@ -148,7 +149,7 @@ def _rejected(table: TableAccess, plan: Clustering, options: PendingClusteringOp
     age = age_text(table.timeline_store.age_s(plan.instant))
     return PendingPlanError(
         f"This write changes file groups under the pending clustering {_time(plan)}, {age} old, and "
-        f"hoodie.clustering.updates.strategy={options.strategy.value} rejects it.",
+        f"{UPDATES_STRATEGY}={options.strategy.value} rejects it.",
         hint="Execute or cancel that clustering first, or remove the option.",
     )
 
