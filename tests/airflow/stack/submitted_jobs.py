@@ -7,7 +7,7 @@ from airflow_stack.api import wait_until
 
 
 def command_of(pid: int) -> bytes:
-    """Command line of a process; empty: there is none any more."""
+    """Command line of a process; empty if the process has ended."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
@@ -15,13 +15,13 @@ def command_of(pid: int) -> bytes:
 
 
 def spark_processes() -> list[int]:
-    """All processes of loads that are at work."""
+    """All processes of running loads."""
     pids = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
     return [pid for pid in pids if b"upsert_with_sizing.py" in command_of(pid)]
 
 
 def wait_for_job(timeout_s: float) -> list[int]:
-    """Until a job's own Python runs, and a moment more; returns all of its processes."""
-    wait_until(lambda: len(spark_processes()) >= 2, timeout_s, lambda: "no job begins", 0.05)
+    """Wait until a job's own Python has run for five seconds; returns all processes of the job."""
+    wait_until(lambda: len(spark_processes()) >= 2, timeout_s, lambda: "no job began", 0.05)
     time.sleep(5)
     return spark_processes()
