@@ -36,19 +36,19 @@ def table(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def cancelled(api: AirflowApi, table: Path) -> list[str]:
+def cancelled(api: AirflowApi, table: Path, folder: Path) -> list[str]:
     """Three days, cancelled after the first; returns the runs that were then marked failed."""
     backfill_id = api.backfill(DAG_ID, "2013-01-01", LAST_DAY, max_active_runs=3)
     wait_until(lambda: "success" in run_states(api), LONG, lambda: f"{api.runs(DAG_ID)}")
     wait_until(lambda: "deferred" in task_states(api), LONG, lambda: f"{task_states(api)}")
-    at_work = wait_for_job(LONG)
+    at_work = wait_for_job(folder, LONG)
     assert places(table), "a day must write, and another one must wait"
     api.put(f"/api/v2/backfills/{backfill_id}/cancel")
     running = [run["dag_run_id"] for run in api.runs(DAG_ID) if run["state"] == "running"]
     assert len(running) >= 2
     for run_id in running:
         api.patch(f"/api/v2/dags/{DAG_ID}/dagRuns/{quote(run_id)}", {"state": "failed"})
-    wait_until(lambda: not set(at_work) & set(spark_processes()), LONG, lambda: "Spark goes on")
+    wait_until(lambda: not set(at_work) & set(spark_processes(folder)), LONG, lambda: "Spark goes on")
     return running
 
 
