@@ -1,4 +1,4 @@
-"""One of several processes on one table, until it is told to stop: a writer, or the table's services in turn.
+"""A process that works on one table beside others until it must stop: a writer, or the table's services in turn.
 
 Run with plain python: ``looping_process.py <folder> seed|services`` or ``… writer <number> <writers>``. The table is
 ``t`` in that folder, `Signals` are the files beside it. ``LOOP_TABLE_VERSION`` is the version of the seeded table.
@@ -45,7 +45,7 @@ ARCHIVING = {"hoodie.clean.commits.retained": "3"}
 
 
 def a_row(key: str, order: int, who: str) -> dict[str, object]:
-    """A row that stays in its partition for good; `order` is a value that nobody else gives."""
+    """A row that never changes its partition; no other row has this `order`."""
     return {"k": key, "p": "abcd"[sum(key.encode()) % 4], "ts": order, "v": f"{who} {order}"}
 
 
@@ -55,7 +55,7 @@ def seed_rows() -> list[dict[str, object]]:
 
 
 def is_of_new_keys(number: int) -> bool:
-    """Batches of this number bring the same new keys, and nothing else, whoever writes them."""
+    """Whether batches of this number have the same new keys, and no other keys, from every writer."""
     return number % 3 == 2
 
 
@@ -93,7 +93,7 @@ def write(
 
 
 class Signals:
-    """What the processes tell each other: ``<name>.ready``, ``go``, ``<name>.at-<number>``, ``stop``, ``<name>.jsonl``.
+    """Messages between the processes: ``<name>.ready``, ``go``, ``<name>.at-<number>``, ``stop``, ``<name>.jsonl``.
 
     The report has a line of JSON per job, written after the job said how it ended.
     """
@@ -171,7 +171,7 @@ def serve_again_and_again(spark: SparkSession, base_path: str, signals: Signals)
         }
         for name, service in services.items():
             try:
-                signals.report(service=name, **_told(name, service()))
+                signals.report(service=name, **_figures(name, service()))
             except HudiTableServiceError as error:
                 signals.report(service=name, refused=error.kind, message=str(error))
                 if name == "execute":
@@ -186,7 +186,7 @@ def _cancel(base_path: str, signals: Signals) -> None:
         signals.report(service="cancel", refused=error.kind, message=str(error))
 
 
-def _told(name: str, result: JobResult) -> dict[str, object]:
+def _figures(name: str, result: JobResult) -> dict[str, object]:
     if name == "clean" and result.report is not None:
         return {"outcome": result.outcome.value, "files": result.report.file_count}
     if name == "archive" and result.report is not None:

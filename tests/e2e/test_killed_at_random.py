@@ -194,7 +194,7 @@ def names_of_files(base_path: Path) -> list[str]:
 
 
 def usual_moments(old: Case, folder: Path, settings: Path) -> Moments:
-    """Those of the job when nobody kills it."""
+    """The moments of the job when it is not killed."""
     table = old.copied_to(folder / f"usual {old.job}")
     process = table.process(settings, folder / f"usual run {old.job}")
     try:

@@ -1,7 +1,7 @@
 """Writers in processes of their own change the same keys at once, and all services of the table go round beside them.
 
-Every row that a writer was told is written is there, with the greatest ordering value that anybody gave its key; no
-row of a batch that was refused to the end is. ``LOOP_SECONDS`` makes it run longer, and with more writers.
+Every row that a job reported as written is there, with the greatest ordering value of its key. No row of a batch that
+was refused until the end is there. ``LOOP_SECONDS`` makes it run longer, and with more writers.
 """
 
 import logging
@@ -102,7 +102,7 @@ class Loop:
 
     @property
     def batches(self) -> list[list[int]]:
-        """Numbers of the batches that each writer was told are written."""
+        """Numbers of the batches that jobs of each writer reported as written."""
         return [
             [int(str(line["number"])) for line in signals.reported if "refused" not in line]
             for signals in self._writer_signals
@@ -124,7 +124,7 @@ class Loop:
 
     @property
     def model(self) -> dict[str, Row]:
-        """Key → the row with the greatest ordering value among the batches that writers were told are written."""
+        """Key → the row with the greatest ordering value among the batches that jobs reported as written."""
         rows = seed_rows()
         for writer, numbers in enumerate(self.batches):
             for number in numbers:
@@ -175,7 +175,7 @@ def assert_nothing_left(base_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("writers", "version"), CASES)
-def test_what_writers_were_told_is_what_the_table_holds(tmp_path: Path, writers: int, version: str) -> None:
+def test_the_table_holds_what_the_jobs_reported(tmp_path: Path, writers: int, version: str) -> None:
     loop = Loop(tmp_path, writers, os.environ.get("LOOP_TABLE_VERSION", version))
     loop.run(SECONDS)
     figures = loop.figures

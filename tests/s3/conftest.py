@@ -35,7 +35,7 @@ class S3:
         }
 
     def new_table(self) -> str:
-        """URI of a folder that nobody has used."""
+        """URI of a folder that no test has used."""
         return f"s3://{BUCKET}/tables/{uuid4().hex}"
 
 

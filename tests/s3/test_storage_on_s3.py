@@ -71,9 +71,9 @@ def test_processes_take_turns_under_the_lock_of_the_table(s3: S3, tmp_path: Path
         process.stdin.close()
     for process in running:
         assert process.stderr is not None
-        told = process.stderr.read()
-        assert process.wait(60) == 0, told
-        assert "canary-secret" not in told
+        errors = process.stderr.read()
+        assert process.wait(60) == 0, errors
+        assert "canary-secret" not in errors
     assert storage.read("count") == str(TURNS * PROCESSES).encode()
     assert storage.exists(".hoodie/.locks/table_lock.json"), "object stores take Hudi's storage-based lock"
 

@@ -42,7 +42,7 @@ def table(api: AirflowApi, folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def asked(api: AirflowApi, stack: AirflowStack, table: Path) -> tuple[str, str]:
-    """Two runs, the second with a form filled in, that wait for their answers."""
+    """Two runs that wait for their answers; the second one has parameters."""
     runs = trigger(api, DAG_ID), trigger(api, DAG_ID, FORM)
     for run_id in runs:
         wait_until(lambda run_id=run_id: is_waiting(stack, run_id), LONG, lambda: f"{states(api, *runs)}")
@@ -88,7 +88,7 @@ def is_waiting(stack: AirflowStack, run_id: str) -> bool:
 
 
 def question(run_id: str) -> str:
-    """Path of what the person is asked, and of the answer."""
+    """Path of the question to the person, and of the answer."""
     return f"/api/v2/dags/{DAG_ID}/dagRuns/{quote(run_id)}/taskInstances/approve/-1/hitlDetails"
 
 
@@ -103,7 +103,7 @@ def names_of_files(table: Path) -> set[str]:
     return {str(path.relative_to(table)) for path in files_below(table)}
 
 
-def test_a_no_changes_nothing(api: AirflowApi, table: Path, asked: tuple[str, str]) -> None:
+def test_a_rejected_preview_changes_nothing(api: AirflowApi, table: Path, asked: tuple[str, str]) -> None:
     run_id, _ = asked
     before = names_of_files(table)
     assert len(completed(table)) == 1, "the previews of both runs wrote nothing"
@@ -117,7 +117,9 @@ def test_a_no_changes_nothing(api: AirflowApi, table: Path, asked: tuple[str, st
     completed(table)
 
 
-def test_a_yes_clusters_what_was_shown(api: AirflowApi, table: Path, asked: tuple[str, str]) -> None:
+def test_an_approved_preview_is_clustered_as_shown(
+    api: AirflowApi, table: Path, asked: tuple[str, str]
+) -> None:
     _, run_id = asked
     preview = api.xcom(DAG_ID, run_id, "preview")
     assert (preview["outcome"], preview["files_in"], preview["expected_files"]) == ("planned", 6, 1)

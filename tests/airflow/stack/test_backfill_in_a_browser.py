@@ -65,18 +65,18 @@ def start_backfill(page: "Page", stack: AirflowStack, reprocess: str) -> None:
 
 
 def click_run(page: "Page") -> None:
-    """As a person would: Airflow notes the end of a backfill every 30 s, and refuses the next one before.
+    """Click until Airflow accepts the backfill: it records the end of the last one every 30 s, and refuses until then.
 
-    Where its database is busy the page asks again by itself, and may close the dialog before anybody clicks.
+    If its database is busy, the page repeats the request itself and may close the dialog before the next click.
     """
     answers: list[Response] = []
     page.on("response", lambda answer: answers.append(answer) if is_creation(answer) else None)
     button = page.get_by_role("dialog").get_by_role("button", name="Run Backfill")
     deadline = time.monotonic() + LONG
     while not any(answer.ok for answer in answers):
-        told = [answer.status for answer in answers]
-        assert set(told) <= {409, 500, 503}, told
-        assert time.monotonic() < deadline, told
+        statuses = [answer.status for answer in answers]
+        assert set(statuses) <= {409, 500, 503}, statuses
+        assert time.monotonic() < deadline, statuses
         with suppress(PageTimeoutError):  # the dialog is gone, or its button waits for an answer
             button.click(timeout=3_000)
         page.wait_for_timeout(3_000)
@@ -97,7 +97,7 @@ def clear_run(page: "Page", stack: AirflowStack, run_id: str) -> None:
 
 
 def tries(api: AirflowApi) -> list[int]:
-    """Of the runs that have succeeded."""
+    """Numbers of tries of the runs that have succeeded."""
     done = [run["dag_run_id"] for run in api.runs("turns") if run["state"] == "success"]
     return sorted(api.task_instances("turns", run_id)["load"]["try_number"] for run_id in done)
 
@@ -132,7 +132,7 @@ def test_days_are_backfilled_cleared_and_reprocessed(page: "Page", stack: Airflo
     assert stored(folder) == first
 
 
-def test_they_wrote_one_by_one(stack: AirflowStack, folder: Path) -> None:
+def test_the_runs_wrote_one_after_the_other(stack: AirflowStack, folder: Path) -> None:
     """Three runs at a time, of which two were deferred: no write began before the one before it was completed."""
     hoodie = folder / "turns" / ".hoodie"
     spans = sorted(
@@ -146,7 +146,7 @@ def test_they_wrote_one_by_one(stack: AirflowStack, folder: Path) -> None:
     assert any("Other tasks write" in stack.api.log("turns", run_id, "load") for run_id in runs)
 
 
-def test_the_run_says_what_it_did(page: "Page", stack: AirflowStack) -> None:
+def test_the_page_of_a_run_shows_its_result(page: "Page", stack: AirflowStack) -> None:
     run_id = stack.api.runs("turns")[0]["dag_run_id"]
     page.goto(f"{stack.url}/dags/turns/runs/{run_id}")
     page.locator("a[href*='plugin/hudi-run']").click()

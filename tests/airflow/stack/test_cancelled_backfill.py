@@ -36,19 +36,19 @@ def table(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def cancelled(api: AirflowApi, table: Path) -> list[str]:
-    """Three days, cancelled after the first; returns the runs that somebody then marked failed."""
+def cancelled(api: AirflowApi, table: Path, folder: Path) -> list[str]:
+    """Three days, cancelled after the first; returns the runs that were then marked failed."""
     backfill_id = api.backfill(DAG_ID, "2013-01-01", LAST_DAY, max_active_runs=3)
     wait_until(lambda: "success" in run_states(api), LONG, lambda: f"{api.runs(DAG_ID)}")
     wait_until(lambda: "deferred" in task_states(api), LONG, lambda: f"{task_states(api)}")
-    at_work = wait_for_job(LONG)
-    assert places(table), "a day writes, and another one waits"
+    at_work = wait_for_job(folder, LONG)
+    assert places(table), "a day must write, and another one must wait"
     api.put(f"/api/v2/backfills/{backfill_id}/cancel")
     running = [run["dag_run_id"] for run in api.runs(DAG_ID) if run["state"] == "running"]
     assert len(running) >= 2
     for run_id in running:
         api.patch(f"/api/v2/dags/{DAG_ID}/dagRuns/{quote(run_id)}", {"state": "failed"})
-    wait_until(lambda: not set(at_work) & set(spark_processes()), LONG, lambda: "Spark goes on")
+    wait_until(lambda: not set(at_work) & set(spark_processes(folder)), LONG, lambda: "Spark goes on")
     return running
 
 
@@ -67,7 +67,7 @@ def tries_of_done(api: AirflowApi) -> dict[str, int]:
 
 
 def places(table: Path) -> list[Path]:
-    """Tickets of those who wait, and of the one who writes."""
+    """Tickets of the tasks that wait and of the task that writes."""
     return files_below(table / ".hoodie" / ".aux" / "airflow")
 
 
@@ -87,7 +87,7 @@ def test_all_runs_end(api: AirflowApi, cancelled: list[str]) -> None:
 
 @pytest.mark.at_the_end
 def test_nothing_is_stuck(api: AirflowApi, table: Path, cancelled: list[str]) -> None:
-    """A task that is ended between its turn and its first line leaves a place, which is dead after three minutes."""
+    """A task that is ended after its turn came and before its first line leaves its place behind for three minutes."""
     queue = WriterQueue(LocalStorage(str(table)), SystemClock())
     wait_until(lambda: queue.begin("the next one"), LONG, lambda: f"{queue.wait('the next one').ahead}")
     queue.leave("the next one")
@@ -105,7 +105,7 @@ def test_readers_see_whole_days(api: AirflowApi, table: Path, cancelled: list[st
 
 
 @pytest.mark.at_the_end
-def test_the_next_run_finishes_and_tidies_up(api: AirflowApi, table: Path, cancelled: list[str]) -> None:
+def test_the_next_run_completes_and_cleans_up(api: AirflowApi, table: Path, cancelled: list[str]) -> None:
     before = days_in(table)
     run_id = api.post(f"/api/v2/dags/{DAG_ID}/dagRuns", {"logical_date": "2013-01-21T00:00:00Z"})[
         "dag_run_id"

@@ -1,4 +1,4 @@
-"""Tasks that are deferred while Spark runs, in a real Airflow: killed, cleared, marked failed, out of time."""
+"""Tasks that are deferred while Spark runs, in a real Airflow: killed, cleared, marked failed, timed out."""
 
 import sys
 from collections.abc import Iterator
@@ -80,13 +80,13 @@ def logs(api: AirflowApi, dag_id: str) -> str:
 
 
 def wait_for_state(api: AirflowApi, dag_id: str, state: str) -> None:
-    def told() -> str:
+    def problem() -> str:
         seen = task(api, dag_id)
         return (
             f"{dag_id} is {seen['state']}: {api.log(dag_id, run_id(api, dag_id), 'load', seen['try_number'])}"
         )
 
-    wait_until(lambda: task(api, dag_id)["state"] == state, LONG, told)
+    wait_until(lambda: task(api, dag_id)["state"] == state, LONG, problem)
 
 
 def supervised(runs: Path, dag_id: str) -> SupervisedRun:
@@ -100,8 +100,8 @@ def driver(runs: Path, dag_id: str) -> psutil.Process:
     return psutil.Process(state["pid"])
 
 
-def told_bytes(runs: Path, dag_id: str) -> int:
-    """How much of a run's output a triggerer has looked through."""
+def followed_bytes(runs: Path, dag_id: str) -> int:
+    """How many bytes of a run's output a triggerer has read."""
     shown = supervised(runs, dag_id).folder / run_files.SHOWN
     return int(shown.read_text()) if shown.exists() else 0
 
@@ -111,14 +111,14 @@ def tries(folder: Path, dag_id: str) -> int:
     return len(path.read_text()) if path.exists() else 0
 
 
-def wait_until_under_way(api: AirflowApi, folder: Path, dag_id: str) -> None:
-    """Some had to begin twice, as their worker died too early."""
+def wait_until_begun(api: AirflowApi, folder: Path, dag_id: str) -> None:
+    """A task whose worker died before its deferral begins twice."""
     wait_for_state(api, dag_id, "deferred")
     wait_until(lambda: tries(folder, dag_id) > 0, LONG, lambda: f"{dag_id} did not begin")
 
 
 def instants(folder: Path, dag_id: str) -> list[str]:
-    """What is on the timeline, by the ends of the names."""
+    """Suffixes of the files on the timeline."""
     return sorted(path.name.partition(".")[2] for path in (folder / dag_id / ".hoodie").glob("2*.*"))
 
 
@@ -147,22 +147,22 @@ def test_the_log_says_how_far_it_is(api: AirflowApi) -> None:
     assert "Write 1 file groups of on_spark" in logs(api, "on_spark")
 
 
-def test_none_of_them_holds_a_slot(stack: AirflowStack, api: AirflowApi, folder: Path, runs: Path) -> None:
+def test_deferred_tasks_take_no_slot(stack: AirflowStack, api: AirflowApi, folder: Path, runs: Path) -> None:
     begin(api, "skipped", "late")
     for dag_id in ("cleared", "failed", "skipped"):
-        wait_until_under_way(api, folder, dag_id)
+        wait_until_begun(api, folder, dag_id)
     pool = api.get("/api/v2/pools/default_pool")
     assert pool["running_slots"] == 0, pool
     stack.stop("triggerer", kill=True)
-    told = [told_bytes(runs, dag_id) for dag_id in ("cleared", "failed", "skipped")]
+    before = [followed_bytes(runs, dag_id) for dag_id in ("cleared", "failed", "skipped")]
     stack.start("triggerer")
-    # What Airflow ends before a triggerer has taken up its trigger goes on.
-    for dag_id, before in zip(("cleared", "failed", "skipped"), told, strict=True):
-        wait_until(lambda d=dag_id, b=before: told_bytes(runs, d) > b, LONG, lambda: "it is not followed")
+    # If Airflow ends a task before a triggerer runs its trigger, the Spark run goes on: wait for the trigger.
+    for dag_id, seen in zip(("cleared", "failed", "skipped"), before, strict=True):
+        wait_until(lambda d=dag_id, b=seen: followed_bytes(runs, d) > b, LONG, lambda: "it is not followed")
 
 
 def test_a_cleared_task_begins_anew(api: AirflowApi, folder: Path, runs: Path) -> None:
-    wait_until_under_way(api, folder, "cleared")
+    wait_until_begun(api, folder, "cleared")
     before, count = driver(runs, "cleared"), tries(folder, "cleared")
     api.clear("cleared", run_id(api, "cleared"), "load")
     wait_until(lambda: tries(folder, "cleared") == count + 1, LONG, lambda: f"{task(api, 'cleared')}")
@@ -170,19 +170,19 @@ def test_a_cleared_task_begins_anew(api: AirflowApi, folder: Path, runs: Path) -
     wait_for_state(api, "cleared", "deferred")
 
 
-def test_one_that_is_marked_failed_ends_its_run(api: AirflowApi, folder: Path, runs: Path) -> None:
-    wait_until_under_way(api, folder, "failed")
+def test_a_task_marked_failed_ends_its_run(api: AirflowApi, folder: Path, runs: Path) -> None:
+    wait_until_begun(api, folder, "failed")
     before = driver(runs, "failed")
     path = f"/api/v2/dags/failed/dagRuns/{run_id(api, 'failed')}/taskInstances/load"
     api.patch(path, {"new_state": "failed"})
     wait_until(lambda: not before.is_running(), LONG, lambda: "the driver still runs")
     wait_until(lambda: turns(folder, "failed") == [], LONG, lambda: "its turn was not given up")
     assert instants(folder, "failed") == ["commit.requested", "inflight"]
-    told = "was pending: readers see the table as it was"
-    wait_until(lambda: told in logs(api, "failed"), LONG, lambda: logs(api, "failed"))
+    sentence = "was pending: readers see the table as it was"
+    wait_until(lambda: sentence in logs(api, "failed"), LONG, lambda: logs(api, "failed"))
 
 
-def test_a_dag_whose_time_is_over_ends_its_runs(api: AirflowApi, folder: Path, runs: Path) -> None:
+def test_a_dag_run_that_times_out_ends_its_runs(api: AirflowApi, folder: Path, runs: Path) -> None:
     wait_for_state(api, "skipped", "skipped")
     run = supervised(runs, "skipped")
     assert run.wait_for_end(LONG).was_asked
@@ -190,7 +190,7 @@ def test_a_dag_whose_time_is_over_ends_its_runs(api: AirflowApi, folder: Path, r
     wait_until(lambda: turns(folder, "skipped") == [], LONG, lambda: "its turn was not given up")
 
 
-def test_so_does_a_task(api: AirflowApi, folder: Path, runs: Path) -> None:
+def test_a_task_that_times_out_ends_its_run(api: AirflowApi, folder: Path, runs: Path) -> None:
     wait_for_state(api, "late", "failed")
     seen = supervised(runs, "late").observe()
     assert (seen.state, seen.was_asked) == (RunState.ENDED, True)
@@ -199,7 +199,7 @@ def test_so_does_a_task(api: AirflowApi, folder: Path, runs: Path) -> None:
     )
 
 
-def test_the_one_that_was_cleared_ends_well(api: AirflowApi, folder: Path) -> None:
+def test_the_cleared_task_completes(api: AirflowApi, folder: Path) -> None:
     count = tries(folder, "cleared")
     (folder / "waits" / "go").touch()
     wait_for_state(api, "cleared", "success")
@@ -208,7 +208,7 @@ def test_the_one_that_was_cleared_ends_well(api: AirflowApi, folder: Path) -> No
     assert tries(folder, "cleared") == count
 
 
-def test_a_failed_one_is_cleared_and_ends_well(api: AirflowApi, folder: Path) -> None:
+def test_the_failed_task_is_cleared_and_completes(api: AirflowApi, folder: Path) -> None:
     count = tries(folder, "failed")
     api.clear("failed", run_id(api, "failed"), "load")
     wait_for_state(api, "failed", "success")

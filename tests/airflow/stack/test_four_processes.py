@@ -104,10 +104,12 @@ def test_a_backfill_backwards(api: AirflowApi, folder: Path) -> None:
 def test_a_task_marked_failed_ends_spark_and_clearing_repairs(api: AirflowApi, folder: Path) -> None:
     api.wait_for_dag("marked_failed")
     backfill(api, "marked_failed", 1, 1)
-    before = wait_for_job(LONG)
+    before = wait_for_job(folder, LONG)
     run_id = run_of(api, "marked_failed", 1)["dag_run_id"]
     api.patch(f"/api/v2/dags/marked_failed/dagRuns/{run_id}/taskInstances/load", {"new_state": "failed"})
-    wait_until(lambda: not set(before) & set(spark_processes()), LONG, lambda: "Spark goes on after the kill")
+    wait_until(
+        lambda: not set(before) & set(spark_processes(folder)), LONG, lambda: "Spark goes on after the kill"
+    )
     wait_until(
         lambda: "as it was" in api.log("marked_failed", run_id, "load", 1),
         LONG,
@@ -119,11 +121,11 @@ def test_a_task_marked_failed_ends_spark_and_clearing_repairs(api: AirflowApi, f
 
 
 @pytest.fixture(scope="session")
-def killed_worker(stack: AirflowStack) -> None:
+def killed_worker(stack: AirflowStack, folder: Path) -> None:
     """The worker of day 2 is killed while Spark runs."""
     stack.api.wait_for_dag("killed")
     backfill(stack.api, "killed", 2, 2)
-    jobs = wait_for_job(LONG)
+    jobs = wait_for_job(folder, LONG)
     workers = {pid for job in jobs for pid in _ancestors(job)} - set(jobs)
     assert workers
     for pid in workers:
