@@ -1,4 +1,4 @@
-"""A real Airflow in a temporary home: settings are read when it is first imported, so they are set here."""
+"""A real Airflow in a temporary home. Airflow reads its settings at its first import, so this module sets them."""
 
 import os
 import tempfile
@@ -28,7 +28,7 @@ os.environ.update(
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Airflow warns of much of its own, and its Spark hook leaves the pipe of spark-submit to the garbage collector."""
+    """Do not fail on warnings: Airflow causes many, and its Spark hook leaves pipes to the garbage collector."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.filterwarnings("default"))
@@ -76,7 +76,7 @@ def connections(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 @pytest.fixture
 def operator(tmp_path: Path, connections: Callable[..., None]) -> "Callable[..., UpsertWithSizingOperator]":
-    """Make the operator; a program with this body replaces spark-submit."""
+    """Create an upsert operator that runs a program with this body instead of spark-submit."""
     from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
     from support.airflow.stand_ins import stand_in
 

@@ -1,4 +1,4 @@
-"""Ranking of many tables, and mapped tasks over those that gain the most."""
+"""The ranking of many tables, and mapped tasks over the tables that gain the most."""
 
 import json
 import logging
@@ -33,7 +33,7 @@ Fleet = dict[str, SmallTable]
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Fleet:
-    """``many``: five small files; ``few``: two; ``old``: one file in six versions; ``one``: nothing to gain."""
+    """Tables: ``many`` with five small files, ``few`` with two, ``old`` with six versions of a file, ``one`` ideal."""
 
     def table(name: str) -> SmallTable:
         clock = FixedClock(datetime.now(timezone.utc) - timedelta(hours=9), step=timedelta(minutes=5))
@@ -61,8 +61,8 @@ def test_the_tables_with_the_most_small_files_come_first(fleet: Fleet) -> None:
     assert ranked[0]["table_name"] == fleet["many"].config.table_name
 
 
-def test_cleaning_is_ranked_by_deletable_bytes(fleet: Fleet) -> None:
-    assert rank_tables(paths(fleet), service="cleaning") == [], "ten commits are kept"
+def test_cleaning_ranks_tables_by_the_files_outside_the_retention(fleet: Fleet) -> None:
+    assert rank_tables(paths(fleet), service="cleaning") == [], "the default retention keeps ten commits"
     (ranked,) = rank_tables(paths(fleet), service="cleaning", hudi_options=TWO_COMMITS)
     assert ranked["base_path"] == fleet["old"].storage.base_path
     by_versions = {"hoodie.clean.policy": "KEEP_LATEST_FILE_VERSIONS"}
@@ -70,10 +70,12 @@ def test_cleaning_is_ranked_by_deletable_bytes(fleet: Fleet) -> None:
     operator = CleanOperator(
         task_id="clean", hudi_options={**TWO_COMMITS, "hoodie.airflow.clean.floor.hours": 0}, **ranked
     )
-    assert operator.execute(context())["files"] == 3, "the version before the first one kept stays readable"
+    assert operator.execute(context())["files"] == 3, (
+        "the version before the first retained commit stays readable"
+    )
 
 
-def test_an_unreadable_table_is_logged_and_stops_no_other(
+def test_an_unreadable_table_is_logged_and_does_not_stop_the_ranking(
     fleet: Fleet, caplog: pytest.LogCaptureFixture
 ) -> None:
     (done,) = fleet["few"].timeline_store.load().completed_writes
@@ -87,15 +89,13 @@ def test_an_unreadable_table_is_logged_and_stops_no_other(
     with caplog.at_level(logging.WARNING):
         ranked = rank_tables(tables)
     assert [each["base_path"] for each in ranked] == paths(fleet, "many")
-    for told in ("/nowhere/at/all", "no_such_connection", fleet["few"].storage.base_path):
-        assert told in caplog.text
+    for name in ("/nowhere/at/all", "no_such_connection", fleet["few"].storage.base_path):
+        assert name in caplog.text
     with pytest.raises(HudiTaskError, match="None of the 2 tables"):
         rank_tables(tables[-2:])
 
 
-def test_tables_may_be_named_in_every_way_and_count_once(
-    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_with_several_names_counts_once(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     many, few = paths(fleet, "many", "few")
     tables = [HudiAsset(many), {"base_path": few, "hudi_conn_id": None, "sort_columns": ["x"]}, many + "/"]
     ranked = rank_tables(tables)
@@ -106,7 +106,7 @@ def test_tables_may_be_named_in_every_way_and_count_once(
     assert [each["base_path"] for each in rank_tables()] == [few]
 
 
-def test_mistakes_are_refused(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_arguments_are_refused(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(HudiTaskRefusedError, match="'clustering' or 'cleaning'"):
         rank_tables(paths(fleet), service="compaction")
     monkeypatch.setenv("AIRFLOW__HUDI__TABLES", "")

@@ -99,7 +99,7 @@ def test_airflow_lists_provider_connection_type_and_plugin(airflow_db: None) -> 
     assert "hudi" in manager.asset_uri_handlers
 
 
-def test_the_macro_is_there_in_templates() -> None:
+def test_templates_have_the_macro() -> None:
     from datetime import datetime, timezone
 
     from airflow_hudi_provider.plugins.hudi_plugin import HudiPlugin
@@ -109,7 +109,7 @@ def test_the_macro_is_there_in_templates() -> None:
 
 
 def test_importing_is_light_and_fast() -> None:
-    """Importing costs a fraction of importing Airflow, and loads no package that only jobs need; the better of two."""
+    """Imports take a fraction of Airflow's own time (better of two) and load no package that only jobs need."""
     shares = []
     for _ in range(2):
         done = subprocess.run(
@@ -128,7 +128,7 @@ def test_one_table_has_one_asset_uri(base_path: str) -> None:
     assert HudiAsset(base_path).uri == "hudi://s3/lake/flights"
 
 
-def test_asset_uris_of_local_tables_and_of_mistakes() -> None:
+def test_local_tables_have_asset_uris_and_relative_paths_have_none() -> None:
     from airflow.sdk import Asset
 
     from airflow_hudi_provider.assets import HudiAsset, asset_uri
@@ -141,7 +141,7 @@ def test_asset_uris_of_local_tables_and_of_mistakes() -> None:
         Asset(uri="hudi://")
 
 
-def test_views_are_assets_of_their_own_on_one_table() -> None:
+def test_views_are_separate_assets_of_one_table() -> None:
     from airflow_hudi_provider.assets import HudiAsset, base_path_of
 
     plain, view = HudiAsset("s3a://lake/my flights"), HudiAsset("s3a://lake/my flights", view="every-4")
@@ -152,7 +152,7 @@ def test_views_are_assets_of_their_own_on_one_table() -> None:
         HudiAsset("/data/flights", view="a b")
 
 
-def test_a_table_has_one_page_by_any_name() -> None:
+def test_a_table_has_one_page_under_all_its_names() -> None:
     from airflow_hudi_provider.tables.registry import RegisteredTable
 
     def page(path: str, *conns: str | None) -> str:

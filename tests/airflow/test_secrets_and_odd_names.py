@@ -1,4 +1,4 @@
-"""Operators of table services: secrets of a connection appear nowhere, and no name is executed as code."""
+"""Service operators show no secrets of a connection, and treat unusual names as data in every process."""
 
 import json
 import os
@@ -40,7 +40,7 @@ OPERATORS: list[tuple[type[HudiServiceOperator], dict[str, Any]]] = [
     (RepairOperator, {"preview": False, "older_than_hours": 0}),
 ]
 
-# Replaces spark-submit: notes what other users can see of the process and its request, then runs the job's script.
+# Replaces spark-submit: records what other users can see of the process and its request, then runs the job's script.
 BODY = """
 import subprocess
 seen = ["".join(open(f"/proc/{p}/cmdline").read() for p in (os.getpid(), os.getppid()))]
@@ -54,7 +54,7 @@ sys.exit(subprocess.run([sys.executable, script, "--request", uri], env=variable
 
 
 class Pushed(TaskInstance):
-    """Keep the XComs that a task pushes."""
+    """A task instance that keeps the XComs that a task pushes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ def _in_a_folder_without_umask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.usefixtures("_in_a_folder_without_umask")
 @pytest.mark.parametrize("run_on", ["worker", "spark"])
-def test_secrets_are_not_shown_and_names_are_not_run(
+def test_secrets_are_not_shown_and_names_are_not_executed(
     tmp_path: Path,
     connections: Callable[..., None],
     caplog: pytest.LogCaptureFixture,
@@ -105,8 +105,8 @@ def test_secrets_are_not_shown_and_names_are_not_run(
     processes = [json.loads(line) for line in seen.read_text().splitlines()]
     assert len(processes) == (len(OPERATORS) if run_on == "spark" else 0)
     assert {mode for _, mode in processes} <= {"0o600"}
-    told = json.dumps([answers, pushed.pushed, processes]) + caplog.text + "".join(capfd.readouterr())
-    assert CANARY not in told
+    visible = json.dumps([answers, pushed.pushed, processes]) + caplog.text + "".join(capfd.readouterr())
+    assert CANARY not in visible
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert [path for path in files if CANARY.encode() in path.read_bytes()] == []
     assert [path for path in tmp_path.rglob("*") if path.name == "pwned"] == []
@@ -125,6 +125,6 @@ def test_secrets_are_not_shown_and_names_are_not_run(
         (RestoreOperator, "savepoint"),
     ],
 )
-def test_an_instant_is_digits(operator: type[HudiServiceOperator], argument: str, instant: str) -> None:
+def test_an_instant_must_be_digits(operator: type[HudiServiceOperator], argument: str, instant: str) -> None:
     with pytest.raises(ValueError, match="is not an instant time"):
         operator(task_id="t", base_path="/t", **{argument: instant})

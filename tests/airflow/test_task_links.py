@@ -1,4 +1,4 @@
-"""Links of tasks: where they lead, when they are there, and that none of them can fail a task."""
+"""The links of tasks: their targets, the time when Airflow shows them, and their failures, which never fail a task."""
 
 import json
 from collections.abc import Callable
@@ -25,21 +25,21 @@ from support.small_tables import SmallTable
 
 TABLE, SPARK_UI = HudiTableLink().xcom_key, HudiSparkUiLink().xcom_key
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
-# Succeeds only if the link was pushed while the program runs.
+# Succeeds only if the link arrives while the program runs.
 WAITS_FOR_THE_LINK = """
 import time
 print("26/11/21 10:00:00 INFO SparkUI: started at http://elsewhere:4040", flush=True)
 print("2026-11-21 10:00:02,123 INFO Spark UI: http://driver:4040", flush=True)
 deadline = time.monotonic() + 20
-while not os.path.exists({told!r}) and time.monotonic() < deadline:
+while not os.path.exists({link!r}) and time.monotonic() < deadline:
     time.sleep(0.05)
-i = commit() if os.path.exists({told!r}) else sys.exit(1)
+i = commit() if os.path.exists({link!r}) else sys.exit(1)
 result(outcome='completed', instant_time=i.requested_time)
 """
 
 
 class Pushing(TaskInstance):
-    """Keep the XComs that a task pushes, and write a file for each key."""
+    """A task instance that keeps the XComs of a task, and writes a file for each key."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
@@ -99,12 +99,12 @@ def test_without_a_page_there_is_no_link(monkeypatch: pytest.MonkeyPatch) -> Non
     assert table_address(clean(outlets=[HudiAsset("s3://lake/flights")])) == page_of("s3://lake/flights")
 
 
-def test_both_links_are_there_while_the_job_runs(operator: Callable[..., Any], tmp_path: Path) -> None:
+def test_both_links_work_while_the_job_runs(operator: Callable[..., Any], tmp_path: Path) -> None:
     ti, path = Pushing(tmp_path), str(tmp_path / "table")
-    task = operator(WAITS_FOR_THE_LINK.format(told=str(tmp_path / SPARK_UI)), outlets=[HudiAsset(path)])
+    task = operator(WAITS_FOR_THE_LINK.format(link=str(tmp_path / SPARK_UI)), outlets=[HudiAsset(path)])
     assert task.execute(context(ti=ti))["outcome"] == "completed"
     assert ti.pushed == {TABLE: page_of(path), SPARK_UI: "http://driver:4040"}
-    # What Airflow pushes once the task is over.
+    # Airflow pushes these links after the task has ended.
     after = {link.xcom_key: link.get_link(task, ti_key=None) for link in task.operator_extra_links}
     assert after == {TABLE: page_of(path), SPARK_UI: ""}
 
@@ -118,7 +118,7 @@ def test_both_links_are_there_while_the_job_runs(operator: Callable[..., Any], t
         "Spark UI: http://driver:4040",
     ],
 )
-def test_no_other_line_counts_as_sparks_address(
+def test_other_log_lines_are_not_read_as_the_address_of_spark(
     operator: Callable[..., Any], tmp_path: Path, line: str
 ) -> None:
     ti = Pushing(tmp_path)
@@ -127,7 +127,7 @@ def test_no_other_line_counts_as_sparks_address(
     assert ti.pushed == {}
 
 
-def test_tasks_in_the_worker_and_sensors_have_the_link_of_the_table(tmp_path: Path) -> None:
+def test_worker_tasks_and_sensors_have_the_link_of_the_table(tmp_path: Path) -> None:
     table = SmallTable(LocalStorage(str(tmp_path / "table")))
     table.commit(FileGroupId("city=a", "a-0"))
     given = {"base_path": table.storage.base_path, "outlets": [HudiAsset(table.storage.base_path)]}
@@ -179,15 +179,15 @@ def test_airflow_reads_the_links_in_a_dag(
     table.commit(FileGroupId("city=a", "a-0"))
     path = table.storage.base_path
     with DAG("linked", schedule=None, start_date=START) as dag:
-        HudiTableHealthOperator.partial(task_id="look", outlets=[HudiAsset(path)]).expand(base_path=[path])
+        HudiTableHealthOperator.partial(task_id="health", outlets=[HudiAsset(path)]).expand(base_path=[path])
         HudiTableHealthOperator(task_id="elsewhere", base_path=path)
         HudiConfigCheckOperator(task_id="settings")
     run = run_dag(dag)
     assert run.state == "success"
     tasks = {ti.task_id: (run.dag.get_task(ti.task_id), ti) for ti in run.get_task_instances()}
     links = {name: task.get_extra_links(ti, "Hudi table") for name, (task, ti) in tasks.items()}
-    # The table is named in the DAG, so each of its tasks that has this table leads there.
-    assert links == {"look": page_of(path), "elsewhere": page_of(path), "settings": ""}
-    task, ti = tasks["look"]
+    # An asset of the DAG names the table, so each task on this table links to the page of the table.
+    assert links == {"health": page_of(path), "elsewhere": page_of(path), "settings": ""}
+    task, ti = tasks["health"]
     assert sorted(task.extra_links) == ["Hudi table", "Spark UI"]
     assert not task.get_extra_links(ti, "Spark UI")

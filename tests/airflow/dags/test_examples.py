@@ -1,4 +1,4 @@
-"""The DAGs in ``dags_examples``."""
+"""The DAGs in ``dags_examples`` parse fast and have the settings that their documentation promises."""
 
 import sys
 from datetime import timedelta
@@ -21,7 +21,7 @@ def bag(airflow_db: None) -> Any:
     return DagBag(EXAMPLES)
 
 
-def test_all_of_them_can_be_read(bag: Any) -> None:
+def test_all_examples_parse(bag: Any) -> None:
     assert bag.import_errors == {}
     assert set(bag.dags) == {
         "first_table",
@@ -38,21 +38,21 @@ def test_all_of_them_can_be_read(bag: Any) -> None:
     }
 
 
-def test_a_clustering_takes_the_plan_of_its_own_run(bag: Any) -> None:
-    """Without the argument it would execute all pending plans."""
+def test_a_clustering_executes_the_plan_of_its_own_run(bag: Any) -> None:
+    """Without an instant the task would execute any pending plan."""
     for name in ("cluster_every_n_commits", "cluster_what_others_write"):
         assert bag.dags[name].get_task("execute").upstream_task_ids == {"schedule"}
 
 
 def test_runs_that_wait_for_commits_are_spaced_by_time(bag: Any) -> None:
-    """Where as many commits leave nothing worth rewriting the sensor is content at once, in run after run."""
+    """If n commits leave nothing to rewrite, the sensor succeeds at once in every run, so only time spaces the runs."""
     dag = bag.dags["cluster_what_others_write"]
     assert (dag.schedule, dag.catchup, dag.max_active_runs) == (timedelta(minutes=10), False, 1)
     wait = dag.get_task("wait")
     assert (wait.soft_fail, wait.timeout) == (True, 24 * 3600)
 
 
-def test_every_way_of_recovery_is_previewed(bag: Any) -> None:
+def test_every_way_of_recovery_is_previewed_before_it_runs(bag: Any) -> None:
     dag = bag.dags["recover_a_table"]
     for number in range(3):
         preview, act = dag.get_task(f"preview_{number}"), dag.get_task(f"act_{number}")
@@ -62,7 +62,7 @@ def test_every_way_of_recovery_is_previewed(bag: Any) -> None:
         assert f"preview_{number}')['picture']" in dag.get_task(f"approve_{number}").body
 
 
-def test_the_approval_form_shows_the_preview(bag: Any) -> None:
+def test_the_approval_shows_the_preview(bag: Any) -> None:
     dag = bag.dags["preview_then_approve"]
     assert dag.get_task("preview").preview
     assert "picture" in dag.get_task("approve").body
@@ -70,10 +70,10 @@ def test_the_approval_form_shows_the_preview(bag: Any) -> None:
     assert dag.get_task("cluster").sort_columns == dag.get_task("preview").sort_columns
 
 
-def test_reading_them_is_light_and_fast() -> None:
-    """A sixth of what Airflow itself takes, and no package that only jobs need; the best of three.
+def test_parsing_the_examples_is_light_and_fast() -> None:
+    """Parsing takes a sixth of Airflow's own import time (best of three) and imports no package that only jobs need.
 
-    A share, as seconds of the processor double on a machine that does other work; half a second on a quiet one.
+    The limit is a share because processor seconds double on a busy machine; an idle machine needs half a second.
     """
     found = [parse_once() for _ in range(3)]
     assert set(found[0].examples) == {path.name for path in EXAMPLES.glob("*.py")}
@@ -81,25 +81,25 @@ def test_reading_them_is_light_and_fast() -> None:
 
 
 def test_runs_of_flights_daily_have_intervals(bag: Any) -> None:
-    """With a plain cron text the data interval of a run is empty."""
+    """A plain cron string gives runs whose data interval is empty."""
     from airflow.sdk import CronDataIntervalTimetable
 
     assert isinstance(bag.dags["flights_daily"].timetable, CronDataIntervalTimetable)
 
 
-def test_flights_daily_limits_its_writers_where_a_backfill_obeys(bag: Any) -> None:
-    """A backfill has its own max_active_runs, and ignores the DAG's."""
+def test_flights_daily_limits_its_writers_also_in_backfills(bag: Any) -> None:
+    """A backfill has its own max_active_runs and ignores the limit of the DAG."""
     assert bag.dags["flights_daily"].get_task("load_day").max_active_tis_per_dag == 2
 
 
 def test_flights_daily_plans_and_clusters_one_run_at_a_time(bag: Any) -> None:
-    """Each run the plan of its own; the second of two runs sees the plan of the first."""
+    """Each run executes its own plan; the second of two runs sees the plan of the first."""
     dag = bag.dags["flights_daily"]
     assert dag.get_task("cluster").upstream_task_ids == {"plan_clustering"}
     assert [dag.get_task(name).max_active_tis_per_dag for name in ("plan_clustering", "cluster")] == [1, 1]
 
 
-def test_the_connection_form_lists_the_settings(bag: Any) -> None:
+def test_the_form_of_flights_daily_describes_its_parameters(bag: Any) -> None:
     params = bag.dags["flights_daily"].params
     schema = params.get_param("max_file_kib").schema
     assert (schema["type"], schema["minimum"], schema["title"]) == ("integer", 16, "File size (KiB)")

@@ -1,4 +1,4 @@
-"""Examples that write rows can be backfilled by a click, and no backfill of them can harm."""
+"""Examples that write rows can be backfilled from the UI, and no backfill damages their tables."""
 
 import shutil
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from support.airflow.task_context import context
 EXAMPLES = Path(__file__).parents[3] / "dags_examples"
 WRITERS = ("first_table", "flights_daily")
 HARMLESS_OPERATIONS = {"upsert", "insert"}
-"""No row that another day wrote goes by these."""
+"""Operations that remove no row of another day."""
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def dags(airflow_db: None) -> dict[str, Any]:
 
 
 def kind_of(task: Any) -> type:
-    """The operator's class, of mapped tasks too."""
+    """Return the operator class of a task, also of a mapped task."""
     return task.operator_class if task.is_mapped else type(task)
 
 
@@ -41,7 +41,7 @@ def loads_of(dag: Any) -> list[Any]:
 
 
 def problems_of(dag: Any) -> list[str]:
-    """Reasons why a backfill of a DAG that writes rows could do harm."""
+    """List the reasons why a backfill of this DAG could damage its table; none means that a backfill is safe."""
     from airflow.sdk import CronDataIntervalTimetable
 
     found = []
@@ -51,51 +51,51 @@ def problems_of(dag: Any) -> list[str]:
         found.append("it starts many runs by itself")
     for task in loads_of(dag):
         if task.is_mapped:
-            found.append(f"{task.task_id} is mapped: look at it by hand, and teach this test")
+            found.append(f"{task.task_id} is mapped: check it by hand and extend this test")
             continue
         if not (task.take_turns or task.max_active_tis_per_dag):
-            found.append(f"{task.task_id} has no limit that holds in backfills")
+            found.append(f"{task.task_id} has no limit that applies to backfills")
         if task.retries < 3:
             found.append(f"{task.task_id} does not try again after a conflict")
         if not task._has_interval_template:
-            found.append(f"{task.task_id} does not go by the interval of its run")
+            found.append(f"{task.task_id} does not read the interval of its run")
         operations = {task.operation}
         if task.operation.startswith("{{ params."):
             name = task.operation.removeprefix("{{ params.").removesuffix(" }}")
             operations = set(dag.params.get_param(name).schema.get("enum", ["anything"]))
         if not operations <= HARMLESS_OPERATIONS:
-            found.append(f"{task.task_id} may take away rows of other days: {operations}")
+            found.append(f"{task.task_id} may remove rows of other days: {operations}")
     return found + [f"param {name} {what}" for name in dag.params for what in gaps_of(dag, name)]
 
 
 def gaps_of(dag: Any, name: str) -> list[str]:
-    """What the form of a DAG lacks for a field."""
+    """List the properties that the form lacks for a parameter."""
     param = dag.params.get_param(name)
     schema = param.schema
-    told = {**schema, "description": param.description}
-    gaps = [f"has no {key}" for key in ("type", "title", "description") if not told.get(key)]
-    wanted = {
+    described = {**schema, "description": param.description}
+    gaps = [f"has no {key}" for key in ("type", "title", "description") if not described.get(key)]
+    accepted_keys = {
         "integer": ({"minimum", "maximum"},),
         "string": ({"enum"}, {"pattern"}, {"minLength"}),
         "boolean": (set(),),
     }.get(schema.get("type", ""), ())
-    if not any(keys <= schema.keys() for keys in wanted):
+    if not any(keys <= schema.keys() for keys in accepted_keys):
         gaps.append("takes any value")
     return gaps
 
 
-def test_these_write_rows(dags: dict[str, Any]) -> None:
+def test_the_listed_examples_write_rows(dags: dict[str, Any]) -> None:
     assert {name for name, dag in dags.items() if loads_of(dag)} == set(WRITERS)
 
 
-def test_their_backfills_cannot_harm(dags: dict[str, Any]) -> None:
-    """This holds for every DAG that writes rows."""
+def test_backfills_of_the_examples_are_safe(dags: dict[str, Any]) -> None:
+    """The test covers every DAG that writes rows, so new ones as well."""
     found = {name: problems_of(dag) for name, dag in dags.items() if loads_of(dag)}
     assert found == {name: [] for name in WRITERS}
 
 
-def test_their_forms_have_defaults_that_hold(dags: dict[str, Any]) -> None:
-    """A backfill runs with them."""
+def test_the_forms_of_the_examples_have_valid_defaults(dags: dict[str, Any]) -> None:
+    """A backfill runs with the default values."""
     for name in WRITERS:
         dags[name].params.validate()
         assert "on_pending_plan" in dags[name].params
@@ -103,7 +103,7 @@ def test_their_forms_have_defaults_that_hold(dags: dict[str, Any]) -> None:
             dags[name].params.get_param("on_pending_plan").resolve("hope")
 
 
-def test_a_dag_that_could_harm_is_found_out() -> None:
+def test_an_unsafe_dag_is_detected() -> None:
     from airflow.sdk import DAG, Param
 
     from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
@@ -115,10 +115,10 @@ def test_a_dag_that_could_harm_is_found_out() -> None:
     assert problems_of(dag) == [
         "its runs have no data intervals",
         "it starts many runs by itself",
-        "load has no limit that holds in backfills",
+        "load has no limit that applies to backfills",
         "load does not try again after a conflict",
-        "load does not go by the interval of its run",
-        "load may take away rows of other days: {'anything'}",
+        "load does not read the interval of its run",
+        "load may remove rows of other days: {'anything'}",
         "param way has no type",
         "param way has no title",
         "param way has no description",
@@ -129,8 +129,8 @@ def test_a_dag_that_could_harm_is_found_out() -> None:
     ]
 
 
-def test_services_take_the_table_as_it_is_and_start_one_run_at_a_time(dags: dict[str, Any]) -> None:
-    """A backfill of these does the same work again and finds nothing to do; those without a schedule have none."""
+def test_table_services_do_not_catch_up_and_run_one_at_a_time(dags: dict[str, Any]) -> None:
+    """A backfill of a service repeats its work and finds nothing to do; DAGs without a schedule have no backfill."""
     for dag in dags.values():
         services = [task for task in dag.tasks if issubclass(kind_of(task), HudiJobOperator)]
         if services and dag.dag_id not in WRITERS and dag.schedule is not None:
@@ -139,21 +139,21 @@ def test_services_take_the_table_as_it_is_and_start_one_run_at_a_time(dags: dict
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_run_without_an_interval_is_refused_with_the_cure(dags: dict[str, Any], name: str) -> None:
+def test_a_run_without_an_interval_is_refused_with_a_hint(dags: dict[str, Any], name: str) -> None:
     moment = datetime(2026, 1, 2, tzinfo=timezone.utc)
     for task in loads_of(dags[name]):
         with pytest.raises(HudiTaskRefusedError, match="schedule=CronDataIntervalTimetable"):
             task.execute(context(data_interval_start=moment, data_interval_end=moment))
 
 
-def test_a_day_is_loaded_with_what_the_form_says(
+def test_a_day_is_loaded_with_the_values_of_the_form(
     airflow_db: None,
     run_dag: Callable[..., Any],
     connections: Callable[..., None],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """`first_table` on real Spark; of two days in another landing folder only the one of the run."""
+    """`first_table` on real Spark loads only the day of its run from a landing folder with two days."""
     from support.airflow.airflow_versions import DagBag
 
     connections("spark_default", conn_type="spark", host="local[2]")

@@ -1,4 +1,4 @@
-"""The example ``fleet_upkeep``, run on small tables: cleans are real, clusterings taken for done."""
+"""The example ``fleet_upkeep`` on small tables: cleans are real, clusterings are simulated."""
 
 import json
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def test_each_service_runs_on_the_tables_that_need_it(
     to_cluster = made(tmp_path / "to_cluster", commits=1, groups=4)
     well = made(tmp_path / "well", commits=1, groups=1)
     named = [{"base_path": each.storage.base_path} for each in (to_clean, to_cluster, well)]
-    monkeypatch.setenv("HUDI_FLEET", json.dumps([*named, {"base_path": str(tmp_path / "gone")}]))
+    monkeypatch.setenv("HUDI_FLEET", json.dumps([*named, {"base_path": str(tmp_path / "missing")}]))
     bag = DagBag(str(EXAMPLE))
     assert bag.import_errors == {}
     done = run_dag(bag.dags["fleet_upkeep"], mark_success_pattern="cluster")

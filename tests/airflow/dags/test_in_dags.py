@@ -1,4 +1,4 @@
-"""The operator in DAG runs of a real Airflow, run by ``dag.test``; programs stand in for Spark."""
+"""The upsert operator in DAG runs of a real Airflow (``dag.test``); programs replace spark-submit."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -24,15 +24,15 @@ def states(run: Any) -> dict[str, str]:
 
 
 def events_of(base_path: Path) -> list[dict[str, Any]]:
-    """The extras of a table's asset events."""
+    """Return the extra fields of the asset events of a table."""
     from airflow.models.asset import AssetEvent, AssetModel
     from airflow.utils.session import create_session
     from sqlalchemy import select
 
-    wanted = HudiAsset(str(base_path)).uri
+    asset_uri = HudiAsset(str(base_path)).uri
     with create_session() as session:
         query = select(AssetEvent.extra).join(AssetModel, AssetModel.id == AssetEvent.asset_id)
-        return [extra["hudi"] for extra in session.scalars(query.where(AssetModel.uri == wanted))]
+        return [extra["hudi"] for extra in session.scalars(query.where(AssetModel.uri == asset_uri))]
 
 
 def load(tmp_path: Path, body: str, **arguments: Any) -> UpsertWithSizingOperator:
@@ -55,9 +55,9 @@ def test_a_missing_connection_is_named(
             load(tmp_path, "commit()", task_id=argument, retries=3, **{argument: f"no_{argument}"})
     run = run_dag(dag)
     assert set(states(run).values()) == {"failed"}
-    said = "".join(capfd.readouterr())
+    logged = "".join(capfd.readouterr())
     for argument in states(run):
-        assert f"There is no connection 'no_{argument}' ({argument})" in said
+        assert f"There is no connection 'no_{argument}' ({argument})" in logged
     assert not (tmp_path / "table").exists()
 
 
@@ -110,7 +110,7 @@ def test_templates_are_rendered_and_a_run_needs_no_logical_date(run_dag: RunDag,
 
 
 def test_clearing_a_success_writes_nothing_and_needs_no_spark(run_dag: RunDag, tmp_path: Path) -> None:
-    """Airflow's own operator would trust a stored state; ours reads the timeline."""
+    """Airflow's own operator would trust the driver state that it stored; this operator reads the timeline."""
     with DAG("cleared", schedule=None) as dag:
         load(tmp_path, "commit(); result(outcome='completed')")
     run = run_dag(dag)

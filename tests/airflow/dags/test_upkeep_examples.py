@@ -1,4 +1,4 @@
-"""The examples of upkeep and recovery, run as DAGs on a table; a person's approval is taken for given."""
+"""The examples of upkeep and recovery, run as DAGs on a table; approvals are simulated."""
 
 import os
 import time
@@ -22,13 +22,13 @@ A = FileGroupId("city=a", "a-0")
 
 @pytest.fixture
 def table(tmp_path: Path) -> SmallTable:
-    """A commit, a dead write with its file, and an orphan."""
+    """A table with a commit, a dead write with its file, and an orphan."""
     clock = FixedClock(datetime.now(timezone.utc) - timedelta(days=2), step=timedelta(minutes=5))
     made = SmallTable(LocalStorage(str(tmp_path / "table")), TableVersion.V9, clock)
     made.commit(A)
-    gone = made.begin()
-    made.add_file("city=a", base_file_name("orphan", gone.requested_time))
-    made.timeline_store.remove(gone)
+    removed = made.begin()
+    made.add_file("city=a", base_file_name("orphan", removed.requested_time))
+    made.timeline_store.remove(removed)
     made.commit(A)
     made.begin()
     return made
@@ -48,22 +48,22 @@ def recover(
     return run
 
 
-def test_what_a_dead_writer_left_is_rolled_back(
-    recover: Callable[..., dict[str, str]], table: SmallTable
-) -> None:
+def test_a_dead_write_is_rolled_back(recover: Callable[..., dict[str, str]], table: SmallTable) -> None:
     states = recover("roll back failed writes")
     assert (states["preview_0"], states["act_0"], states["health_after"]) == ("success",) * 3
     assert states["act_1"] == states["act_2"] == "skipped"
     assert table.timeline_store.load().pending == ()
 
 
-def test_a_table_is_restored(recover: Callable[..., dict[str, str]], table: SmallTable) -> None:
+def test_a_table_is_restored_to_its_savepoint(
+    recover: Callable[..., dict[str, str]], table: SmallTable
+) -> None:
     from hudi_table_services.contract.recovery import CreateSavepointRequest
     from hudi_table_services.jobs.recovery.savepoint import create_savepoint
 
     for (
         stored
-    ) in table.storage.list_files():  # a savepoint of the first commit would make it count as committed
+    ) in table.storage.list_files():  # a savepoint of the first commit would make the file count as committed
         if stored.name.startswith("orphan"):
             table.storage.delete(stored.path)
     first, second = table.timeline_store.load().completed_writes
@@ -80,7 +80,9 @@ def test_orphans_are_copied_and_deleted(
     (orphan,) = [f.path for f in table.storage.list_files() if f.name.startswith("orphan")]
     way = "delete files that belong to no instant"
     backup = str(tmp_path / "backup")
-    assert recover(way, backup_path=backup)["preview_2"] == "skipped", "it is young by the disk's clock"
+    assert recover(way, backup_path=backup)["preview_2"] == "skipped", (
+        "the file is too young by the clock of the disk"
+    )
     two_days_ago = time.time() - 2 * 86_400
     os.utime(tmp_path / "table" / orphan, (two_days_ago, two_days_ago))
     states = recover(way, backup_path=backup)

@@ -1,4 +1,4 @@
-"""Sensors do not notice that instants were archived."""
+"""Queries for instants give the same answer before and after archival."""
 
 from typing import NoReturn
 
@@ -15,7 +15,7 @@ A, B = FileGroupId("a", "f1"), FileGroupId("b", "f2")
 
 
 @VERSIONS
-def test_a_query_for_instants_answers_the_same_after_it(version: TableVersion) -> None:
+def test_a_query_for_instants_gives_the_same_answer_after_archival(version: TableVersion) -> None:
     history = History(version)
     done = history.commits(9, A, B)
     archived = ArchivedTimeline(history.storage, history.table.config)
@@ -37,8 +37,8 @@ def test_the_archive_is_not_read_for_a_query_that_the_active_timeline_answers(ve
     done = history.commits(9, A)
     history.archive()
 
-    def unasked() -> NoReturn:
-        raise AssertionError("the active timeline knows")
+    def unexpected_read() -> NoReturn:
+        raise AssertionError("the active timeline has the answer")
 
     for after in ("", done[-2].visible_from):
-        find_instants(history.table.timeline_store, InstantQuery(after=after), unasked)
+        find_instants(history.table.timeline_store, InstantQuery(after=after), unexpected_read)

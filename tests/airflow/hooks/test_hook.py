@@ -18,7 +18,7 @@ from support.airflow.airflow_versions import LOOKS_UP_CONNECTIONS_ANYWHERE
 from support.small_tables import SmallTable
 
 looks_up = pytest.mark.skipif(
-    not LOOKS_UP_CONNECTIONS_ANYWHERE, reason="test_in_dags looks for a missing connection on Airflow 3.1"
+    not LOOKS_UP_CONNECTIONS_ANYWHERE, reason="test_in_dags covers missing connections on Airflow 3.1"
 )
 
 
@@ -27,7 +27,7 @@ def table(tmp_path: Path) -> SmallTable:
     return SmallTable(LocalStorage(str(tmp_path / "trips")), TableVersion.V9)
 
 
-def test_reading_a_table(table: SmallTable) -> None:
+def test_the_hook_reads_a_table(table: SmallTable) -> None:
     first = table.commit(FileGroupId("city=a", "a-0"), extra={REQUEST_ID_KEY: "r1"})
     table.commit(FileGroupId("city=b", "b-0"))
     pending = table.begin()
@@ -46,7 +46,7 @@ def test_reading_a_table(table: SmallTable) -> None:
     assert f"{pending.requested_time}  commit  INFLIGHT" in picture
 
 
-def test_a_place_without_a_table(tmp_path: Path) -> None:
+def test_the_hook_finds_no_table_in_a_missing_folder(tmp_path: Path) -> None:
     hook = HudiHook(str(tmp_path / "none"))
     assert hook.find_table_config() is None
     assert hook.find_request("r") is None
@@ -55,7 +55,7 @@ def test_a_place_without_a_table(tmp_path: Path) -> None:
         hook.timeline()
 
 
-def test_base_path_from_argument_and_connection(connections: Callable[..., None]) -> None:
+def test_the_base_path_combines_argument_and_connection(connections: Callable[..., None]) -> None:
     connections(
         "lake", conn_type="hudi", host="/data/lake/", extra={"spark_conn_id": "big", "result_base_path": "/r"}
     )
@@ -70,7 +70,7 @@ def test_base_path_from_argument_and_connection(connections: Callable[..., None]
 
 
 @pytest.mark.parametrize(
-    ("base_path", "conn_id", "says"),
+    ("base_path", "conn_id", "message"),
     [
         (None, None, "There is no base path"),
         ("  ", None, "empty once its template is rendered"),
@@ -83,12 +83,16 @@ def test_base_path_from_argument_and_connection(connections: Callable[..., None]
         ("/t", "mistyped", "is of type 'http', not hudi"),
     ],
 )
-def test_a_missing_requirement_is_reported(
-    base_path: str | None, conn_id: str | None, says: str, connections: Callable[..., None], airflow_db: None
+def test_the_error_names_what_is_missing(
+    base_path: str | None,
+    conn_id: str | None,
+    message: str,
+    connections: Callable[..., None],
+    airflow_db: None,
 ) -> None:
     connections("rootless", conn_type="hudi")
     connections("mistyped", conn_type="http", host="h")
-    with pytest.raises(HudiTaskRefusedError, match=says):
+    with pytest.raises(HudiTaskRefusedError, match=message):
         _ = HudiHook(base_path, hudi_conn_id=conn_id).location
 
 
@@ -111,7 +115,7 @@ def test_an_aws_connection_becomes_settings_of_the_store(connections: Callable[.
     assert "secret" not in repr(location)
 
 
-def test_testing_the_connection(table: SmallTable, tmp_path: Path) -> None:
+def test_the_connection_test_describes_the_table(table: SmallTable, tmp_path: Path) -> None:
     assert HudiHook(table.storage.base_path).test_connection() == (True, "Table trips, version 9.")
     assert HudiHook(str(tmp_path / "new")).test_connection()[0]
     (tmp_path / "other").mkdir()

@@ -1,4 +1,4 @@
-"""Windows of commits: no commit twice, no gaps, and archived commits are refused."""
+"""Incremental windows return every commit once, and refuse ranges that are archived."""
 
 from pathlib import Path
 
@@ -41,19 +41,19 @@ def test_windows_follow_each_other(table: SmallTable) -> None:
     ]
 
 
-def test_a_write_that_began_early_and_ended_late_is_reported_later(table: SmallTable) -> None:
+def test_a_write_that_began_early_and_completed_late_is_in_a_later_window(table: SmallTable) -> None:
     hook = HudiHook(table.storage.base_path)
     slow = table.begin()
     fast = table.commit(FileGroupId("city=b", "b-0"))
-    told = hook.incremental_window()
+    early = hook.incremental_window()
     finished(table, slow, GROUP)
-    rest = hook.incremental_window(after=told.until)
-    seen = [i.requested_time for window in (told, rest) for i in window.instants]
+    rest = hook.incremental_window(after=early.until)
+    seen = [i.requested_time for window in (early, rest) for i in window.instants]
     assert sorted(seen) == sorted([slow.requested_time, fast.requested_time])
 
 
 def test_many_later_commits_do_not_hide_those_before_a_pending_write(tmp_path: Path) -> None:
-    """Version 6: what can be read lies before the pending write, and more than a detailed answer holds after it."""
+    """In version 6 a window ends before the first pending write; more commits follow it than one answer describes."""
     table = SmallTable(LocalStorage(str(tmp_path / "trips")), TableVersion.V6)
     first = [table.commit(GROUP).requested_time for _ in range(3)]
     table.begin()
@@ -64,7 +64,7 @@ def test_many_later_commits_do_not_hide_those_before_a_pending_write(tmp_path: P
     assert (window.until, window.count) == (first[-1], 3)
 
 
-def test_a_single_remaining_savepoint_does_not_hide_archived_commits(table: SmallTable) -> None:
+def test_a_savepoint_left_in_the_active_timeline_does_not_hide_archived_commits(table: SmallTable) -> None:
     first = table.commit(GROUP)
     save = CreateSavepointRequest(base_path="/t", instant=first.requested_time)
     create_savepoint(save, storage=table.storage, clock=table.clock)
@@ -80,7 +80,7 @@ def test_a_single_remaining_savepoint_does_not_hide_archived_commits(table: Smal
     assert hook.instants(InstantQuery(after=first.visible_from)).count == 8
 
 
-def test_archived_commits_are_refused(table: SmallTable) -> None:
+def test_a_window_that_begins_before_archived_commits_is_refused(table: SmallTable) -> None:
     hook = HudiHook(table.storage.base_path)
     first = table.commit(GROUP)
     for number in range(8):
@@ -93,6 +93,6 @@ def test_archived_commits_are_refused(table: SmallTable) -> None:
     assert hook.incremental_window(after=newest).count == 1
 
 
-def test_a_missing_table(tmp_path: Path) -> None:
+def test_a_missing_table_raises_an_error(tmp_path: Path) -> None:
     with pytest.raises(TableNotFoundError):
         HudiHook(str(tmp_path)).incremental_window()

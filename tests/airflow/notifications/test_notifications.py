@@ -1,4 +1,4 @@
-"""Notifications about a table when a task ends, fails or is late, and their receivers."""
+"""Notifications about a table when a task succeeds, fails or misses its deadline."""
 
 import asyncio
 import json
@@ -25,15 +25,15 @@ from support.airflow.task_context import TaskInstance, context
 from support.fixed_clock import FixedClock
 from support.small_tables import SmallTable
 
-TOLD: list[dict[str, Any]] = []
+SENT: list[dict[str, Any]] = []
 
 
 def remember(payload: dict[str, Any]) -> None:
-    TOLD.append(json.loads(json.dumps(payload)))
+    SENT.append(json.loads(json.dumps(payload)))
 
 
 class FileNotifier(BaseNotifier):
-    """Append a templated text to a file, where other notifiers send it to a channel."""
+    """A notifier that appends a templated text to a file, as other notifiers send it to a channel."""
 
     template_fields = ("text",)
 
@@ -47,13 +47,13 @@ class FileNotifier(BaseNotifier):
 
 
 @pytest.fixture(autouse=True)
-def nothing_told() -> None:
-    TOLD.clear()
+def clear_sent() -> None:
+    SENT.clear()
 
 
 @pytest.fixture
 def table(tmp_path: Path) -> SmallTable:
-    """Two small files in a partition, and a write that died."""
+    """A table with two small files in a partition and a dead write."""
     clock = FixedClock(datetime.now(timezone.utc) - timedelta(hours=5), step=timedelta(minutes=1))
     made = SmallTable(LocalStorage(str(tmp_path / "flights")), TableVersion.V9, clock)
     made.commit(FileGroupId("city=a", "a-0"), FileGroupId("city=a", "a-1"))
@@ -77,51 +77,51 @@ def failure_of(task: HudiTableHealthOperator) -> dict[str, Any]:
     return context(task=task, exception=error.value)
 
 
-def test_a_failure_is_reported_with_kind_limits_and_hint(table: SmallTable) -> None:
-    told = health_payload(failure_of(health_task(table, fail_above={"small_files": 1})))
-    assert json.loads(json.dumps(told)) == told
-    assert told["table"] == {"name": "flights", "base_path": table.storage.base_path}
-    assert told["outcome"] == "failed"
-    assert told["error"]["kind"] == "UnhealthyTableError"
-    assert "Cluster" in told["error"]["hint"]
-    (finding,) = (each for each in told["health"]["findings"] if each["measure"] == "small_files")
-    assert (finding["value"], finding["limit"]) == (2, 1), "the limits of the task count"
+def test_the_payload_of_a_failure_has_kind_limits_and_advice(table: SmallTable) -> None:
+    payload = health_payload(failure_of(health_task(table, fail_above={"small_files": 1})))
+    assert json.loads(json.dumps(payload)) == payload
+    assert payload["table"] == {"name": "flights", "base_path": table.storage.base_path}
+    assert payload["outcome"] == "failed"
+    assert payload["error"]["kind"] == "UnhealthyTableError"
+    assert "Cluster" in payload["error"]["hint"]
+    (finding,) = (each for each in payload["health"]["findings"] if each["measure"] == "small_files")
+    assert (finding["value"], finding["limit"]) == (2, 1), "the limits of the task apply"
     assert finding["advice"].startswith("Cluster the table")
-    assert told["health"]["pending"][0]["next_step"]
+    assert payload["health"]["pending"][0]["next_step"]
     for part in ("flights", "UnhealthyTableError", "small_files is 2, above 1", "pending commit"):
-        assert part in told["text"]
-    assert needs_attention(told)
+        assert part in payload["text"]
+    assert needs_attention(payload)
 
 
-def test_a_healthy_end_needs_no_attention(table: SmallTable) -> None:
+def test_a_success_on_a_healthy_table_needs_no_attention(table: SmallTable) -> None:
     ti = TaskInstance()
     ti.state = "success"  # type: ignore[attr-defined]
     limits = {"dead_instants": 9.0, "small_file_ratio": 1.0, "small_files": 5.0}
     question = TableQuestion(base_path=table.storage.base_path, warn_above=limits)
-    told = health_payload(context(ti=ti), question)
-    assert (told["outcome"], told["error"]) == ("success", None)
-    assert told["run"] == {
+    payload = health_payload(context(ti=ti), question)
+    assert (payload["outcome"], payload["error"]) == ("success", None)
+    assert payload["run"] == {
         "dag_id": "d",
         "run_id": "run 1",
         "task_id": "load",
         "map_index": -1,
         "try_number": 0,
     }
-    assert told["health"]["findings"] == []
-    assert not needs_attention(told)
+    assert payload["health"]["findings"] == []
+    assert not needs_attention(payload)
 
 
-def test_a_table_that_cannot_be_read_is_reported_without_an_error(tmp_path: Path) -> None:
+def test_an_unreadable_table_is_reported_and_raises_no_error(tmp_path: Path) -> None:
     for question in (
         TableQuestion(base_path=str(tmp_path / "none")),
         TableQuestion(hudi_conn_id="nowhere"),
         None,
     ):
-        told = health_payload({}, question)
-        assert told["health"] is None
-        assert told["health_error"]
-        assert told["health_error"] in told["text"]
-        assert needs_attention(told)
+        payload = health_payload({}, question)
+        assert payload["health"] is None
+        assert payload["health_error"]
+        assert payload["health_error"] in payload["text"]
+        assert needs_attention(payload)
 
 
 def test_a_damaged_table_is_reported(table: SmallTable) -> None:
@@ -132,9 +132,9 @@ def test_a_damaged_table_is_reported(table: SmallTable) -> None:
         if done.requested_time in f.name and f.name.endswith(".commit")
     )
     table.storage.write(path, b"")
-    told = health_payload({}, TableQuestion(base_path=table.storage.base_path))
-    assert told["health"]["damage"]
-    assert told["health"]["damage"] in told["text"]
+    payload = health_payload({}, TableQuestion(base_path=table.storage.base_path))
+    assert payload["health"]["damage"]
+    assert payload["health"]["damage"] in payload["text"]
 
 
 def test_links_lead_to_the_pages(table: SmallTable, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,35 +155,35 @@ def test_links_lead_to_the_pages(table: SmallTable, monkeypatch: pytest.MonkeyPa
     assert health_payload(context(task=task))["links"]["table"].endswith(plain)
 
 
-def test_a_callable_and_another_notifier_get_the_payload(table: SmallTable, tmp_path: Path) -> None:
+def test_a_callable_and_another_notifier_receive_the_payload(table: SmallTable, tmp_path: Path) -> None:
     out = tmp_path / "channel"
     text = "{{ hudi.table.name }} {{ hudi.outcome }}: {{ hudi.health.status }}"
     notifier = HudiHealthNotifier(send=remember, to=FileNotifier(str(out), text))
     notifier(failure_of(health_task(table, fail_above={"small_files": 1})))
-    assert [each["table"]["name"] for each in TOLD] == ["flights"]
+    assert [each["table"]["name"] for each in SENT] == ["flights"]
     table.commit(FileGroupId("city=a", "a-0"))
     notifier(context(task=health_task(table, warn_above={"active_commits": 1})))
     assert out.read_text().splitlines() == ["flights failed: warning", "flights : warning"]
 
 
-def test_templates_say_which_table(table: SmallTable) -> None:
+def test_a_template_selects_the_table(table: SmallTable) -> None:
     HudiHealthNotifier(send=remember, base_path="{{ params.path }}")(
         context(params={"path": table.storage.base_path})
     )
-    assert TOLD[0]["table"]["name"] == "flights"
+    assert SENT[0]["table"]["name"] == "flights"
 
 
-def test_no_message_is_sent_about_a_healthy_table(table: SmallTable) -> None:
+def test_a_healthy_table_sends_no_notification(table: SmallTable) -> None:
     calm = {"dead_instants": 9, "small_file_ratio": 1, "pending_instants": 9}
     notifier = HudiHealthNotifier(send=remember, when="attention", warn_above=calm)
     task = health_task(table)
     notifier(context(task=task))
-    assert TOLD == []
+    assert SENT == []
     notifier(context(task=task, exception=ValueError("it broke")))
-    assert TOLD[0]["error"] == {"kind": "ValueError", "message": "it broke", "hint": ""}
+    assert SENT[0]["error"] == {"kind": "ValueError", "message": "it broke", "hint": ""}
 
 
-def test_a_failing_receiver_does_not_stop_the_other(table: SmallTable, tmp_path: Path) -> None:
+def test_a_failing_receiver_does_not_block_the_other_one(table: SmallTable, tmp_path: Path) -> None:
     def breaks(payload: dict[str, Any]) -> None:
         raise ConnectionError("no network")
 
@@ -194,7 +194,7 @@ def test_a_failing_receiver_does_not_stop_the_other(table: SmallTable, tmp_path:
     assert out.read_text() == "flights\n"
 
 
-def test_a_deadline_alert_names_everything_and_is_awaited(table: SmallTable, tmp_path: Path) -> None:
+def test_a_deadline_alert_takes_all_arguments_and_is_awaited(table: SmallTable, tmp_path: Path) -> None:
     out = tmp_path / "channel"
     arguments = {
         "send": f"{__name__}.remember",
@@ -202,18 +202,18 @@ def test_a_deadline_alert_names_everything_and_is_awaited(table: SmallTable, tmp
         "to_arguments": {"path": str(out), "text": "{{ hudi.text }}"},
         "base_path": table.storage.base_path,
     }
-    assert json.loads(json.dumps(arguments)) == arguments, "Airflow keeps them in its database"
+    assert json.loads(json.dumps(arguments)) == arguments, "Airflow stores the arguments in its database"
     late = {"dag_run": {"dag_id": "d", "run_id": "r"}, "deadline": {"id": "1"}}
 
     async def alert() -> None:
         await HudiHealthNotifier(**arguments, context=late)
 
     asyncio.run(alert())
-    assert (TOLD[0]["outcome"], TOLD[0]["run"]["dag_id"]) == ("missed its deadline", "d")
+    assert (SENT[0]["outcome"], SENT[0]["run"]["dag_id"]) == ("missed its deadline", "d")
     assert "missed its deadline" in out.read_text()
 
 
-def test_mistakes_are_reported_when_the_dag_is_read() -> None:
+def test_wrong_arguments_fail_when_the_dag_is_parsed() -> None:
     for arguments in ({}, {"send": remember, "when": "never"}, {"send": remember, "to_arguments": {"a": 1}}):
         with pytest.raises(ValueError, match="HudiHealthNotifier"):
             HudiHealthNotifier(**arguments)
@@ -229,12 +229,14 @@ def test_errors_of_tasks_keep_kind_and_hint() -> None:
     )
 
 
-def test_in_a_dag_airflow_calls_it(run_dag: Callable[..., Any], table: SmallTable, tmp_path: Path) -> None:
+def test_airflow_calls_the_notifier_in_a_dag(
+    run_dag: Callable[..., Any], table: SmallTable, tmp_path: Path
+) -> None:
     from airflow.sdk import DAG
 
     out = tmp_path / "channel"
     text = "{{ hudi.run.task_id }} {{ hudi.outcome }} {{ hudi.error.kind }}"
-    with DAG("told", schedule=None, start_date=datetime(2026, 1, 1)) as dag:
+    with DAG("notified", schedule=None, start_date=datetime(2026, 1, 1)) as dag:
         HudiTableHealthOperator(
             task_id="health",
             base_path=table.storage.base_path,

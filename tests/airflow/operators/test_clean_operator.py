@@ -1,4 +1,4 @@
-"""The clean operator: arguments, the worker without Spark, return values, and confirmation by the timeline."""
+"""The clean operator: arguments, runs in the worker without Spark, results, and the check against the timeline."""
 
 import json
 from collections.abc import Callable
@@ -60,7 +60,7 @@ def data_files(table: SmallTable) -> int:
     return sum(1 for stored in table.storage.list_files() if stored.path.endswith(".parquet"))
 
 
-def test_it_cleans_in_the_worker_and_reports_the_deleted_files(table: SmallTable, run: Run) -> None:
+def test_the_operator_cleans_in_the_worker_and_reports_the_deleted_files(table: SmallTable, run: Run) -> None:
     answer = run(commits_retained=1, hudi_options=NO_FLOOR)
     assert (answer["outcome"], answer["files"], answer["bytes"]) == ("completed", 3, 12)
     assert answer["retention"] == "1 of 5 commits are kept"
@@ -93,7 +93,7 @@ def test_a_preview_names_the_files_and_deletes_none(table: SmallTable, run: Run)
         ({"on_nothing": "cry"}, "on_nothing='cry'"),
     ],
 )
-def test_mistakes_are_reported_when_the_dag_is_read(arguments: dict[str, Any], message: str) -> None:
+def test_wrong_arguments_fail_when_the_dag_is_parsed(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         CleanOperator(task_id="clean", base_path="/t", **arguments)
 
@@ -111,6 +111,6 @@ def test_arguments_become_the_request() -> None:
     assert (request.commits_retained, request.max_commits_per_run) == (None, 7)
 
 
-def test_a_job_on_spark_is_not_believed_against_the_timeline(table: SmallTable, run: Run) -> None:
+def test_a_result_of_spark_that_contradicts_the_timeline_fails(table: SmallTable, run: Run) -> None:
     with pytest.raises(HudiTaskError, match="no completed clean 20990101000000000"):
         run(CLAIMS, run_on="spark")

@@ -1,4 +1,4 @@
-"""The operator that checks settings and `HudiHook.check_config`: return values and failures."""
+"""The operator that checks settings, and `HudiHook.check_config`: their results and the findings that fail a task."""
 
 import json
 import logging
@@ -25,7 +25,7 @@ CANARY = "canary-3c9d1"
 
 
 class Pushing(TaskInstance):
-    """Keep the XComs that a task pushes."""
+    """A task instance that keeps the XComs that a task pushes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ def rules(answer: dict[str, Any]) -> set[str]:
     return {each["rule"] for each in answer["findings"]}
 
 
-def test_a_finding_fails_the_task_and_leaves_the_report(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_finding_fails_the_task_after_it_pushed_the_report(caplog: pytest.LogCaptureFixture) -> None:
     ti = Pushing()
     with pytest.raises(
         HudiTaskRefusedError, match=r"UnsafeConfigError.*archival-before-cleaning.*Set hoodie.keep"
@@ -67,7 +67,7 @@ def test_a_finding_fails_the_task_and_leaves_the_report(caplog: pytest.LogCaptur
     assert (ti.pushed["config"]["status"], ti.pushed["config"]["finding_count"]) == ("error", 1)
 
 
-def test_a_task_that_only_warns(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_task_may_only_warn(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     answer = check(hudi_options=SMALL_MINIMUM, fail_on="never")
     assert (answer["status"], rules(answer)) == ("error", {"archival-before-cleaning"})
@@ -76,7 +76,7 @@ def test_a_task_that_only_warns(caplog: pytest.LogCaptureFixture) -> None:
     assert (accepted["status"], accepted["findings"], accepted["warnings"]) == ("clean", [], [])
 
 
-def test_a_table_is_compared(table: SmallTable) -> None:
+def test_settings_are_compared_with_the_table(table: SmallTable) -> None:
     options = {f"{WRITE}partitionpath.field": "day"}
     answer = check(base_path=table.storage.base_path, hudi_options=options, fail_on="never")
     assert (answer["table"], rules(answer)) == ("trips", {"differs-from-table"})
@@ -84,7 +84,7 @@ def test_a_table_is_compared(table: SmallTable) -> None:
         check(base_path=table.storage.base_path, table_name="other")
 
 
-def test_the_dag_and_the_facts_are_known() -> None:
+def test_the_check_reads_the_dag_and_the_facts() -> None:
     from airflow.sdk import DAG
 
     start = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -119,7 +119,7 @@ def test_loads_that_take_turns_do_not_overlap(turns: tuple[bool, ...], found: se
     assert rules(check(dag=dag)) == {"runs-overlap"}
 
 
-def test_it_runs_in_a_dag(run_dag: Callable[..., Any], table: SmallTable) -> None:
+def test_the_check_runs_in_a_dag(run_dag: Callable[..., Any], table: SmallTable) -> None:
     from airflow.sdk import DAG
 
     start = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -148,12 +148,12 @@ def test_it_runs_in_a_dag(run_dag: Callable[..., Any], table: SmallTable) -> Non
         ({"facts": ["writers"]}, "facts must be a dictionary"),
     ],
 )
-def test_mistakes_are_reported_when_the_dag_is_read(arguments: dict[str, Any], message: str) -> None:
+def test_wrong_arguments_fail_when_the_dag_is_parsed(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message.replace("?", r"\?")):
         HudiConfigCheckOperator(task_id="check", **arguments)
 
 
-def test_a_template_is_checked_after_rendering() -> None:
+def test_a_template_is_checked_after_it_is_rendered() -> None:
     task = HudiConfigCheckOperator(
         task_id="check", facts={"writers": "{{ var.value.w }}"}, hudi_options={"hoodie.x": "{{ 1 }}"}
     )
@@ -176,7 +176,7 @@ def test_secrets_are_not_shown(
     assert CANARY not in json.dumps(answer) + caplog.text
 
 
-def test_the_hook_returns_the_same(table: SmallTable, tmp_path: Path) -> None:
+def test_the_hook_returns_the_same_findings(table: SmallTable, tmp_path: Path) -> None:
     hook = HudiHook(table.storage.base_path)
     report = hook.check_config(
         {**SMALL_MINIMUM, f"{WRITE}table.type": "MERGE_ON_READ"}, facts={"engine": "hudi"}

@@ -1,4 +1,4 @@
-"""The health operator and `HudiHook.health`: return values and failures."""
+"""The health operator and `HudiHook.health`: their results and the limits that fail a task."""
 
 import json
 from collections.abc import Callable
@@ -19,11 +19,11 @@ from support.airflow.task_context import TaskInstance, context
 from support.fixed_clock import FixedClock
 from support.small_tables import SmallTable
 
-Looks = Callable[..., dict[str, Any]]
+HealthCheck = Callable[..., dict[str, Any]]
 
 
 class Pushing(TaskInstance):
-    """Keep the XComs that a task pushes."""
+    """A task instance that keeps the XComs that a task pushes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,29 +41,31 @@ def table(tmp_path: Path) -> SmallTable:
     return made
 
 
-def look(table: SmallTable, ti: TaskInstance | None = None, **arguments: Any) -> dict[str, Any]:
+def check_health(table: SmallTable, ti: TaskInstance | None = None, **arguments: Any) -> dict[str, Any]:
     task = HudiTableHealthOperator(task_id="health", base_path=table.storage.base_path, **arguments)
     answer = task.execute(context(ti=ti or TaskInstance()))
     assert json.loads(json.dumps(answer)) == answer
     return answer
 
 
-def test_it_reports_the_health_of_the_table(table: SmallTable, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_operator_reports_the_health_of_the_table(
+    table: SmallTable, caplog: pytest.LogCaptureFixture
+) -> None:
     dead = table.begin()
-    answer = look(table)
+    answer = check_health(table)
     assert (answer["status"], answer["files"], answer["histogram"]) == ("warning", 2, {"0-1 MiB": 2})
     assert answer["measures"]["small_files"] == 2
     assert [each["instant_time"] for each in answer["pending"]] == [dead.requested_time]
     assert {each["measure"] for each in answer["findings"]} == {"dead_instants", "small_file_ratio"}
 
 
-def test_a_limit_that_fails_the_task_leaves_the_report(table: SmallTable) -> None:
+def test_a_limit_fails_the_task_after_it_pushed_the_report(table: SmallTable) -> None:
     ti = Pushing()
     with pytest.raises(HudiTaskRefusedError, match=r"small_file_ratio is 1, above 0.5.*Cluster the table"):
-        look(table, ti, fail_above={"small_file_ratio": 0.5})
+        check_health(table, ti, fail_above={"small_file_ratio": 0.5})
     assert ti.pushed["health"]["status"] == "failing"
     assert ti.pushed["health"]["measures"]["small_files"] == 2
-    assert look(table, warn_above={"small_file_ratio": "1"})["status"] == "healthy"
+    assert check_health(table, warn_above={"small_file_ratio": "1"})["status"] == "healthy"
 
 
 def test_a_damaged_timeline_fails_the_task(table: SmallTable) -> None:
@@ -71,7 +73,7 @@ def test_a_damaged_timeline_fails_the_task(table: SmallTable) -> None:
     table.storage.write(table.timeline_store.path_of(commit), b"")
     ti = Pushing()
     with pytest.raises(HudiTaskRefusedError, match="cannot be trusted"):
-        look(table, ti)
+        check_health(table, ti)
     assert "zero bytes" in ti.pushed["health"]["damage"]
 
 
@@ -83,12 +85,12 @@ def test_a_damaged_timeline_fails_the_task(table: SmallTable) -> None:
         ({"hudi_options": {"hoodie.clean.commit.retained": 3}}, "Did you mean"),
     ],
 )
-def test_mistakes_are_reported_when_the_dag_is_read(arguments: dict[str, Any], message: str) -> None:
+def test_wrong_arguments_fail_when_the_dag_is_parsed(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         HudiTableHealthOperator(task_id="health", base_path="/t", **arguments)
 
 
-def test_the_hook_returns_the_same(table: SmallTable, tmp_path: Path) -> None:
+def test_the_hook_returns_the_same_health(table: SmallTable, tmp_path: Path) -> None:
     report = HudiHook(table.storage.base_path).health(warn_above={"active_commits": 0})
     assert {each.measure for each in report.findings} == {"active_commits", "small_file_ratio"}
     with pytest.raises(TableNotFoundError):

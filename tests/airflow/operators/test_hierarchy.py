@@ -13,7 +13,7 @@ from airflow_hudi_provider import operators
 MOST_BASES = 3
 
 
-def our_operators() -> list[type[BaseOperator]]:
+def operators_of_this_package() -> list[type[BaseOperator]]:
     modules = [
         importlib.import_module(f"{operators.__name__}.{found.name}")
         for found in pkgutil.iter_modules(operators.__path__)
@@ -26,17 +26,17 @@ def our_operators() -> list[type[BaseOperator]]:
     ]
 
 
-def is_ours(kind: type) -> bool:
+def is_of_this_package(kind: type) -> bool:
     return kind.__module__.startswith("airflow_hudi_provider.")
 
 
-@pytest.mark.parametrize("operator", our_operators(), ids=lambda kind: kind.__name__)
-def test_an_operator_has_at_most_three_base_classes_of_ours(operator: type[BaseOperator]) -> None:
-    bases = [kind for kind in operator.__mro__[1:] if is_ours(kind)]
+@pytest.mark.parametrize("operator", operators_of_this_package(), ids=lambda kind: kind.__name__)
+def test_an_operator_has_at_most_three_base_classes_of_this_package(operator: type[BaseOperator]) -> None:
+    bases = [kind for kind in operator.__mro__[1:] if is_of_this_package(kind)]
     assert len(bases) <= MOST_BASES
     assert all(len(kind.__bases__) == 1 for kind in (operator, *bases)), "no mixins, so no diamonds"
 
 
-def test_the_operators_of_jobs_extend_airflows() -> None:
-    kinds = [kind for kind in our_operators() if issubclass(kind, SparkSubmitOperator)]
+def test_operators_of_jobs_extend_the_operator_of_airflow() -> None:
+    kinds = [kind for kind in operators_of_this_package() if issubclass(kind, SparkSubmitOperator)]
     assert len(kinds) > 10

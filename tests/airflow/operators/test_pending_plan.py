@@ -1,4 +1,4 @@
-"""Loads with plans pending on their partitions: they refuse, wait, or make the plans give way."""
+"""A load refuses, waits for or releases the plans that are pending on its partitions."""
 
 import asyncio
 import json
@@ -37,7 +37,7 @@ def table(tmp_path: Path, request: pytest.FixtureRequest) -> SmallTable:
 
 @pytest.fixture
 def sent(operator: Operator, tmp_path: Path) -> Callable[..., dict[str, Any]]:
-    """Options of the request that a task submits."""
+    """Run a task and return the options of the request that it submits."""
 
     def run(**arguments: Any) -> dict[str, Any]:
         note = tmp_path / "request.json"
@@ -56,21 +56,21 @@ def deferred_of(made: UpsertWithSizingOperator) -> TaskDeferred:
 
 
 def trigger_of(deferred: TaskDeferred, **changes: Any) -> HudiPendingServiceTrigger:
-    """The trigger as the triggerer makes it, with a short poke interval."""
+    """Create the trigger as the triggerer does, with a short poll interval."""
     path, arguments = deferred.trigger.serialize()
     assert path.endswith("HudiPendingServiceTrigger")
     return HudiPendingServiceTrigger(**{**arguments, "poke_interval": 0.02, **changes})
 
 
-def event_of(trigger: HudiPendingServiceTrigger, meanwhile: Callable[[], None]) -> dict[str, Any]:
-    """The event that is fired after a change, and not before."""
+def event_of(trigger: HudiPendingServiceTrigger, action: Callable[[], None]) -> dict[str, Any]:
+    """Return the event that the trigger fires after this action, and not before."""
 
     async def wait() -> dict[str, Any]:
         async with aclosing(trigger.run()) as events:
             waiting = asyncio.ensure_future(anext(events))
             await asyncio.sleep(0.2)
             assert not waiting.done()
-            meanwhile()
+            action()
             return dict((await asyncio.wait_for(waiting, 10)).payload)
 
     return asyncio.run(wait())
@@ -85,32 +85,34 @@ def event_of(trigger: HudiPendingServiceTrigger, meanwhile: Callable[[], None]) 
         ("wait", "SparkRejectUpdateStrategy"),
     ],
 )
-def test_the_job_gets_the_strategy(
+def test_the_request_has_the_update_strategy(
     sent: Callable[..., dict[str, Any]], choice: str | None, strategy: str | None
 ) -> None:
     assert sent(on_pending_plan=choice).get(STRATEGY) == strategy
 
 
-def test_a_plan_gives_way_by_default(table: SmallTable, sent: Callable[..., dict[str, Any]]) -> None:
+def test_a_plan_is_released_by_default(table: SmallTable, sent: Callable[..., dict[str, Any]]) -> None:
     schedule(table)
     assert sent(partitions="city=a") == {}
     assert set(sent(partitions="city=a", on_pending_plan="give_way")) == {STRATEGY}
 
 
-def test_a_refusal_names_plan_age_and_cure_before_spark_starts(table: SmallTable, operator: Operator) -> None:
+def test_a_refusal_before_spark_starts_names_plan_age_and_remedy(
+    table: SmallTable, operator: Operator
+) -> None:
     plan = schedule(table).requested_time
     made = operator(NO_SPARK, on_pending_plan="refuse", partitions=["city=a", "city=b"])
     with pytest.raises(HudiTaskError) as failure:
         made.execute(context())
-    said = str(failure.value)
-    assert f"clustering {plan} (requested, " in said
-    assert " old, 1 file groups in 'city=a')" in said
-    assert f"CancelClusteringOperator(instant='{plan}')" in said
+    message = str(failure.value)
+    assert f"clustering {plan} (requested, " in message
+    assert " old, 1 file groups in 'city=a')" in message
+    assert f"CancelClusteringOperator(instant='{plan}')" in message
     assert failure.value.kind == "PendingPlanError"
-    assert "submitted" not in said
+    assert "submitted" not in message
 
 
-def test_only_the_partitions_of_the_write_matter(
+def test_plans_of_other_partitions_are_ignored(
     table: SmallTable, sent: Callable[..., dict[str, Any]]
 ) -> None:
     schedule(table, partition="city=b")
@@ -118,7 +120,7 @@ def test_only_the_partitions_of_the_write_matter(
         assert sent(on_pending_plan=choice, partitions="city=a")
 
 
-def test_the_job_refuses_plans_that_are_not_known_before(
+def test_the_job_refuses_if_the_partitions_are_unknown_before_it(
     table: SmallTable, operator: Operator, sent: Callable[..., dict[str, Any]]
 ) -> None:
     schedule(table)
@@ -128,7 +130,7 @@ def test_the_job_refuses_plans_that_are_not_known_before(
 
 
 @pytest.mark.parametrize("operation", ["insert", "bulk_insert"])
-def test_rows_that_are_only_added_conflict_with_no_plan(
+def test_inserted_rows_conflict_with_no_plan(
     table: SmallTable, sent: Callable[..., dict[str, Any]], operation: str
 ) -> None:
     schedule(table)
@@ -142,7 +144,7 @@ def test_an_overwrite_of_the_table_is_refused_for_any_plan(table: SmallTable, op
         operator(NO_SPARK, on_pending_plan="refuse", operation="insert_overwrite_table").execute(context())
 
 
-def test_partitions_that_are_deleted_are_known(table: SmallTable, operator: Operator) -> None:
+def test_the_partitions_of_a_delete_are_read_from_its_options(table: SmallTable, operator: Operator) -> None:
     schedule(table)
 
     def deletes(pattern: str, body: str) -> UpsertWithSizingOperator:
@@ -157,10 +159,8 @@ def test_partitions_that_are_deleted_are_known(table: SmallTable, operator: Oper
     assert deletes("city=b", nothing).execute(context())["outcome"] == "nothing_to_do"
 
 
-def test_where_keys_are_unique_in_the_whole_table_named_partitions_do_not_do(
-    table: SmallTable, operator: Operator
-) -> None:
-    """The index may find a row in another partition than its new one."""
+def test_a_global_index_makes_plans_of_all_partitions_relevant(table: SmallTable, operator: Operator) -> None:
+    """With a global index, the old version of a row may be in another partition than the new one."""
     schedule(table)
     everywhere = {"hoodie.index.type": "GLOBAL_SIMPLE"}
     deferred_of(operator(NO_SPARK, on_pending_plan="wait", partitions="city=b", hudi_options=everywhere))
@@ -168,7 +168,7 @@ def test_where_keys_are_unique_in_the_whole_table_named_partitions_do_not_do(
 
 @pytest.mark.parametrize("partitions", ["city=a", ()], ids=["named", "not named"])
 @pytest.mark.parametrize("end", [complete, cancel])
-def test_it_waits_until_no_plan_is_pending_and_continues(
+def test_the_load_waits_until_the_plan_has_ended_and_continues(
     table: SmallTable, operator: Operator, partitions: Any, end: Callable[..., None]
 ) -> None:
     plan = schedule(table)
@@ -177,7 +177,9 @@ def test_it_waits_until_no_plan_is_pending_and_continues(
     assert made.execute_without_plans(context(), event)["outcome"] == "completed"
 
 
-def test_a_task_waits_also_for_a_plan_made_during_the_wait(table: SmallTable, operator: Operator) -> None:
+def test_the_load_also_waits_for_a_plan_scheduled_during_the_wait(
+    table: SmallTable, operator: Operator
+) -> None:
     plan = schedule(table)
     made = operator(on_pending_plan="wait")
     event = event_of(trigger_of(deferred_of(made)), lambda: complete(table, plan))
@@ -186,42 +188,48 @@ def test_a_task_waits_also_for_a_plan_made_during_the_wait(table: SmallTable, op
         made.execute_without_plans(context(), event)
 
 
-def test_a_task_waits_for_a_plan_that_only_the_job_found(operator: Operator, tmp_path: Path) -> None:
-    """The plan is newer than the check, or on other partitions; the task gives up its turn."""
+def test_the_task_waits_in_all_partitions_for_a_plan_that_only_the_job_finds(
+    operator: Operator, tmp_path: Path
+) -> None:
+    """The plan is newer than the check of the task, or on unnamed partitions; the task leaves the writer queue."""
     made = operator(REJECTED, on_pending_plan="wait", partitions="city=a", take_turns=True)
     deferred = deferred_of(made)
     assert trigger_of(deferred).partitions == []
     assert list(LocalStorage(str(tmp_path / "table")).list_files(turns.FOLDER)) == []
 
 
-def test_a_job_that_fails_otherwise_fails_the_task(operator: Operator) -> None:
+def test_another_failure_of_the_job_fails_the_task(operator: Operator) -> None:
     conflict = "failed('FileGroupConflictError', True); sys.exit(75)"
     with pytest.raises(HudiTaskError, match="FileGroupConflictError"):
         operator(conflict, on_pending_plan="wait").execute(context())
 
 
-def test_a_task_that_waits_for_a_plan_leaves_the_queue(table: SmallTable, operator: Operator) -> None:
+def test_a_task_that_waits_for_a_plan_does_not_block_the_writer_queue(
+    table: SmallTable, operator: Operator
+) -> None:
     schedule(table)
     queue = turns.WriterQueue(table.storage, table.clock)
     deferred_of(operator(NO_SPARK, on_pending_plan="wait", take_turns=True))
-    assert queue.begin("somebody else")
+    assert queue.begin("another writer")
 
 
-def test_a_task_refused_in_its_turn_leaves_the_queue(table: SmallTable, operator: Operator) -> None:
+def test_a_task_that_is_refused_in_its_turn_leaves_the_writer_queue(
+    table: SmallTable, operator: Operator
+) -> None:
     queue = turns.WriterQueue(table.storage, SystemClock())
-    assert queue.begin("somebody else")
+    assert queue.begin("another writer")
     made = operator(NO_SPARK, on_pending_plan="refuse", partitions=["city=a"], take_turns=True)
     with pytest.raises(TaskDeferred) as deferred:
         made.execute(context())
     owner = deferred.value.trigger.owner
-    queue.leave("somebody else")
+    queue.leave("another writer")
     schedule(table)
     with pytest.raises(HudiTaskError, match="Cancel"):
         made.execute_in_turn(context(), {"owner": owner})
     assert list(table.storage.list_files(turns.FOLDER)) == []
 
 
-def test_waiting_has_an_end(table: SmallTable, operator: Operator) -> None:
+def test_waiting_for_a_plan_ends_after_the_timeout(table: SmallTable, operator: Operator) -> None:
     plan = schedule(table).requested_time
     made = operator(NO_SPARK, on_pending_plan="wait", pending_plan_timeout=0)
     trigger = trigger_of(deferred_of(made))
@@ -239,14 +247,14 @@ def test_waiting_has_an_end(table: SmallTable, operator: Operator) -> None:
         made.execute_without_plans(context(), {"error": "no storage"})
 
 
-def test_a_completed_request_waits_for_no_plan(table: SmallTable, operator: Operator) -> None:
+def test_a_load_that_is_already_written_does_not_wait(table: SmallTable, operator: Operator) -> None:
     made = operator(on_pending_plan="wait")
     assert made.execute(context())["outcome"] == "completed"
     schedule(table)
     assert operator(NO_SPARK, on_pending_plan="wait").execute(context())["reused"]
 
 
-def test_a_choice_that_there_is_not(operator: Operator) -> None:
+def test_an_unknown_choice_is_refused(operator: Operator) -> None:
     with pytest.raises(ValueError, match="load: on_pending_plan='hope' must be one of 'refuse'"):
         operator(on_pending_plan="hope")
     made = operator(NO_SPARK, on_pending_plan="{{ params.plan }}")

@@ -1,4 +1,4 @@
-"""Operators that keep, undo and remove: arguments, the worker without Spark, return values, confirmation."""
+"""Savepoint, rollback, restore, repair and archive operators: arguments, runs in the worker, results, and checks."""
 
 import json
 from collections.abc import Callable
@@ -68,16 +68,16 @@ def path_of(instant: Instant) -> str:
     return f"{A.partition_path}/{base_file_name(A.file_id, instant.requested_time)}"
 
 
-def pictures(table: SmallTable) -> set[str]:
+def file_paths(table: SmallTable) -> set[str]:
     return {stored.path for stored in table.storage.list_files()}
 
 
 def test_savepoints_are_created_and_deleted(table: SmallTable, run: Run) -> None:
     first = table.commit(A)
     table.commit(A)
-    before = pictures(table)
-    told = run(SavepointOperator, preview=True)
-    assert (told["outcome"], pictures(table)) == ("planned", before)
+    before = file_paths(table)
+    preview = run(SavepointOperator, preview=True)
+    assert (preview["outcome"], file_paths(table)) == ("planned", before)
     saved = run(SavepointOperator, instant=first.requested_time, comments="before")
     assert (saved["instant"], saved["reason"], saved["reused"]) == (
         first.requested_time,
@@ -91,14 +91,14 @@ def test_savepoints_are_created_and_deleted(table: SmallTable, run: Run) -> None
         run(DeleteSavepointOperator, instant=saved["instant"])
 
 
-def test_the_newest_commit_is_rolled_back_and_shown_beforehand(table: SmallTable, run: Run) -> None:
+def test_the_newest_commit_is_previewed_and_rolled_back(table: SmallTable, run: Run) -> None:
     first = table.commit(A)
     second = table.commit(A)
-    before = pictures(table)
-    told = run(RollbackOperator, instant=second.requested_time, preview=True)
-    assert (told["outcome"], pictures(table)) == ("planned", before)
-    assert told["undone"][0]["file_names"] == [path_of(second)]
-    assert path_of(second) in told["picture"]
+    before = file_paths(table)
+    preview = run(RollbackOperator, instant=second.requested_time, preview=True)
+    assert (preview["outcome"], file_paths(table)) == ("planned", before)
+    assert preview["undone"][0]["file_names"] == [path_of(second)]
+    assert path_of(second) in preview["picture"]
     done = run(RollbackOperator, instant=second.requested_time)
     assert [each["instant_time"] for each in done["undone"]] == [second.requested_time]
     assert live(table) == {path_of(first)}
@@ -109,7 +109,7 @@ def test_the_newest_commit_is_rolled_back_and_shown_beforehand(table: SmallTable
     assert f"{second.requested_time} was undone by" in again["reason"]
 
 
-def test_dead_writes_are_rolled_back_and_commits_below_others_are_not(table: SmallTable, run: Run) -> None:
+def test_dead_writes_are_rolled_back_and_older_commits_are_not(table: SmallTable, run: Run) -> None:
     first = table.commit(A)
     second = table.commit(A)
     dead = table.begin()
@@ -127,8 +127,8 @@ def test_a_table_is_restored_to_its_savepoint(table: SmallTable, run: Run) -> No
     first = table.commit(A)
     run(SavepointOperator)
     later = [table.commit(A), table.commit(A)]
-    told = run(RestoreOperator, savepoint=first.requested_time, preview=True)
-    assert {each["instant_time"] for each in told["undone"]} == {i.requested_time for i in later}
+    preview = run(RestoreOperator, savepoint=first.requested_time, preview=True)
+    assert {each["instant_time"] for each in preview["undone"]} == {i.requested_time for i in later}
     assert live(table) == {path_of(later[1])}
     done = run(RestoreOperator, savepoint=first.requested_time)
     assert (done["outcome"], done["undone_count"]) == ("completed", 2)
@@ -138,11 +138,11 @@ def test_a_table_is_restored_to_its_savepoint(table: SmallTable, run: Run) -> No
 def test_orphans_are_reported_and_deleted_only_on_request(table: SmallTable, run: Run) -> None:
     table.commit(A)
     orphan = table.add_file(
-        "city=a", base_file_name("gone", table.timeline_store.new_instant_time()), b"nobody's"
+        "city=a", base_file_name("orphan", table.timeline_store.new_instant_time()), b"no instant"
     )
     table.commit(A)
-    told = run(RepairOperator, older_than_hours=0)
-    assert (told["outcome"], [each["path"] for each in told["files"]]) == ("planned", [orphan])
+    preview = run(RepairOperator, older_than_hours=0)
+    assert (preview["outcome"], [each["path"] for each in preview["files"]]) == ("planned", [orphan])
     assert table.storage.exists(orphan)
     done = run(RepairOperator, older_than_hours=0, preview=False)
     assert (done["deleted_count"], table.storage.exists(orphan)) == (1, False)
@@ -150,13 +150,13 @@ def test_orphans_are_reported_and_deleted_only_on_request(table: SmallTable, run
         run(RepairOperator, older_than_hours=0, preview=False)
 
 
-def test_the_timeline_is_kept_short(table: SmallTable, run: Run) -> None:
+def test_the_timeline_is_archived(table: SmallTable, run: Run) -> None:
     done = [table.commit(FileGroupId("city=a", f"f{number}")) for number in range(9)]
     bounds = {"min_commits": 4, "max_commits": 6, "hudi_options": {"hoodie.clean.commits.retained": 2}}
-    before = pictures(table)
-    told = run(ArchiveOperator, preview=True, **bounds)
-    assert (told["outcome"], told["archived_commits"], pictures(table)) == ("planned", 5, before)
-    assert f"{done[0].requested_time}.commit" in told["picture"]
+    before = file_paths(table)
+    preview = run(ArchiveOperator, preview=True, **bounds)
+    assert (preview["outcome"], preview["archived_commits"], file_paths(table)) == ("planned", 5, before)
+    assert f"{done[0].requested_time}.commit" in preview["picture"]
     moved = run(ArchiveOperator, **bounds)
     assert (moved["outcome"], moved["archived_commits"]) == ("completed", 5)
     assert [i.requested_time for i in table.timeline_store.load().completed_writes] == [
@@ -181,14 +181,14 @@ def test_the_timeline_is_kept_short(table: SmallTable, run: Run) -> None:
         (SavepointOperator, {"hudi_options": {"hoodie.write.lock.providr": "x"}}, "Did you mean"),
     ],
 )
-def test_mistakes_are_reported_when_the_dag_is_read(
+def test_wrong_arguments_fail_when_the_dag_is_parsed(
     operator: type[UpkeepOperator], arguments: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
         operator(task_id="t", base_path="/t", **arguments)
 
 
-def test_by_spark_the_timeline_has_to_bear_the_job_out(table: SmallTable, run: Run) -> None:
+def test_a_result_of_spark_that_contradicts_the_timeline_fails(table: SmallTable, run: Run) -> None:
     table.commit(A)
     body = "result(outcome='completed', operation='rollback', action='rollback', instant_time='20990101000000000')"
     with pytest.raises(HudiTaskError, match="no completed rollback 20990101000000000"):

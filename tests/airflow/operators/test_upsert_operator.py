@@ -1,4 +1,4 @@
-"""The write operator: refusals, the submission to Spark, and the result by the job's end and the timeline."""
+"""The upsert operator: refused arguments, the submission to Spark, and its reactions to the end of the job."""
 
 from collections.abc import Callable
 from datetime import datetime, timezone
@@ -23,7 +23,7 @@ def commits(tmp_path: Path) -> int:
     return len(load_snapshot(LocalStorage(str(tmp_path / "table"))).timeline.completed_writes)
 
 
-# Requests
+# The request
 
 
 def test_arguments_become_the_request(operator: Callable[..., UpsertWithSizingOperator]) -> None:
@@ -54,7 +54,7 @@ def test_arguments_become_the_request(operator: Callable[..., UpsertWithSizingOp
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (
             {"hudi_options": {"hoodie.parquet.max.file.sizes": 1}},
@@ -73,14 +73,14 @@ def test_arguments_become_the_request(operator: Callable[..., UpsertWithSizingOp
         ({"conn_id": "a", "spark_conn_id": "b"}, "load: conn_id='a' and spark_conn_id='b' differ"),
     ],
 )
-def test_mistakes_that_show_when_the_dag_is_read(
-    operator: Callable[..., UpsertWithSizingOperator], arguments: dict[str, Any], says: str
+def test_wrong_arguments_fail_when_the_dag_is_parsed(
+    operator: Callable[..., UpsertWithSizingOperator], arguments: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(ValueError, match=message):
         operator(**arguments)
 
 
-def test_outputs_of_other_tasks_are_checked_in_the_run(
+def test_outputs_of_other_tasks_are_read_in_the_run(
     operator: Callable[..., UpsertWithSizingOperator],
 ) -> None:
     with DAG("d", schedule=None):
@@ -101,7 +101,7 @@ def test_outputs_of_other_tasks_are_checked_in_the_run(
             operator(**arguments, task_id=f"load_{len(str(arguments))}_{id(arguments)}")
 
 
-def test_the_connection_may_be_given_as_airflow_calls_it(
+def test_the_connection_may_have_the_argument_name_of_airflow(
     operator: Callable[..., UpsertWithSizingOperator], connections: Callable[..., None]
 ) -> None:
     connections("elsewhere", conn_type="spark", host="spark://elsewhere", port=7077)
@@ -110,14 +110,14 @@ def test_the_connection_may_be_given_as_airflow_calls_it(
         made.execute(context())
 
 
-def test_an_unknown_argument_shows_when_the_dag_is_read(
+def test_an_unknown_argument_fails_when_the_dag_is_parsed(
     operator: Callable[..., UpsertWithSizingOperator],
 ) -> None:
     with pytest.raises(TypeError, match="ordering_fields"):
         operator(ordering_fields="ts")
 
 
-def test_the_request_id_is_that_of_the_task_in_its_run(
+def test_the_request_id_identifies_the_task_in_its_run(
     operator: Callable[..., UpsertWithSizingOperator],
 ) -> None:
     def identity(ti: TaskInstance, **arguments: Any) -> str:
@@ -136,7 +136,7 @@ def test_the_request_id_is_that_of_the_task_in_its_run(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         ({"spark_conn_id": "k8s", "deploy_mode": "cluster"}, "apache-airflow-providers-cncf-kubernetes"),
         ({"base_path": "relative"}, "is relative"),
@@ -147,20 +147,20 @@ def test_the_request_id_is_that_of_the_task_in_its_run(
         ({"spark_binary": None, "spark_conn_id": "named"}, "spark3-submit was not found"),
     ],
 )
-def test_an_impossible_request_is_not_submitted(
+def test_an_impossible_submission_is_refused(
     operator: Callable[..., UpsertWithSizingOperator],
     connections: Callable[..., None],
     tmp_path: Path,
     airflow_db: None,
     arguments: dict[str, Any],
-    says: str,
+    message: str,
 ) -> None:
     connections("standalone", conn_type="spark", host="spark://master", port=7077)
     connections("yarn", conn_type="spark", host="yarn")
     connections("k8s", conn_type="k8s", host="https://cluster", port=6443)
     connections("named", conn_type="spark", host="local", extra={"spark-binary": "spark3-submit"})
     made = operator(**{"base_path": str(tmp_path / "table"), **arguments})
-    with pytest.raises(HudiTaskRefusedError, match=says):
+    with pytest.raises(HudiTaskRefusedError, match=message):
         made.execute(context())
     assert not (tmp_path / "table").exists()
 
@@ -191,7 +191,7 @@ def test_a_template_that_renders_to_nothing_is_refused(
         made.execute(context())
 
 
-def test_an_empty_data_interval_is_refused_with_the_cure(
+def test_an_empty_data_interval_is_refused_with_a_hint(
     operator: Callable[..., UpsertWithSizingOperator],
 ) -> None:
     made = operator(source_path="/landing/{{ data_interval_start | ds }}")
@@ -204,7 +204,7 @@ def test_an_empty_data_interval_is_refused_with_the_cure(
 # The end of the job
 
 
-def test_the_second_time_nothing_is_submitted(
+def test_a_completed_request_is_not_submitted_again(
     operator: Callable[..., UpsertWithSizingOperator], tmp_path: Path
 ) -> None:
     first = operator().execute(context())
@@ -215,24 +215,24 @@ def test_the_second_time_nothing_is_submitted(
     assert commits(tmp_path) == 1
 
 
-def test_clearing_writes_again_where_that_is_wanted(
+def test_clearing_writes_again_with_write_again(
     operator: Callable[..., UpsertWithSizingOperator], tmp_path: Path
 ) -> None:
-    wanted = {"on_rerun": "write_again"}
-    operator(**wanted).execute(context())
-    operator(**wanted).execute(context())
+    arguments = {"on_rerun": "write_again"}
+    operator(**arguments).execute(context())
+    operator(**arguments).execute(context())
     assert commits(tmp_path) == 1, "a retry by Airflow itself"
-    operator(**wanted).execute(context(ti=TaskInstance(max_tries=1)))
+    operator(**arguments).execute(context(ti=TaskInstance(max_tries=1)))
     assert commits(tmp_path) == 2
 
 
-def test_a_commit_that_was_archived_is_not_made_again(
+def test_an_archived_commit_is_not_repeated(
     operator: Callable[..., UpsertWithSizingOperator], tmp_path: Path
 ) -> None:
     kept = {"task_state_store": StateStore()}
     operator().execute(context(**kept))
     (first,) = (tmp_path / "table" / ".hoodie").glob("*.commit")
-    operator().execute(context(ti=TaskInstance(run_id="run 2")))  # another writer, whose instant stays
+    operator().execute(context(ti=TaskInstance(run_id="run 2")))  # another writer, whose instant stays active
     for path in first.parent.glob(f"{first.stem}.*"):
         path.unlink()
     with pytest.raises(HudiTaskRefusedError, match=f"completed by {first.stem}.*archived.*write_again"):
@@ -241,7 +241,7 @@ def test_a_commit_that_was_archived_is_not_made_again(
     assert not again["reused"]
 
 
-def test_a_commit_that_was_rolled_back_is_made_again(
+def test_a_rolled_back_commit_is_repeated(
     operator: Callable[..., UpsertWithSizingOperator], tmp_path: Path
 ) -> None:
     kept = {"task_state_store": StateStore()}
@@ -254,12 +254,13 @@ def test_a_commit_that_was_rolled_back_is_made_again(
 
 
 @pytest.mark.skipif(
-    not hasattr(UpsertWithSizingOperator, "external_id_key"), reason="this Airflow takes up no driver again"
+    not hasattr(UpsertWithSizingOperator, "external_id_key"),
+    reason="this Airflow does not reconnect to drivers",
 )
-def test_the_driver_of_a_job_that_ended_is_forgotten(
+def test_the_id_of_an_ended_driver_is_deleted(
     operator: Callable[..., UpsertWithSizingOperator], connections: Callable[..., None], tmp_path: Path
 ) -> None:
-    """Airflow keeps the driver id over a clearing, and would take its success for that of the next try."""
+    """Airflow keeps the id when a task is cleared, and would read the old success as that of the next job."""
     store = StateStore(spark_job_id="driver-1", k8s_driver_status="Succeeded")
     connections("yarn", conn_type="spark", host="yarn")
     on_cluster = {"spark_conn_id": "yarn", "deploy_mode": "cluster"}
@@ -268,7 +269,7 @@ def test_the_driver_of_a_job_that_ended_is_forgotten(
     assert set(store) == {"hudi_commit"}
 
 
-def test_success_without_a_commit_fails_loudly(operator: Callable[..., UpsertWithSizingOperator]) -> None:
+def test_success_without_a_commit_fails(operator: Callable[..., UpsertWithSizingOperator]) -> None:
     with pytest.raises(HudiTaskError, match="nothing was committed.*no result document"):
         operator("pass").execute(context())
     with pytest.raises(HudiTaskError, match="no completed instant of the timeline carries request"):
@@ -276,12 +277,12 @@ def test_success_without_a_commit_fails_loudly(operator: Callable[..., UpsertWit
 
 
 @pytest.mark.parametrize(
-    "said", ["", "; failed('StorageError', True)", "; open(result_path, 'w').write('{')"]
+    "ending", ["", "; failed('StorageError', True)", "; open(result_path, 'w').write('{')"]
 )
-def test_a_commit_wins_over_a_bad_end(
-    operator: Callable[..., UpsertWithSizingOperator], said: str, caplog: pytest.LogCaptureFixture
+def test_a_completed_commit_outweighs_a_failed_job(
+    operator: Callable[..., UpsertWithSizingOperator], ending: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    document = operator(f"commit(){said}; sys.exit(3)").execute(context())
+    document = operator(f"commit(){ending}; sys.exit(3)").execute(context())
     assert (document["outcome"], document["reused"]) == ("completed", True)
 
 
@@ -293,15 +294,15 @@ def test_a_commit_wins_over_a_bad_end(
         ("InvalidDataError", False, HudiTaskRefusedError),
     ],
 )
-def test_conflicts_and_storage_are_retried_and_bad_rows_are_not(
+def test_conflicts_and_storage_errors_are_retried_and_bad_rows_are_not(
     operator: Callable[..., UpsertWithSizingOperator], kind: str, retryable: bool, error: type[Exception]
 ) -> None:
-    with pytest.raises(error, match=f"{kind}: It broke. Mend it."):
+    with pytest.raises(error, match=f"{kind}: It broke. Fix it."):
         operator(f"failed({kind!r}, {retryable}); sys.exit(65)").execute(context())
 
 
 @pytest.mark.parametrize(
-    ("body", "says"),
+    ("body", "message"),
     [
         ("sys.exit(1)", "no result document.*Nothing was committed"),
         ("open(result_path, 'w').write('{\"contract_version\": 1, \"req')", "cannot be read"),
@@ -310,17 +311,17 @@ def test_conflicts_and_storage_are_retried_and_bad_rows_are_not(
     ],
     ids=["exit code alone", "half-written", "newer contract", "stale"],
 )
-def test_a_result_that_cannot_be_trusted_is_reported(
-    operator: Callable[..., UpsertWithSizingOperator], body: str, says: str
+def test_an_invalid_result_document_is_reported(
+    operator: Callable[..., UpsertWithSizingOperator], body: str, message: str
 ) -> None:
-    with pytest.raises(HudiTaskError, match=says):
+    with pytest.raises(HudiTaskError, match=message):
         operator(body).execute(context())
 
 
 EMPTY = "result(outcome='nothing_to_do', reason='the source has no rows')"
 
 
-def test_an_empty_source_is_success_skip_or_failure(
+def test_an_empty_source_succeeds_skips_or_fails(
     operator: Callable[..., UpsertWithSizingOperator],
 ) -> None:
     assert operator(EMPTY).execute(context())["outcome"] == "nothing_to_do"

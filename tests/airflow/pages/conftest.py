@@ -1,4 +1,4 @@
-"""The server of the pages and a browser, shared by the tests of this folder."""
+"""The server of the pages and a browser, which the tests of this folder share."""
 
 import json
 import os
@@ -50,7 +50,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     variables = {
         "AIRFLOW__CORE__AUTH_MANAGER": "strict_auth_manager.StrictAuthManager",
         "AIRFLOW__HUDI__TABLES": json.dumps(configured),
-        # This checkout, even if the environment was made for another one.
+        # Import from this checkout, even if the environment was made for another one.
         "PYTHONPATH": os.pathsep.join(
             map(str, (Path(__file__).parent, REPOSITORY, REPOSITORY / "spark_jobs"))
         ),
@@ -66,7 +66,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def browser_context(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A Chromium in which an administrator has logged in through the form.
 
-    No longer than needed: while Playwright is there, an event loop runs, and no other one can.
+    Its scope is one module, because no other event loop can run while Playwright runs.
     """
     with logged_in(server.url, server.password, tmp_path_factory.mktemp("browser")) as context:
         yield context
@@ -74,11 +74,11 @@ def browser_context(server: Server, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture
 def page(browser_context: Any) -> Iterator["Page"]:
-    """A new page; an error on its console fails the test, except an answer with an error status."""
+    """A new page; an error in its console, except a response with an error status, fails the test."""
     page = browser_context.new_page()
-    complaints: list[str] = []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda line: complaints.append(line.text) if line.type == "error" else None)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
     yield page
     page.close()
-    assert [text for text in complaints if "Failed to load resource" not in text] == []
+    assert [text for text in errors if "Failed to load resource" not in text] == []

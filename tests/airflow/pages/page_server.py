@@ -1,4 +1,4 @@
-"""An API server with the pages, requests as its users send them, and the small tables that it shows."""
+"""An API server with the pages, requests to it as different users, and the small tables that it shows."""
 
 import json
 import os
@@ -27,10 +27,10 @@ from support.small_tables import SmallTable, base_file_name  # noqa: E402
 from support.undone_tables import updated  # noqa: E402
 
 PICTURES = bool(os.environ.get("PICTURES"))
-"""Whether the docs' pictures are taken: with plain names only."""
+"""Whether the tests take the pictures of the docs, for which tables have plain names only."""
 
 NASTY = "<img src=x onerror=window.harmed=1>"
-# The rows that Airflow stores when it reads a DAG with these outlets.
+# Registers assets as Airflow does when it parses a DAG with these outlets.
 _REGISTER = """
 import datetime, json, sys
 from airflow.models.asset import AssetActive, AssetModel
@@ -43,7 +43,7 @@ with create_session() as session:
         session.add(AssetActive.for_asset(asset))
 """
 
-# Run as a program it runs its DAGs, each once; Airflow notes runs, what tasks returned and their links.
+# As a program, this file runs each of its DAGs once; Airflow stores the runs, the results of tasks and their links.
 _DAGS = """
 from datetime import datetime, timezone
 from airflow.sdk import DAG
@@ -51,7 +51,7 @@ from airflow_hudi_provider.assets import HudiAsset
 from airflow_hudi_provider.operators.health import HudiTableHealthOperator
 from airflow_hudi_provider.sensors.commit_count import HudiCommitCountSensor
 
-def looks(dag_id):
+def health_dag(dag_id):
     with DAG(dag_id, schedule=None, start_date=datetime(2026, 1, 1, tzinfo=timezone.utc)) as dag:
         HudiTableHealthOperator(
             task_id="health", base_path={path!r}, outlets=[HudiAsset({path!r}, name={name!r})]
@@ -59,7 +59,7 @@ def looks(dag_id):
         HudiTableHealthOperator(task_id="elsewhere", base_path={elsewhere!r})
     return dag
 
-shown, hidden = looks("shown"), looks("hidden")
+shown, hidden = health_dag("shown"), health_dag("hidden")
 with DAG("broken", schedule=None, start_date=datetime(2026, 1, 1, tzinfo=timezone.utc)) as broken:
     HudiCommitCountSensor(task_id="count", base_path={path!r}, every_n_commits=1)
     HudiTableHealthOperator(
@@ -73,7 +73,7 @@ if __name__ == "__main__":
 
 
 class Server:
-    """The API server, as seen by one of its users."""
+    """The API server, which tests call as one of its users."""
 
     def __init__(self, stack: AirflowStack) -> None:
         self.stack = stack
@@ -88,8 +88,8 @@ class Server:
             self._tokens[user] = answer["access_token"]
         return self._tokens[user]
 
-    def ask(self, path: str, user: str = "", method: str = "GET") -> tuple[int, Any, dict[str, str]]:
-        """Status, parsed or plain body, headers. Without a user: not logged in."""
+    def request(self, path: str, user: str = "", method: str = "GET") -> tuple[int, Any, dict[str, str]]:
+        """Return status, parsed or plain body, and headers; without a user the request is anonymous."""
         headers = {"Authorization": f"Bearer {self.token_of(user)}"} if user else {}
         request = Request(self.url + path, headers=headers, method=method)
         try:
@@ -99,12 +99,12 @@ class Server:
             return error.code, _parsed(error.read()), dict(error.headers)
 
     def run_of(self, dag_id: str) -> str:
-        """The id of the one run of a DAG, as addresses have it."""
-        (run,) = self.ask(f"/api/v2/dags/{dag_id}/dagRuns", "admin")[1]["dag_runs"]
+        """The URL-encoded id of the only run of a DAG."""
+        (run,) = self.request(f"/api/v2/dags/{dag_id}/dagRuns", "admin")[1]["dag_runs"]
         return quote(run["dag_run_id"])
 
     def table_id(self, name: str) -> str:
-        _, tables, _ = self.ask("/hudi/api/tables", "admin")
+        _, tables, _ = self.request("/hudi/api/tables", "admin")
         return str(next(table["id"] for table in tables if table["name"] == name))
 
 
@@ -126,8 +126,8 @@ def register(stack: AirflowStack, assets: Mapping[str, str]) -> None:
 
 
 def run_dags(stack: AirflowStack, dags_folder: Path, table: Path, elsewhere: Path) -> None:
-    """DAGs that read these tables, the first of which is an asset; each runs once."""
-    program = dags_folder / "looks.py"
+    """Write DAGs that check the health of these tables, the first of which is an asset, and run each once."""
+    program = dags_folder / "health_dags.py"
     program.write_text(_DAGS.format(path=str(table), name=table.name, elsewhere=str(elsewhere)))
     done = subprocess.run(
         [sys.executable, str(program)],
@@ -141,7 +141,7 @@ def run_dags(stack: AirflowStack, dags_folder: Path, table: Path, elsewhere: Pat
 
 
 def healthy_table(folder: Path) -> None:
-    """Twenty commits into four file groups, two of them in a partition with an unpleasant name."""
+    """A table of twenty commits into four file groups, two of them in a partition with a hostile name."""
     start = datetime.now(timezone.utc) - timedelta(hours=3)
     table = SmallTable(LocalStorage(str(folder)), TableVersion.V9, FixedClock(start, timedelta(minutes=1)))
     groups = [
@@ -156,7 +156,7 @@ def healthy_table(folder: Path) -> None:
 
 
 def aged_table(folder: Path) -> None:
-    """Twelve commits, each of a new file group, of which the first ten are archived."""
+    """A table of twelve commits, each of a new file group; the first ten commits are archived."""
     history = History(storage=LocalStorage(str(folder)))
     for number in range(12):
         history.commits(1, FileGroupId("p", f"f{number}"))
@@ -164,7 +164,7 @@ def aged_table(folder: Path) -> None:
 
 
 def stuck_table(folder: Path) -> None:
-    """A dead write with a file of its own."""
+    """A table with a dead write that left a data file."""
     start = datetime.now(timezone.utc) - timedelta(hours=30)
     table = SmallTable(LocalStorage(str(folder)), TableVersion.V6, FixedClock(start, timedelta(minutes=1)))
     table.commit(FileGroupId("p", "f1"))

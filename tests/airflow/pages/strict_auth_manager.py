@@ -1,4 +1,4 @@
-"""An auth manager for tests: roles as Airflow's simple one; one asset and one DAG that only administrators may see."""
+"""An auth manager for tests: Airflow's simple roles; only administrators may see one asset and one DAG."""
 
 from typing import Any
 

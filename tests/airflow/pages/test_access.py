@@ -1,4 +1,4 @@
-"""Permissions: every route and every role, on a real API server."""
+"""Access to every route by every role, on a real API server."""
 
 import pytest
 from page_server import Server
@@ -24,55 +24,55 @@ def addresses(server: Server) -> list[str]:
         "/api/dags/{dag_id}/runs/{run_id:path}": [f"/api/dags/shown/runs/{server.run_of('shown')}"],
     }
     routes = {route.path for route in build_app().routes}
-    assert routes == known.keys(), "a route without a test of who may call it"
+    assert routes == known.keys(), "every route needs a test of its permissions"
     return [f"/hudi{path}" for paths in known.values() for path in paths]
 
 
-def test_every_route_by_role(server: Server) -> None:
+def test_every_route_requires_a_role(server: Server) -> None:
     for address in addresses(server):
-        assert server.ask(address)[0] == 401, address
+        assert server.request(address)[0] == 401, address
         for user in USERS:
-            assert server.ask(address, user)[0] == 200, (address, user)
+            assert server.request(address, user)[0] == 200, (address, user)
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-def test_nothing_can_be_changed(server: Server, method: str) -> None:
+def test_no_route_accepts_a_changing_method(server: Server, method: str) -> None:
     for address in addresses(server):
-        assert server.ask(address, "admin", method)[0] == 405, address
+        assert server.request(address, "admin", method)[0] == 405, address
 
 
-def test_a_hidden_asset_looks_missing(server: Server) -> None:
+def test_an_asset_without_permission_is_reported_as_missing(server: Server) -> None:
     secret = server.table_id("secret")
     for user in ("vera", "uma", "olga"):
-        names = [table["name"] for table in server.ask("/hudi/api/tables", user)[1]]
+        names = [table["name"] for table in server.request("/hudi/api/tables", user)[1]]
         assert "secret" not in names
         assert "orders" in names
-        status, body, _ = server.ask(f"/hudi/api/tables/{secret}/health", user)
-        assert (status, body) == server.ask("/hudi/api/tables/nothing/health", user)[:2]
+        status, body, _ = server.request(f"/hudi/api/tables/{secret}/health", user)
+        assert (status, body) == server.request("/hudi/api/tables/nothing/health", user)[:2]
         assert status == 404
-    assert server.ask(f"/hudi/api/tables/{secret}/health", "admin")[0] == 200
+    assert server.request(f"/hudi/api/tables/{secret}/health", "admin")[0] == 200
 
 
-def test_runs_of_a_hidden_dag_are_not_shown(server: Server) -> None:
+def test_runs_of_a_dag_without_permission_are_not_shown(server: Server) -> None:
     run, shown = server.run_of("hidden"), server.run_of("shown")
     addresses = [f"/hudi/api/dags/hidden/runs/{run}", f"/hudi/api/dags/hidden/runs/{run}?task_id=health"]
     for address in addresses:
         for user in ("vera", "uma", "olga"):
-            status, body, _ = server.ask(address, user)
+            status, body, _ = server.request(address, user)
             assert status == 403
             assert body.keys() == {"detail"}
-        tasks = server.ask(address, "admin")[1]["tasks"]
+        tasks = server.request(address, "admin")[1]["tasks"]
         assert "health" in [each["task_id"] for each in tasks]
     for user in USERS:
-        told = server.ask(f"/hudi/api/dags/shown/runs/{shown}?task_id=health", user)[1]["tasks"]
-        assert [each["operation"] for each in told] == ["table_health"]
+        shown_tasks = server.request(f"/hudi/api/dags/shown/runs/{shown}?task_id=health", user)[1]["tasks"]
+        assert [each["operation"] for each in shown_tasks] == ["table_health"]
 
 
 def test_a_table_does_not_reveal_the_hidden_run_that_wrote_it(server: Server) -> None:
     address = f"/hudi/api/tables/{server.table_id('orders')}/history"
-    for user in USERS:  # the administrator last, and first: a view is kept for a while, for all of them
-        server.ask(address, "admin")
-        _, history, _ = server.ask(address, user)
+    for user in USERS:  # the administrator asks first: the server caches a view for all users
+        server.request(address, "admin")
+        _, history, _ = server.request(address, user)
         writers = [each["by"] and each["by"]["dag_id"] for each in history["instants"][:4]]
         assert writers == ["hidden" if user == "admin" else None, "load", "load", "load"]
         assert ("hidden" in str(history)) == (user == "admin")
@@ -90,13 +90,13 @@ def test_a_table_does_not_reveal_the_hidden_run_that_wrote_it(server: Server) ->
         "/hudi/docs",
     ],
 )
-def test_no_other_files_and_no_other_tables(server: Server, path: str) -> None:
-    assert server.ask(path, "admin")[0] == 404
+def test_other_files_and_other_tables_are_not_served(server: Server, path: str) -> None:
+    assert server.request(path, "admin")[0] == 404
 
 
-def test_headers(server: Server) -> None:
+def test_responses_have_security_headers(server: Server) -> None:
     for user in ("", "admin"):
-        headers = server.ask("/hudi/", user)[2]
+        headers = server.request("/hudi/", user)[2]
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy

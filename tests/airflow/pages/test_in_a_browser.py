@@ -1,4 +1,4 @@
-"""The pages as people see them, in Chromium."""
+"""The pages as users see them, in Chromium."""
 
 import re
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def keep(page: "Page", name: str) -> None:
-    """The docs' pictures are made by these tests: PICTURES=1 keeps them."""
+    """Save a picture for the docs if PICTURES=1 is set."""
     browser.keep(page, name, is_wanted=PICTURES)
 
 
@@ -23,7 +23,7 @@ def open_table(page: "Page", server: Server, name: str) -> None:
     page.wait_for_selector("text=Reading", state="detached")
 
 
-def test_from_the_navigation_to_a_table_by_keyboard(page: "Page", server: Server) -> None:
+def test_the_keyboard_leads_from_the_navigation_to_a_table(page: "Page", server: Server) -> None:
     page.goto(f"{server.url}/plugin/hudi-tables")
     frame = page.frame_locator("iframe")
     frame.locator("text=needs a look").first.wait_for()
@@ -37,7 +37,7 @@ def test_from_the_navigation_to_a_table_by_keyboard(page: "Page", server: Server
     frame.locator("canvas").first.wait_for()
 
 
-def test_a_task_links_to_its_table(page: "Page", server: Server) -> None:
+def test_the_link_of_a_task_leads_to_its_table(page: "Page", server: Server) -> None:
     page.goto(f"{server.url}/dags/shown/runs/{server.run_of('shown')}/tasks/health/details")
     page.get_by_role("link", name="Hudi table", exact=True).click()
     frame = page.frame_locator("iframe")
@@ -46,15 +46,15 @@ def test_a_task_links_to_its_table(page: "Page", server: Server) -> None:
     frame.locator("h1", has_text="Hudi tables").wait_for()
 
 
-@pytest.mark.skipif(PICTURES, reason="the table is none of a picture")
-def test_the_page_says_where_its_history_ends(page: "Page", server: Server) -> None:
+@pytest.mark.skipif(PICTURES, reason="no picture shows this table")
+def test_the_page_shows_where_its_history_ends(page: "Page", server: Server) -> None:
     open_table(page, server, "aged")
     assert page.locator("text=With 10 archived writes").is_visible()
     assert page.locator("text=No older writes are known").is_visible()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_table_in_both_themes(page: "Page", server: Server, theme: str) -> None:
+def test_a_table_is_shown_in_both_themes(page: "Page", server: Server, theme: str) -> None:
     page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
     open_table(page, server, "orders")
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -77,7 +77,7 @@ def test_the_frame_follows_the_theme_of_airflow(page: "Page", server: Server) ->
         frame.wait_for_function(f"document.documentElement.dataset.theme === '{theme}'")
 
 
-def test_stuck_instants_have_a_next_step(page: "Page", server: Server) -> None:
+def test_stuck_instants_show_the_next_step(page: "Page", server: Server) -> None:
     open_table(page, server, "stuck")
     pending = page.locator("section", has_text="Pending and stuck")
     assert pending.locator("text=Do:").is_visible()
@@ -85,7 +85,7 @@ def test_stuck_instants_have_a_next_step(page: "Page", server: Server) -> None:
     keep(page, "hudi-table-stuck")
 
 
-def test_names_are_text(page: "Page", server: Server) -> None:
+def test_names_are_shown_as_text(page: "Page", server: Server) -> None:
     page.goto(f"{server.url}/hudi/")
     page.get_by_text(f"There is no Hudi table at {server.folder}/{NASTY}").wait_for()
     assert page.get_by_role("link", name=NASTY, exact=True).is_visible()
@@ -104,24 +104,26 @@ def test_narrow_screens_do_not_scroll_sideways(page: "Page", server: Server, wid
 
 
 @pytest.mark.parametrize(
-    ("address", "says"),
+    ("address", "message"),
     [("?table=nothing", "There is no such table"), ("?dag_id=shown&run_id=x", "There is no such run")],
 )
-def test_errors_and_empty_pages(page: "Page", server: Server, address: str, says: str) -> None:
+def test_the_page_shows_errors_of_its_address(
+    page: "Page", server: Server, address: str, message: str
+) -> None:
     page.goto(f"{server.url}/hudi/{address}")
-    page.wait_for_selector(f"text={says}")
+    page.wait_for_selector(f"text={message}")
 
 
-def test_a_run_that_failed_leads_to_its_log(page: "Page", server: Server) -> None:
+def test_a_failed_run_leads_to_its_log(page: "Page", server: Server) -> None:
     page.goto(f"{server.url}/hudi/?dag_id=broken&run_id={server.run_of('broken')}")
     page.wait_for_selector("text=has returned nothing")
     page.get_by_text("broken / refused").click()
     page.wait_for_url(lambda address: address.endswith("/tasks/refused"))
 
 
-def test_pages_load_nothing_from_other_hosts(page: "Page", server: Server) -> None:
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+def test_the_pages_load_nothing_from_other_servers(page: "Page", server: Server) -> None:
+    requested_urls: list[str] = []
+    page.on("request", lambda request: requested_urls.append(request.url))
     open_table(page, server, "orders")
-    assert asked
-    assert [url for url in asked if not url.startswith((server.url, "data:"))] == []
+    assert requested_urls
+    assert [url for url in requested_urls if not url.startswith((server.url, "data:"))] == []

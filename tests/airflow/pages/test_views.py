@@ -1,29 +1,29 @@
-"""Views of tables over HTTP."""
+"""The views of tables that the server returns by HTTP."""
 
 from urllib.parse import unquote
 
 from page_server import NASTY, Server
 
 
-def ask(server: Server, name: str, view: str):
-    return server.ask(f"/hudi/api/tables/{server.table_id(name)}/{view}", "vera")
+def get_view(server: Server, name: str, view: str):
+    return server.request(f"/hudi/api/tables/{server.table_id(name)}/{view}", "vera")
 
 
-def test_tables_are_those_of_assets_and_of_the_configuration(server: Server) -> None:
-    names = [table["name"] for table in server.ask("/hudi/api/tables", "admin")[1]]
+def test_the_list_has_the_tables_of_assets_and_of_the_configuration(server: Server) -> None:
+    names = [table["name"] for table in server.request("/hudi/api/tables", "admin")[1]]
     assert names == [NASTY, "aged", "missing", "orders", "secret", "stuck"]
 
 
-def test_health(server: Server) -> None:
-    status, stuck, _ = ask(server, "stuck", "health")
+def test_the_health_view_describes_the_table(server: Server) -> None:
+    status, stuck, _ = get_view(server, "stuck", "health")
     assert status == 200
     assert stuck["measures"]["dead_instants"] == 1
     assert stuck["pending"][0]["next_step"]
     assert stuck["times_ms"]["last_commit"] > 1_700_000_000_000
 
 
-def test_history(server: Server) -> None:
-    _, history, _ = ask(server, "orders", "history")
+def test_the_history_view_lists_instants(server: Server) -> None:
+    _, history, _ = get_view(server, "orders", "history")
     assert history["instant_count"] == len(history["instants"]) == 20
     assert [point["files"] for point in history["sizes"]] == [1, 2, 3] + [4] * 17
     assert history["instants"][3]["by"] == {
@@ -34,62 +34,62 @@ def test_history(server: Server) -> None:
     }
 
 
-def test_history_of_what_is_archived(server: Server) -> None:
-    _, history, _ = ask(server, "aged", "history")
+def test_the_history_view_includes_archived_instants(server: Server) -> None:
+    _, history, _ = get_view(server, "aged", "history")
     assert history["archived_count"] == 10
     assert history["instant_count"] == len(history["instants"]) == 12
     assert all(each["files_written"] == 1 for each in history["instants"])
     assert [point["files"] for point in history["sizes"]] == list(range(1, 13))
     assert history["end"].startswith("No older writes are known")
-    _, short, _ = ask(server, "orders", "history")
+    _, short, _ = get_view(server, "orders", "history")
     assert (short["archived_count"], short["end"]) == (0, history["end"])
 
 
 def test_links_of_tasks_lead_to_the_page_of_their_table(server: Server) -> None:
     address = f"/api/v2/dags/shown/dagRuns/{server.run_of('shown')}/taskInstances"
-    status, told, _ = server.ask(f"{address}/health/links", "vera")
+    status, body, _ = server.request(f"{address}/health/links", "vera")
     page = f"plugin/hudi-tables?table={server.table_id('orders')}"
-    assert (status, told["extra_links"]) == (200, {"Hudi table": page, "Spark UI": None})
-    _, told, _ = server.ask(f"{address}/elsewhere/links", "vera")
-    assert told["extra_links"] == {"Hudi table": None, "Spark UI": None}
+    assert (status, body["extra_links"]) == (200, {"Hudi table": page, "Spark UI": None})
+    _, body, _ = server.request(f"{address}/elsewhere/links", "vera")
+    assert body["extra_links"] == {"Hudi table": None, "Spark UI": None}
 
 
-def test_plan(server: Server) -> None:
-    _, plan, _ = ask(server, "orders", "plan")
+def test_the_plan_view_shows_a_clustering_plan(server: Server) -> None:
+    _, plan, _ = get_view(server, "orders", "plan")
     assert [group["input_files"] for group in plan["groups"]] == [2, 2]
     assert "20 commits" in plan["commits"]
-    _, none, _ = ask(server, "stuck", "plan")
+    _, none, _ = get_view(server, "stuck", "plan")
     assert none["groups"] == []
     assert none["reason"]
 
 
-def test_a_table_that_is_not_there(server: Server) -> None:
-    status, body, _ = ask(server, "missing", "health")
+def test_a_missing_table_is_reported(server: Server) -> None:
+    status, body, _ = get_view(server, "missing", "health")
     assert status == 404
     assert "There is no Hudi table" in body["detail"]
 
 
-def test_a_run_without_hudi_tasks_that_began(server: Server) -> None:
+def test_a_run_without_started_hudi_tasks_has_no_tasks(server: Server) -> None:
     run_id = server.run_of("shown")
-    status, run, _ = server.ask(f"/hudi/api/dags/shown/runs/{run_id}?task_id=t&map_index=3", "vera")
+    status, run, _ = server.request(f"/hudi/api/dags/shown/runs/{run_id}?task_id=t&map_index=3", "vera")
     assert status == 200
     assert run == {"dag_id": "shown", "run_id": unquote(run_id), "task_id": "t", "tasks": []}
 
 
-def test_a_run_that_there_is_not(server: Server) -> None:
-    status, body, _ = server.ask("/hudi/api/dags/shown/runs/a/b", "vera")
+def test_an_unknown_run_is_reported(server: Server) -> None:
+    status, body, _ = server.request("/hudi/api/dags/shown/runs/a/b", "vera")
     assert (status, body) == (404, {"detail": "There is no such run."})
 
 
-def test_a_task_that_failed_before_it_returned_anything(server: Server) -> None:
-    run = server.ask(f"/hudi/api/dags/broken/runs/{server.run_of('broken')}", "vera")[1]
-    assert run["tasks"] == [  # and not the sensor, which has returned its answer
+def test_a_task_that_failed_without_a_result_is_listed(server: Server) -> None:
+    run = server.request(f"/hudi/api/dags/broken/runs/{server.run_of('broken')}", "vera")[1]
+    assert run["tasks"] == [  # without the sensor, which returned an answer
         {"task_id": "refused", "map_index": -1, "operator": "HudiTableHealthOperator", "state": "failed"}
     ]
 
 
-def test_a_view_that_there_is_not(server: Server) -> None:
-    status, body, _ = server.ask(f"/hudi/api/tables/{server.table_id('orders')}/rows", "vera")
+def test_an_unknown_view_is_reported(server: Server) -> None:
+    status, body, _ = server.request(f"/hudi/api/tables/{server.table_id('orders')}/rows", "vera")
     assert (status, body) == (
         404,
         {"detail": "There is no such view. Views of a table: health, history, plan."},

@@ -1,4 +1,4 @@
-"""What people read of a clustering, and what other tasks are told."""
+"""The text of a clustering result in the log, and the answer for other tasks."""
 
 import json
 from dataclasses import replace
@@ -82,7 +82,7 @@ def executed() -> JobResult:
     )
 
 
-def test_a_plan_is_a_table_with_sizes_now_and_expected() -> None:
+def test_a_plan_is_drawn_as_a_table_with_current_and_expected_sizes() -> None:
     text = draw_clustering(planned())
     assert "Clustering plan (previewed, rows by ZORDER(x, y), files of 120.0 MiB)" in text
     assert "city=a        80   100.0 MiB        1  80 files into 1" in text
@@ -96,7 +96,7 @@ def test_a_plan_is_a_table_with_sizes_now_and_expected() -> None:
     )
 
 
-def test_an_execution_tells_what_it_achieved() -> None:
+def test_an_execution_shows_its_achievements() -> None:
     text = draw_clustering(executed())
     assert "city=a        80   100.0 MiB       1     99.0 MiB  80 files into 1" in text
     assert "New files have 112.7 MiB on average, 94% of the 120.0 MiB asked for" in text
@@ -108,7 +108,7 @@ def test_an_execution_tells_what_it_achieved() -> None:
     assert f"completed: {INSTANT}: 83 files of 340.0 MiB in 2 groups became 3 of 338.0 MiB" in text
 
 
-def test_a_failure_shows_what_was_done_before_it() -> None:
+def test_a_failure_shows_the_work_done_before_it() -> None:
     result = executed()
     assert result.report is not None
     failed = ClusteringPlanReport(
@@ -132,7 +132,7 @@ def test_text_and_answer_are_bounded() -> None:
     assert (answer["groups"], answer["partition_count"], answer["skipped_count"]) == (500, 500, 500)
 
 
-def test_the_answer_is_plain_json_that_an_execution_can_take() -> None:
+def test_the_answer_is_plain_json_that_an_execution_accepts() -> None:
     answer = clustering_answer(executed())
     assert json.loads(json.dumps(answer)) == answer
     assert (answer["instant"], answer["instants"]) == (INSTANT, [INSTANT])
@@ -168,7 +168,7 @@ def test_every_outcome_and_state_has_a_sentence() -> None:
         assert f"{state}: {INSTANT}" in result.summary()
 
 
-def test_the_log_folds_each_part() -> None:
+def test_the_log_folds_each_section() -> None:
     lines: list[str] = []
 
     class Log:

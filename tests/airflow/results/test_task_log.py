@@ -1,4 +1,4 @@
-"""What the log of a task looks like."""
+"""Lines of jobs and results in the log of a task."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from hudi_table_services.contract.result import FileStats, JobResult, Outcome, P
 
 
 class Lines:
-    """Collects what is logged."""
+    """A logger that collects its messages."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -18,7 +18,7 @@ class Lines:
     warning = error = debug = info
 
 
-def test_lines_of_the_job_are_shown_and_those_of_spark_folded() -> None:
+def test_lines_of_the_job_are_shown_and_lines_of_spark_are_folded() -> None:
     log = Lines()
     sorter = SparkLogSorter(log)
     for line in (
@@ -44,7 +44,7 @@ def test_lines_of_the_job_are_shown_and_those_of_spark_folded() -> None:
     ]
 
 
-def test_a_result_is_a_plan_a_table_and_a_sentence() -> None:
+def test_a_result_is_logged_as_plan_table_and_sentence() -> None:
     partition = PartitionReport(
         partition_path="2013-01",
         record_size="50 bytes per record from 2 files",
@@ -61,7 +61,7 @@ def test_a_result_is_a_plan_a_table_and_a_sentence() -> None:
         files_before=partition.files_before,
         files_after=partition.files_after,
         partitions=(partition,),
-        warnings=("mind this",),
+        warnings=("a warning",),
     )
     log = Lines()
     log_result(log, result)
@@ -71,7 +71,7 @@ def test_a_result_is_a_plan_a_table_and_a_sentence() -> None:
     assert (
         "commit 20260101000000000: 7 inserted, 0 updated, 0 deleted; 1 → 2 files, 1,000 B → 3.0 MiB" in text
     )
-    assert log.lines[-1] == "mind this"
+    assert log.lines[-1] == "a warning"
 
 
 def test_every_outcome_has_a_sentence() -> None:

@@ -25,7 +25,7 @@ from hudi_table_services.storage.stores.local import LocalStorage
 from support.airflow.clustered_tables import complete, schedule
 from support.small_tables import SmallTable
 
-NOBODY: Any = {}
+CONTEXT: Any = {}
 
 
 @pytest.fixture(params=[TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
@@ -45,7 +45,7 @@ def sensor(table: SmallTable, **arguments: Any) -> HudiCommitCountSensor:
 # The count
 
 
-def test_the_hook_counts_since_the_last_clustering_completed_or_pending(table: SmallTable) -> None:
+def test_the_hook_counts_commits_since_the_last_completed_or_pending_clustering(table: SmallTable) -> None:
     hook = HudiHook(table.storage.base_path)
     assert hook.commit_count().count == 0
     commit(table, 2)
@@ -67,17 +67,17 @@ def test_the_hook_counts_since_the_last_clustering_completed_or_pending(table: S
         hook.commit_count(["merge"])
 
 
-def test_the_hook_knows_clusterings(table: SmallTable, tmp_path: Path) -> None:
+def test_the_hook_lists_clusterings(table: SmallTable, tmp_path: Path) -> None:
     commit(table)
     first, second = schedule(table), schedule(table)
     complete(table, first)
     found = HudiHook(table.storage.base_path).clusterings()
     assert [each.instant.requested_time for each in found.pending] == [second.requested_time]
     assert found.requested_times == {first.requested_time, second.requested_time}
-    nowhere = HudiHook(str(tmp_path / "none"))
-    assert nowhere.clusterings().pending == ()
+    missing = HudiHook(str(tmp_path / "none"))
+    assert missing.clusterings().pending == ()
     with pytest.raises(TableNotFoundError):
-        nowhere.commit_count()
+        missing.commit_count()
 
 
 # The payload
@@ -91,7 +91,7 @@ def counted(number: int, since: Instant | None = None) -> CommitCount:
 SINCE = Instant(requested_time="20250101000000000", action=Action.CLUSTERING, state=InstantState.REQUESTED)
 
 
-def test_a_payload_is_small_json_with_count_and_since() -> None:
+def test_a_payload_is_small_json_with_count_and_start() -> None:
     payload = commit_payload(counted(70, SINCE), 4)
     assert json.loads(json.dumps(payload)) == payload
     assert (payload["count"], payload["every"], payload["not_counted"]) == (70, 4, 1)
@@ -112,20 +112,20 @@ def test_the_dedupe_key_changes_with_every_nth_commit_and_every_clustering() -> 
 # The sensor
 
 
-def test_it_waits_for_as_many_commits(table: SmallTable) -> None:
+def test_the_sensor_waits_for_n_commits(table: SmallTable) -> None:
     waiting = sensor(table)
     commit(table)
-    found = waiting.poke(NOBODY)
+    found = waiting.poke(CONTEXT)
     assert (found.is_done, found.xcom_value["count"]) == (False, 1)
     commit(table)
-    assert waiting.poke(NOBODY).is_done
+    assert waiting.poke(CONTEXT).is_done
     schedule(table)
-    assert not waiting.poke(NOBODY).is_done
-    assert not sensor(table, operations="insert, delete").poke(NOBODY).is_done
+    assert not waiting.poke(CONTEXT).is_done
+    assert not sensor(table, operations="insert, delete").poke(CONTEXT).is_done
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         ({"every_n_commits": 0}, "wait: .*at least 1"),
         ({"every_n_commits": "many"}, "wait: .*not a whole number"),
@@ -134,44 +134,44 @@ def test_it_waits_for_as_many_commits(table: SmallTable) -> None:
         ({"if_missing": "x"}, "wait: if_missing"),
     ],
 )
-def test_mistakes_that_show_when_the_dag_is_read(
-    table: SmallTable, arguments: dict[str, Any], says: str
+def test_wrong_arguments_fail_when_the_dag_is_parsed(
+    table: SmallTable, arguments: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(ValueError, match=message):
         sensor(table, **arguments)
 
 
 @pytest.mark.parametrize(
-    ("field", "rendered", "says"),
+    ("field", "rendered", "message"),
     [
         ("every_n_commits", "", "every_n_commits is empty"),
         ("every_n_commits", "0", "at least 1"),
         ("operations", "merge", "no operation"),
     ],
 )
-def test_mistakes_of_templates_fail_without_a_retry(
-    table: SmallTable, field: str, rendered: str, says: str
+def test_wrong_template_values_fail_without_a_retry(
+    table: SmallTable, field: str, rendered: str, message: str
 ) -> None:
     waiting = sensor(table, **{field: "{{ params.x }}"})
     setattr(waiting, field, rendered)
-    with pytest.raises(HudiTaskRefusedError, match=says):
-        waiting.poke(NOBODY)
+    with pytest.raises(HudiTaskRefusedError, match=message):
+        waiting.poke(CONTEXT)
 
 
-def test_a_missing_table_is_waited_for_or_fails(tmp_path: Path) -> None:
+def test_the_sensor_waits_for_a_missing_table_or_fails(tmp_path: Path) -> None:
     def waiting(**arguments: Any) -> HudiCommitCountSensor:
         return HudiCommitCountSensor(
             task_id="wait", base_path=str(tmp_path / "none"), every_n_commits=1, **arguments
         )
 
-    assert not waiting().poke(NOBODY).is_done
+    assert not waiting().poke(CONTEXT).is_done
     with pytest.raises(HudiTaskRefusedError, match="no Hudi table"):
-        waiting(if_missing="fail").poke(NOBODY)
+        waiting(if_missing="fail").poke(CONTEXT)
 
 
 def deferred_trigger(waiting: HudiCommitCountSensor) -> HudiCommitCountTrigger:
     with pytest.raises(TaskDeferred) as deferred:
-        waiting.execute(NOBODY)
+        waiting.execute(CONTEXT)
     assert deferred.value.timeout is not None
     class_path, arguments = deferred.value.trigger.serialize()
     assert class_path == "airflow_hudi_provider.triggers.commit_count.HudiCommitCountTrigger"
@@ -187,7 +187,7 @@ async def first_event(trigger: HudiCommitCountTrigger) -> dict[str, Any]:
     raise AssertionError("the trigger ended without an event")
 
 
-def test_deferral_ends_with_the_commit_that_was_missing_and_a_restart_loses_nothing(
+def test_deferral_ends_with_the_missing_commit_and_a_restarted_trigger_sends_the_same_event(
     table: SmallTable,
 ) -> None:
     commit(table)
@@ -199,22 +199,22 @@ def test_deferral_ends_with_the_commit_that_was_missing_and_a_restart_loses_noth
         await asyncio.sleep(0.2)
         assert not first.done()
         await asyncio.to_thread(commit, table)
-        told = await asyncio.wait_for(first, 10)
+        event = await asyncio.wait_for(first, 10)
         restarted = deferred_again(trigger)
-        return told, await asyncio.wait_for(first_event(restarted), 10)
+        return event, await asyncio.wait_for(first_event(restarted), 10)
 
-    told, again = asyncio.run(wait())
-    assert told["answer"]["count"] == 2
-    assert told == again, "so that the dedupe key tells them for one"
-    assert waiting.execute_complete(NOBODY, told) == told["answer"]
-    assert waiting.execute(NOBODY) == told["answer"], "what is due already is not deferred"
+    event, again = asyncio.run(wait())
+    assert event["answer"]["count"] == 2
+    assert event == again, "a restarted trigger sends the same dedupe key"
+    assert waiting.execute_complete(CONTEXT, event) == event["answer"]
+    assert waiting.execute(CONTEXT) == event["answer"], "a sensor whose count is reached does not defer"
 
 
 def deferred_again(trigger: HudiCommitCountTrigger) -> HudiCommitCountTrigger:
     return HudiCommitCountTrigger(**trigger.serialize()[1])
 
 
-def test_deferral_ends_with_the_error(table: SmallTable) -> None:
+def test_deferral_ends_with_the_error_of_the_trigger(table: SmallTable) -> None:
     trigger = deferred_trigger(sensor(table, deferrable=True))
     commit(table)
     latest = table.timeline_store.load().completed[-1]
@@ -222,13 +222,13 @@ def test_deferral_ends_with_the_error(table: SmallTable) -> None:
     path.write_bytes(b"")
     event = asyncio.run(asyncio.wait_for(first_event(trigger), 10))
     with pytest.raises(HudiTaskRefusedError, match=path.name):
-        sensor(table).execute_complete(NOBODY, event)
+        sensor(table).execute_complete(CONTEXT, event)
     with pytest.raises(HudiTaskError, match="unknown event"):
-        sensor(table).execute_complete(NOBODY, {"status": "done"})
+        sensor(table).execute_complete(CONTEXT, {"status": "done"})
 
 
 @pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
-def test_in_a_dag_a_short_circuit_and_a_deferred_sensor_agree(
+def test_a_short_circuit_and_a_deferred_sensor_agree_in_a_dag(
     table: SmallTable, run_dag: Callable[..., Any]
 ) -> None:
     commit(table, 2)
@@ -239,14 +239,14 @@ def test_in_a_dag_a_short_circuit_and_a_deferred_sensor_agree(
             return HudiHook(base_path).commit_count().count >= 2
 
         @task
-        def told(answer: dict[str, Any]) -> None:
+        def counted(answer: dict[str, Any]) -> None:
             assert answer["count"] == 2
 
         wait = sensor(table, deferrable=True)
         is_due(table.storage.base_path) >> wait
-        told(wait.output)
+        counted(wait.output)
 
     run = run_dag(dag)
     assert {ti.task_id: ti.state for ti in run.get_task_instances()} == dict.fromkeys(
-        ("is_due", "wait", "told"), "success"
+        ("is_due", "wait", "counted"), "success"
     )

@@ -1,4 +1,4 @@
-"""The sensor and its trigger on real timelines of both layouts."""
+"""The instant sensor and its trigger on real timelines of both layouts."""
 
 import asyncio
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from support.small_tables import SmallTable
 
 
 class NoXComs:
-    """The context of a task that never succeeded before."""
+    """A task instance whose earlier runs pushed no XCom, or the given one."""
 
     def __init__(self, seen: Any = None) -> None:
         self.seen = seen
@@ -70,7 +70,7 @@ def test_a_pending_instant_does_not_count(table: SmallTable) -> None:
     assert not poke(table).is_done
 
 
-def test_instants_after_a_point(table: SmallTable) -> None:
+def test_only_instants_after_the_given_time_count(table: SmallTable) -> None:
     first = table.commit(FileGroupId("city=a", "a-0"))
     assert not poke(table, after=visible(first)).is_done
     table.commit(FileGroupId("city=a", "a-1"))
@@ -79,7 +79,7 @@ def test_instants_after_a_point(table: SmallTable) -> None:
     assert poke(table, after="2013-01-01 00:00:00+01:00").is_done
 
 
-def test_since_the_last_success(table: SmallTable) -> None:
+def test_only_instants_since_the_last_success_count(table: SmallTable) -> None:
     table.commit(FileGroupId("city=a", "a-0"))
     seen = poke(table).xcom_value
     assert not poke(table, seen).is_done
@@ -87,7 +87,7 @@ def test_since_the_last_success(table: SmallTable) -> None:
     assert poke(table, seen).xcom_value["count"] == 1
 
 
-def test_filters(table: SmallTable) -> None:
+def test_filters_select_instants(table: SmallTable) -> None:
     table.commit(FileGroupId("city=a", "a-0"))
     table.commit(FileGroupId("city=b", "b-0"), replaces={"city=a": ("a-0",)})
     assert poke(table, actions=["replacecommit"]).xcom_value["count"] == 1
@@ -101,7 +101,7 @@ def test_filters(table: SmallTable) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         ({"actions": ["comit"]}, "no action 'comit'"),
         ({"operations": ["merge"]}, "no operation 'merge'"),
@@ -109,18 +109,20 @@ def test_filters(table: SmallTable) -> None:
         ({"after": " "}, "empty once its template"),
     ],
 )
-def test_mistakes_fail_without_a_retry(table: SmallTable, arguments: dict[str, Any], says: str) -> None:
-    with pytest.raises(HudiTaskRefusedError, match=says):
+def test_wrong_values_fail_without_a_retry(
+    table: SmallTable, arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(HudiTaskRefusedError, match=message):
         poke(table, **arguments)
 
 
 @pytest.mark.parametrize("arguments", [{"if_missing": "x"}, {"min_count": 0}, {"base_path": None}])
-def test_mistakes_that_show_when_the_dag_is_read(arguments: dict[str, Any]) -> None:
+def test_wrong_arguments_fail_when_the_dag_is_parsed(arguments: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="wait: "):
         HudiInstantSensor(**{"task_id": "wait", "base_path": "/t", **arguments})
 
 
-def test_a_missing_table_is_waited_for_or_fails(tmp_path: Path) -> None:
+def test_the_sensor_waits_for_a_missing_table_or_fails(tmp_path: Path) -> None:
     waiting = HudiInstantSensor(task_id="wait", base_path=str(tmp_path / "none"))
     assert not waiting.poke({"ti": NoXComs()}).is_done  # type: ignore[typeddict-item]
     failing = HudiInstantSensor(task_id="wait", base_path=str(tmp_path / "none"), if_missing="fail")
@@ -128,14 +130,14 @@ def test_a_missing_table_is_waited_for_or_fails(tmp_path: Path) -> None:
         failing.poke({"ti": NoXComs()})  # type: ignore[typeddict-item]
 
 
-def empty_the_latest(table: SmallTable, instant: Instant) -> Path:
+def truncate_file_of(table: SmallTable, instant: Instant) -> Path:
     path = Path(table.storage.base_path) / table.timeline_store.path_of(instant)
     path.write_bytes(b"")
     return path
 
 
 def test_a_completed_instant_of_zero_bytes_is_an_error(table: SmallTable) -> None:
-    path = empty_the_latest(table, table.commit(FileGroupId("city=a", "a-0")))
+    path = truncate_file_of(table, table.commit(FileGroupId("city=a", "a-0")))
     with pytest.raises(HudiTaskRefusedError, match=path.name):
         poke(table)
 
@@ -176,29 +178,29 @@ def test_deferral_ends_when_an_instant_completes(table: SmallTable) -> None:
     assert sensor(table).execute_complete({}, event) == event["answer"]  # type: ignore[typeddict-item]
 
 
-def test_deferral_ends_with_the_error(table: SmallTable) -> None:
+def test_deferral_ends_with_the_error_of_the_trigger(table: SmallTable) -> None:
     trigger = deferred_trigger(table)
-    path = empty_the_latest(table, table.commit(FileGroupId("city=a", "a-0")))
+    path = truncate_file_of(table, table.commit(FileGroupId("city=a", "a-0")))
     event = asyncio.run(asyncio.wait_for(first_event(trigger), 10))
     with pytest.raises(HudiTaskRefusedError, match=path.name):
         sensor(table).execute_complete({}, event)  # type: ignore[typeddict-item]
 
 
 def test_a_soft_failure_skips_in_every_mode(table: SmallTable) -> None:
-    """Airflow does so for failures of its own kind only, and not before a sensor is deferred."""
-    nobody = {"ti": NoXComs()}
+    """Airflow itself skips only after its own exceptions, and not before a sensor defers."""
+    no_xcoms = {"ti": NoXComs()}
     for arguments in ({}, {"deferrable": True}):
         failing = HudiInstantSensor(
             task_id="wait", base_path="/nowhere", if_missing="fail", soft_fail=True, **arguments
         )
         with pytest.raises(AirflowSkipException):
-            failing.execute(nobody)  # type: ignore[arg-type]
+            failing.execute(no_xcoms)  # type: ignore[arg-type]
     soft = sensor(table, deferrable=True, soft_fail=True)
     with pytest.raises(AirflowSkipException):
-        soft.resume_execution("execute_complete", {"event": {"error": "CorruptTableError: x"}}, nobody)  # type: ignore[arg-type]
+        soft.resume_execution("execute_complete", {"event": {"error": "CorruptTableError: x"}}, no_xcoms)  # type: ignore[arg-type]
 
 
-def test_short_rescheduling_is_warned_of(
+def test_a_short_reschedule_interval_logs_a_warning(
     table: SmallTable, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     table.commit(FileGroupId("city=a", "a-0"))
@@ -207,7 +209,7 @@ def test_short_rescheduling_is_warned_of(
 
 
 @pytest.mark.parametrize("event", [None, {}, {"status": "done"}])
-def test_an_event_that_is_not_ours_fails(table: SmallTable, event: dict[str, Any] | None) -> None:
+def test_an_unknown_event_fails(table: SmallTable, event: dict[str, Any] | None) -> None:
     with pytest.raises(HudiTaskError, match="unknown event"):
         sensor(table).execute_complete({}, event)  # type: ignore[typeddict-item]
 
@@ -227,7 +229,7 @@ def test_a_finished_sensor_does_not_defer(table: SmallTable) -> None:
     ids=["poke", "reschedule", "deferrable"],
     indirect=["table"],
 )
-def test_in_a_dag_each_run_sees_only_what_is_new(
+def test_each_run_of_a_dag_sees_only_new_instants(
     table: SmallTable, run_dag: Callable[..., Any], arguments: dict[str, Any]
 ) -> None:
     with DAG(f"watch_{'_'.join(map(str, arguments)) or 'poke'}_{table.version.name}", schedule=None) as dag:
@@ -259,7 +261,7 @@ def test_in_a_dag_each_run_sees_only_what_is_new(
     assert counted() == 2
     for name in ("a-2", "a-3"):
         table.commit(FileGroupId("city=a", name))
-        assert counted() == 1, "what the runs before the last one saw counts no more"
+        assert counted() == 1, "instants that any earlier run saw do not count again"
 
 
 def test_a_mapped_sensor_continues_from_its_own_last_success(
@@ -283,7 +285,7 @@ def test_a_mapped_sensor_continues_from_its_own_last_success(
     assert states() == ["skipped", "success"]
 
 
-def test_a_failing_storage_is_polled_again_and_a_denying_one_is_not(
+def test_a_storage_failure_is_retried_and_a_denied_permission_is_not(
     table: SmallTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from airflow_hudi_provider.triggers import instant as triggers

@@ -1,4 +1,4 @@
-"""Waiting until no table service is pending: sensor and trigger, on real timelines of both layouts."""
+"""The pending-service sensor and its trigger on real timelines of both layouts."""
 
 import asyncio
 from contextlib import aclosing
@@ -18,7 +18,7 @@ from hudi_table_services.storage.stores.local import LocalStorage
 from support.airflow.clustered_tables import complete, schedule
 from support.small_tables import SmallTable
 
-NOBODY: Any = {}
+CONTEXT: Any = {}
 
 
 @pytest.fixture(params=[TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
@@ -33,13 +33,13 @@ def sensor(table: SmallTable, **arguments: Any) -> HudiPendingServiceSensor:
 
 
 def is_done(table: SmallTable, **arguments: Any) -> bool:
-    return sensor(table, **arguments).poke(NOBODY).is_done
+    return sensor(table, **arguments).poke(CONTEXT).is_done
 
 
-def test_it_waits_for_clusterings_until_they_complete(table: SmallTable) -> None:
+def test_the_sensor_waits_until_clusterings_complete(table: SmallTable) -> None:
     assert is_done(table)
     plan = schedule(table)
-    waiting = sensor(table).poke(NOBODY)
+    waiting = sensor(table).poke(CONTEXT)
     assert not waiting.is_done
     assert [(each["service"], each["instant"]) for each in waiting.xcom_value["pending"]] == [
         ("clustering", plan.requested_time)
@@ -48,37 +48,39 @@ def test_it_waits_for_clusterings_until_they_complete(table: SmallTable) -> None
     assert is_done(table)
 
 
-def test_only_the_partitions_that_are_named_matter(table: SmallTable) -> None:
+def test_the_sensor_ignores_plans_of_other_partitions(table: SmallTable) -> None:
     schedule(table)
-    pending = sensor(table).poke(NOBODY).xcom_value["pending"]
+    pending = sensor(table).poke(CONTEXT).xcom_value["pending"]
     (path,) = pending[0]["partitions"]
     assert not is_done(table, partitions=[path])
     assert not is_done(table, partitions=f"elsewhere, {path}")
     assert is_done(table, partitions="elsewhere")
 
 
-def test_other_services_are_waited_for_where_they_are_named(table: SmallTable) -> None:
+def test_the_sensor_waits_for_other_services_only_if_named(table: SmallTable) -> None:
     table.begin(Action.ROLLBACK)
     write = table.begin()
     assert is_done(table)
     assert not is_done(table, services="rollback")
     assert is_done(table, services=["clean", "restore"])
-    assert write.requested_time  # a pending write is no service
+    assert write.requested_time  # a pending write is not a table service
 
 
-def test_an_unknown_service_and_a_missing_table(table: SmallTable, tmp_path: Path) -> None:
+def test_an_unknown_service_is_refused_and_a_missing_table_has_nothing_pending(
+    table: SmallTable, tmp_path: Path
+) -> None:
     with pytest.raises(ValueError, match="services has 'cleaning'"):
         sensor(table, services="cleaning")
-    nowhere = {"task_id": "wait", "base_path": str(tmp_path / "none")}
-    assert HudiPendingServiceSensor(**nowhere).poke(NOBODY).is_done
+    missing = {"task_id": "wait", "base_path": str(tmp_path / "none")}
+    assert HudiPendingServiceSensor(**missing).poke(CONTEXT).is_done
     with pytest.raises(HudiTaskRefusedError, match="TableNotFoundError"):
-        HudiPendingServiceSensor(if_missing="fail", **nowhere).poke(NOBODY)
+        HudiPendingServiceSensor(if_missing="fail", **missing).poke(CONTEXT)
 
 
-def test_it_defers_and_the_trigger_fires_when_the_plan_is_done(table: SmallTable) -> None:
+def test_the_sensor_defers_and_the_trigger_fires_when_the_plan_completes(table: SmallTable) -> None:
     plan = schedule(table)
     with pytest.raises(TaskDeferred) as deferred:
-        sensor(table, deferrable=True, poke_interval=0.05).execute(NOBODY)
+        sensor(table, deferrable=True, poke_interval=0.05).execute(CONTEXT)
     path, arguments = deferred.value.trigger.serialize()
     assert path.endswith("HudiPendingServiceTrigger")
     trigger = HudiPendingServiceTrigger(**arguments)

@@ -39,7 +39,7 @@ def test_a_name_that_the_hook_lacks_is_reported() -> None:
         airflow_internals.log_through(object(), None)  # type: ignore[arg-type]
 
 
-def test_the_checked_releases_are_those_of_the_locks() -> None:
+def test_the_checked_releases_match_the_locks() -> None:
     locked = [
         re.search(
             r"^apache-airflow-providers-apache-spark==(\S+)", (REPOSITORY / "locks" / name).read_text(), re.M

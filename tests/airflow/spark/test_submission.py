@@ -1,4 +1,4 @@
-"""Arguments and environment of a submission, and its end."""
+"""The submission of the operator to Spark, and the end of its processes after a kill."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from support.airflow.task_context import context
 AIRFLOW_ALLOWS_S = 5.0
 
 
-def test_script_and_engine_are_shipped_and_secrets_are_not_shown(
+def test_script_and_engine_are_submitted_and_secrets_are_not_shown(
     operator: Callable[..., UpsertWithSizingOperator],
     connections: Callable[..., None],
     tmp_path: Path,
@@ -54,17 +54,17 @@ def test_the_engine_archive_is_the_same_every_time(tmp_path: Path) -> None:
     assert not [name for name in names if "__pycache__" in name]
 
 
-def test_cluster_mode_exchanges_documents_by_the_result_folder(
+def test_cluster_mode_exchanges_documents_through_the_result_folder(
     operator: Callable[..., UpsertWithSizingOperator], connections: Callable[..., None], tmp_path: Path
 ) -> None:
     connections("yarn", conn_type="spark", host="yarn")
     made = operator(spark_conn_id="yarn", deploy_mode="cluster", result_base_path=str(tmp_path / "results"))
     made.execute(context())  # Airflow's own default, durable=True without YARN's REST API, would raise
     folder = tmp_path / "results" / "d" / "run%201" / "load"
-    assert [path.name for path in folder.iterdir()] == ["result.json"], "the request may hold credentials"
+    assert [path.name for path in folder.iterdir()] == ["result.json"], "the request may contain credentials"
 
 
-def test_cluster_mode_does_not_believe_the_result_of_an_earlier_try(
+def test_cluster_mode_does_not_use_the_result_of_an_earlier_try(
     operator: Callable[..., UpsertWithSizingOperator], connections: Callable[..., None], tmp_path: Path
 ) -> None:
     connections("yarn", conn_type="spark", host="yarn")
@@ -89,10 +89,10 @@ def test_a_kill_in_cluster_mode_ends_the_driver(
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """Airflow's hook reaches YARN only while spark-submit is alive."""
+    """Airflow's hook kills the application only while spark-submit runs."""
     yarn = tmp_path / "bin" / "yarn"
     yarn.parent.mkdir()
-    yarn.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/told\n')
+    yarn.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/yarn_arguments\n')
     yarn.chmod(0o755)
     monkeypatch.setenv("PATH", f"{yarn.parent}:{os.environ['PATH']}")
     connections("yarn", conn_type="spark", host="yarn")
@@ -110,7 +110,7 @@ def test_a_kill_in_cluster_mode_ends_the_driver(
             time.sleep(0.05)
         made.on_kill()
         assert isinstance(ending.exception(10), HudiTaskError)
-    assert (tmp_path / "told").read_text().split() == [
+    assert (tmp_path / "yarn_arguments").read_text().split() == [
         "application",
         "-kill",
         "application_1700000000000_0001",
@@ -120,7 +120,7 @@ def test_a_kill_in_cluster_mode_ends_the_driver(
 
 # Kills
 
-LIVES_ON = """
+IGNORES_SIGTERM = """
 import signal, subprocess, time
 child = subprocess.Popen([sys.executable, "-c",
     "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); time.sleep(60)"],
@@ -139,7 +139,7 @@ def is_running(pid: int) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("before", "says"),
+    ("before", "message"),
     [
         ("", "Killed before anything was begun"),
         ("begin()", "was pending: readers see the table as it was. Clear the task"),
@@ -147,15 +147,15 @@ def is_running(pid: int) -> bool:
     ],
     ids=["nothing", "pending", "committed"],
 )
-def test_a_kill_ends_all_processes_in_time_and_logs_the_state(
+def test_a_kill_ends_all_processes_in_time_and_logs_the_state_of_the_table(
     operator: Callable[..., UpsertWithSizingOperator],
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
     before: str,
-    says: str,
+    message: str,
 ) -> None:
-    made = operator(f"{before}\n{LIVES_ON}")
+    made = operator(f"{before}\n{IGNORES_SIGTERM}")
     child = tmp_path / "table.child"
     with ThreadPoolExecutor(1) as pool:
         ending = pool.submit(made.execute, context())
@@ -168,4 +168,4 @@ def test_a_kill_ends_all_processes_in_time_and_logs_the_state(
         assert not is_running(int(child.read_text()))
         ended = ending.exception(10)
     assert (ended is None) == (before == "commit()")
-    assert says in caplog.text + "".join(capfd.readouterr())
+    assert message in caplog.text + "".join(capfd.readouterr())

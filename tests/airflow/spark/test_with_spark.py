@@ -1,4 +1,4 @@
-"""Real Spark under the operator, run by Airflow's own ``dag.test``."""
+"""The operators on real Spark, in DAG runs by ``dag.test``."""
 
 import json
 import re
@@ -72,9 +72,9 @@ def spark_connection() -> Iterator[None]:
 def loaded(
     run_dag: Callable[..., Any], spark_connection: None, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Any, Path]:
-    """The run of mapped loads, one of good rows and one of bad ones, and the table; its files have 200 rows each.
+    """A run of mapped loads, one of good rows and one of bad ones, and its table, whose files have 200 rows each.
 
-    Beside it there is its ``twin``, for a test that clusters in another way.
+    A copy of the table in the folder ``twin`` is for a test that clusters in another way.
     """
     landing, base_path = tmp_path_factory.mktemp("landing"), tmp_path_factory.mktemp("lake") / "t"
     pq.write_table(ROWS, landing / "good.parquet")
@@ -99,7 +99,7 @@ def loaded(
     return run, base_path
 
 
-def test_a_good_mapped_task_writes_and_a_bad_one_fails(loaded: tuple[Any, Path]) -> None:
+def test_a_mapped_load_of_bad_rows_fails_and_the_other_one_writes(loaded: tuple[Any, Path]) -> None:
     run, base_path = loaded
     assert run.state == "failed"
     states = {ti.map_index: ti.state for ti in run.get_task_instances()}
@@ -136,14 +136,14 @@ def test_small_files_are_planned_in_the_worker_and_rewritten_by_spark(
 
 @pytest.fixture
 def planned(loaded: tuple[Any, Path], tmp_path: Path) -> tuple[Path, str]:
-    """A copy of the table, with a plan for its partition a; and the plan's instant."""
+    """A copy of the table with a plan for its partition a, and the instant of the plan."""
     base_path = tmp_path / "planned"
     shutil.copytree(loaded[1].with_name("twin"), base_path)
     request = ScheduleClusteringRequest(base_path=str(base_path), request_id="plan", partitions=("a",))
     return base_path, schedule_clustering(request).instant_time
 
 
-def test_a_load_whose_partitions_are_not_known_is_refused_by_the_job_or_waits(
+def test_the_job_refuses_a_load_of_unknown_partitions_or_the_task_waits(
     planned: tuple[Path, str], run_dag: Callable[..., Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     base_path, plan = planned
@@ -163,29 +163,29 @@ def test_a_load_whose_partitions_are_not_known_is_refused_by_the_job_or_waits(
         return str(run_dag(dag).state)
 
     assert run("refuse") == "failed"
-    said = "".join(capfd.readouterr())
+    logged = "".join(capfd.readouterr())
     assert re.search(
-        f"This write changes file groups under the pending clustering {plan}, [0-9] min old", said
+        f"This write changes file groups under the pending clustering {plan}, [0-9] min old", logged
     )
     assert files_below(base_path) == before
 
     cancellation = CancelClusteringRequest(base_path=str(base_path), request_id="away", instants=(plan,))
-    meanwhile = threading.Timer(5, cancel_clustering, (cancellation,))
-    meanwhile.start()
+    timer = threading.Timer(5, cancel_clustering, (cancellation,))
+    timer.start()
     assert run("wait") == "success"
-    meanwhile.join()
+    timer.join()
     assert "Waiting in the triggerer for clustering" in "".join(capfd.readouterr())
     timeline = load_snapshot(LocalStorage(str(base_path))).timeline
     assert timeline.pending == ()
     (undone,) = (instant for instant in timeline.completed if instant.action is Action.ROLLBACK)
     assert timeline.completed_writes[-1].requested_time > undone.requested_time, (
-        "it waited for the cancellation"
+        "the load waited for the cancellation"
     )
     assert sum(row["city"] == 99 for row in read_snapshot(base_path).to_pylist()) == 10
 
 
-def noting_submit(folder: Path) -> str:
-    """A spark-submit that first notes its arguments."""
+def recording_submit(folder: Path) -> str:
+    """Write a spark-submit that first records its arguments."""
     path = folder / "spark-submit"
     real = Path(sys.executable).with_name("spark-submit")
     path.write_text(f'#!/bin/sh\necho "$@" >> {folder}/submitted\nexec {real} "$@"\n')
@@ -193,7 +193,7 @@ def noting_submit(folder: Path) -> str:
     return str(path)
 
 
-def test_the_others_are_submitted_too_where_that_is_wanted(
+def test_all_clustering_operators_can_run_on_spark(
     loaded: tuple[Any, Path], run_dag: Callable[..., Any], tmp_path: Path
 ) -> None:
     twin = loaded[1].with_name("twin")
@@ -201,7 +201,7 @@ def test_the_others_are_submitted_too_where_that_is_wanted(
         "base_path": str(twin),
         "table_name": "t",
         "conf": QUICK,
-        "spark_binary": noting_submit(tmp_path),
+        "spark_binary": recording_submit(tmp_path),
     }
     with DAG("all_on_spark", schedule=None, default_args={"run_on": "spark"}) as dag:
         first = ScheduleClusteringOperator(task_id="first", partitions="a", **table)
@@ -212,17 +212,24 @@ def test_the_others_are_submitted_too_where_that_is_wanted(
         first >> second >> execute >> cancel >> both
     run = run_dag(dag)
     assert run.state == "success"
-    told = {task_id: xcom(run, task_id) for task_id in dag.task_ids}
-    assert [(told[name]["files_in"], told[name]["partitions"]) for name in ("first", "second")] == [
+    answers = {task_id: xcom(run, task_id) for task_id in dag.task_ids}
+    assert [(answers[name]["files_in"], answers[name]["partitions"]) for name in ("first", "second")] == [
         (3, ["a"]),
         (3, ["b"]),
     ]
-    assert (told["execute"]["instants"], told["execute"]["rows_checked"]) == (told["first"]["instants"], 600)
-    assert (told["cancel"]["outcome"], told["cancel"]["instants"]) == (
-        "completed",
-        told["second"]["instants"],
+    assert (answers["execute"]["instants"], answers["execute"]["rows_checked"]) == (
+        answers["first"]["instants"],
+        600,
     )
-    assert (told["both"]["files_in"], told["both"]["files_out"], told["both"]["partitions"]) == (3, 1, ["b"])
+    assert (answers["cancel"]["outcome"], answers["cancel"]["instants"]) == (
+        "completed",
+        answers["second"]["instants"],
+    )
+    assert (answers["both"]["files_in"], answers["both"]["files_out"], answers["both"]["partitions"]) == (
+        3,
+        1,
+        ["b"],
+    )
 
     submitted = re.findall(r"\w+\.py(?= --request)", (tmp_path / "submitted").read_text())
     assert submitted == [
@@ -235,5 +242,5 @@ def test_the_others_are_submitted_too_where_that_is_wanted(
     timeline = load_snapshot(LocalStorage(str(twin))).timeline
     assert timeline.pending == ()
     (_, *clusterings) = [instant.requested_time for instant in timeline.completed_writes]
-    assert clusterings == [told["first"]["instant"], told["both"]["instant"]]
+    assert clusterings == [answers["first"]["instant"], answers["both"]["instant"]]
     assert ids(twin) == ROWS["id"].to_pylist()

@@ -1,4 +1,4 @@
-"""Lineage for OpenLineage's own provider, if it is installed; without it tasks report nothing and work."""
+"""Lineage that tasks report to OpenLineage's own provider; without that provider tasks report none and still work."""
 
 import sys
 from collections.abc import Callable
@@ -31,14 +31,14 @@ result(outcome='completed', operation='upsert', table_name='flights', instant_ti
 
 @pytest.fixture
 def extracted() -> Callable[..., Any]:
-    """The lineage that the real provider extracts from an operator."""
+    """Extract the lineage of an operator with the real provider."""
     base = pytest.importorskip("airflow.providers.openlineage.extractors.base", reason="needs OpenLineage")
 
-    def extract(task: Any, moment: str = "complete") -> Any:
+    def extract(task: Any, event: str = "complete") -> Any:
         extractor = base.DefaultExtractor(task)
-        if moment == "start":
+        if event == "start":
             return extractor.extract()
-        return getattr(extractor, f"extract_on_{moment}")(TaskInstance())
+        return getattr(extractor, f"extract_on_{event}")(TaskInstance())
 
     return extract
 
@@ -64,14 +64,14 @@ def test_datasets_are_named_by_openlineages_rules(path: str, expected: tuple[str
     assert dataset_name(path) == expected
 
 
-def test_types_of_a_schema_are_words() -> None:
+def test_schema_types_have_readable_names() -> None:
     assert avro_type(["null", "string"]) == "string"
     assert avro_type({"type": "long", "logicalType": "timestamp-micros"}) == "timestamp-micros"
     assert avro_type({"type": "array", "items": "long"}) == "array"
     assert avro_type(["null", "int", "string"]) == "int or string"
 
 
-def test_without_openlineage_tasks_report_nothing_and_work(
+def test_tasks_work_and_report_no_lineage_without_openlineage(
     operator: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "airflow.providers.openlineage.extractors", None)
@@ -82,27 +82,27 @@ def test_without_openlineage_tasks_report_nothing_and_work(
     assert task.get_openlineage_facets_on_failure(TaskInstance()) is None
 
 
-def test_lineage_of_a_write_is_known_before_it_starts(
+def test_a_write_reports_source_and_table_at_its_start(
     operator: Callable[..., Any], extracted: Callable[..., Any], tmp_path: Path
 ) -> None:
-    told = extracted(operator(WRITES, source_path="s3a://lake/landing/day=1"), "start")
-    assert [(each.namespace, each.name) for each in told.inputs] == [("s3://lake", "landing/day=1")]
-    assert [(each.namespace, each.name) for each in told.outputs] == [("file", str(tmp_path / "table"))]
-    assert told.run_facets == {}
+    lineage = extracted(operator(WRITES, source_path="s3a://lake/landing/day=1"), "start")
+    assert [(each.namespace, each.name) for each in lineage.inputs] == [("s3://lake", "landing/day=1")]
+    assert [(each.namespace, each.name) for each in lineage.outputs] == [("file", str(tmp_path / "table"))]
+    assert lineage.run_facets == {}
 
 
-def test_after_a_write_there_are_figures_schema_and_instant(
+def test_a_completed_write_reports_figures_schema_and_instant(
     operator: Callable[..., Any], extracted: Callable[..., Any]
 ) -> None:
     task = operator(WRITES)
     answer = task.execute(context())
-    told = extracted(task)
-    (table,) = told.outputs
+    lineage = extracted(task)
+    (table,) = lineage.outputs
     figures = table.outputFacets["outputStatistics"]
     assert (figures.rowCount, figures.size, figures.fileCount) == (5, 120, 1)
     schema = [(field.name, field.type) for field in table.facets["schema"].fields]
     assert schema == [("id", "string"), ("at", "long")]
-    facet = told.run_facets["hudi"]
+    facet = lineage.run_facets["hudi"]
     assert (facet.service, facet.outcome, facet.reused) == ("write", "completed", False)
     assert facet.instantTime == answer["instant_time"]
     from openlineage.client.serde import Serde
@@ -117,21 +117,21 @@ def test_a_retry_does_not_claim_rows_that_it_did_not_write(
     operator(WRITES).execute(context())
     task = operator("raise SystemExit('submitted')")
     task.execute(context())
-    told = extracted(task)
-    assert told.run_facets["hudi"].reused
-    assert told.outputs[0].outputFacets == {}
+    lineage = extracted(task)
+    assert lineage.run_facets["hudi"].reused
+    assert lineage.outputs[0].outputFacets == {}
 
 
 def test_a_failure_reports_its_kind(operator: Callable[..., Any], extracted: Callable[..., Any]) -> None:
     task = operator("failed('ConflictError', True); raise SystemExit(1)")
     with pytest.raises(HudiTaskError):
         task.execute(context())
-    told = extracted(task, "failure")
-    assert told.run_facets["hudi"].errorKind == "ConflictError"
-    assert told.outputs[0].outputFacets == {}
+    lineage = extracted(task, "failure")
+    assert lineage.run_facets["hudi"].errorKind == "ConflictError"
+    assert lineage.outputs[0].outputFacets == {}
 
 
-def test_a_task_that_only_reads_has_the_table_as_input(tmp_path: Path, extracted: Callable[..., Any]) -> None:
+def test_read_only_operators_report_the_table_as_input(tmp_path: Path, extracted: Callable[..., Any]) -> None:
     table = SmallTable(LocalStorage(str(tmp_path / "table")))
     table.commit(FileGroupId("city=a", "a-0"))
     path = table.storage.base_path
@@ -140,9 +140,9 @@ def test_a_task_that_only_reads_has_the_table_as_input(tmp_path: Path, extracted
     check = HudiConfigCheckOperator(task_id="check", base_path=path)
     check.execute(context())
     for task in (health, check, CleanOperator(task_id="clean", base_path=path, preview=True)):
-        told = extracted(task)
-        assert [each.name for each in told.inputs] == [path]
-        assert told.outputs == []
+        lineage = extracted(task)
+        assert [each.name for each in lineage.inputs] == [path]
+        assert lineage.outputs == []
     assert extracted(check).run_facets["hudi"].service == "check_config"
 
 
@@ -152,12 +152,12 @@ def test_a_check_without_a_table_has_no_lineage(extracted: Callable[..., Any]) -
     assert extracted(task) is None
 
 
-def test_a_table_that_cannot_be_located_is_no_error(extracted: Callable[..., Any]) -> None:
+def test_a_table_without_a_location_raises_no_error(extracted: Callable[..., Any]) -> None:
     task = HudiTableHealthOperator(task_id="health", hudi_conn_id="nowhere")
     assert extracted(task, "start") is None
 
 
-def test_assets_are_the_same_datasets() -> None:
+def test_assets_convert_to_the_same_datasets() -> None:
     pytest.importorskip("openlineage.client", reason="needs OpenLineage")
     dataset = to_openlineage_dataset(HudiAsset("s3a://lake/raw/flights"), None)
     assert (dataset.namespace, dataset.name) == ("s3://lake", "raw/flights")

@@ -1,4 +1,4 @@
-"""Metrics of tasks as they arrive at a StatsD server, and that none of them can fail a task."""
+"""Tasks send metrics to a StatsD server, and a failure to send them does not fail a task."""
 
 import re
 import socket
@@ -40,7 +40,7 @@ Received = Callable[[], dict[str, str]]
 
 
 class StatsdLines:
-    """Speaks StatsD with tags as InfluxDB writes them; Airflow's own client needs a package that may be missing."""
+    """A StatsD client with InfluxDB tags; Airflow's own client needs a package that may be missing."""
 
     def __init__(self, port: int) -> None:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -69,14 +69,14 @@ def server() -> Iterator[socket.socket]:
 
 
 class Pushing(TaskInstance):
-    """Use the state that a failed task leaves."""
+    """A task instance that ignores pushed XComs."""
 
     def xcom_push(self, key: str, value: Any) -> None:
         pass
 
 
 def received_by(server: socket.socket) -> dict[str, str]:
-    """Name and tags → value and unit, of Hudi's metrics."""
+    """Return the received Hudi metrics: name and tags → value and unit."""
     found = {}
     while True:
         try:
@@ -90,7 +90,7 @@ def received_by(server: socket.socket) -> dict[str, str]:
 
 
 def use(backend: Any) -> None:
-    """Let Airflow's Stats send to this."""
+    """Send Airflow's Stats to this backend."""
     if hasattr(Stats, "initialize"):
         Stats.initialize(factory=lambda: backend, export_legacy_names=False)
     else:  # before Airflow 3.2
@@ -119,12 +119,12 @@ def number(value: str) -> float:
     return float(value.split("|")[0])
 
 
-def test_a_write_reports_its_figures(operator: Callable[..., Any], received: Received) -> None:
+def test_a_write_sends_its_figures(operator: Callable[..., Any], received: Received) -> None:
     operator(WRITES).execute(context())
-    told = received()
+    sent = received()
     tags = "table=flights,service=write"
-    assert number(told.pop(f"hudi.write.duration,{tags}")) > 0
-    assert {name: number(value) for name, value in told.items()} == {
+    assert number(sent.pop(f"hudi.write.duration,{tags}")) > 0
+    assert {name: number(value) for name, value in sent.items()} == {
         f"hudi.write.rows,{tags}": 8,
         f"hudi.write.files_written,{tags}": 2,
         f"hudi.write.bytes_written,{tags}": 120,
@@ -132,7 +132,7 @@ def test_a_write_reports_its_figures(operator: Callable[..., Any], received: Rec
     }
 
 
-def test_what_an_earlier_try_did_is_not_counted_twice(
+def test_work_of_an_earlier_try_is_not_counted_twice(
     operator: Callable[..., Any], received: Received
 ) -> None:
     operator(WRITES).execute(context())
@@ -150,7 +150,7 @@ def test_what_an_earlier_try_did_is_not_counted_twice(
         ({"outcome": Outcome.FAILED}, 0),
     ],
 )
-def test_only_what_a_job_did_itself_counts(fields: dict[str, Any], rows: int) -> None:
+def test_only_rows_that_the_job_itself_committed_count(fields: dict[str, Any], rows: int) -> None:
     given = {"request_id": "r", "outcome": Outcome.COMPLETED, "rows": RowCounts(inserted=7), **fields}
     assert JobResult(**given).figures().rows == rows
 
@@ -161,26 +161,28 @@ def test_a_table_of_any_name_is_a_tag(operator: Callable[..., Any], received: Re
     assert "hudi.write.rows,table=my_flights___1_2_c_,service=write" in received()
 
 
-def test_a_failure_is_counted_and_nothing_else(operator: Callable[..., Any], received: Received) -> None:
+def test_a_failure_sends_only_its_count_and_duration(
+    operator: Callable[..., Any], received: Received
+) -> None:
     with pytest.raises(HudiTaskError):
         operator("failed('ConflictError', True); raise SystemExit(1)").execute(context())
-    told = received()
+    sent = received()
     tags = "table=table,service=write"
-    assert told[f"hudi.write.failures,{tags}"].startswith("1")
-    assert set(told) == {f"hudi.write.failures,{tags}", f"hudi.write.duration,{tags}"}
+    assert sent[f"hudi.write.failures,{tags}"].startswith("1")
+    assert set(sent) == {f"hudi.write.failures,{tags}", f"hudi.write.duration,{tags}"}
 
 
 def test_a_task_that_waits_for_its_turn_has_not_failed(
     operator: Callable[..., Any], received: Received, tmp_path: Path
 ) -> None:
     queue = WriterQueue(LocalStorage(str(tmp_path / "table")), SystemClock())
-    assert queue.begin("somebody else")
+    assert queue.begin("another writer")
     with pytest.raises(TaskDeferred):
         operator(WRITES, take_turns=True).execute(context())
     assert received() == {}
 
 
-def test_a_clean_reports_the_deleted_files_and_a_skip_is_no_failure(
+def test_a_clean_sends_the_number_of_deleted_files_and_a_skip_counts_no_failure(
     tmp_path: Path, received: Received
 ) -> None:
     clock = FixedClock(datetime.now(timezone.utc) - timedelta(hours=2), step=timedelta(minutes=5))
@@ -198,10 +200,10 @@ def test_a_clean_reports_the_deleted_files_and_a_skip_is_no_failure(
         task.execute(context(ti=TaskInstance(run_id=run_id)))
         return received()
 
-    told = {name.partition(",")[0]: number(value) for name, value in clean("run 1").items()}
-    assert told.pop("hudi.clean.duration") > 0
-    assert told.pop("hudi.clean.lock_wait") >= 0
-    assert told == {"hudi.clean.files_removed": 2}
+    sent = {name.partition(",")[0]: number(value) for name, value in clean("run 1").items()}
+    assert sent.pop("hudi.clean.duration") > 0
+    assert sent.pop("hudi.clean.lock_wait") >= 0
+    assert sent == {"hudi.clean.files_removed": 2}
     with pytest.raises(AirflowSkipException):
         clean("run 2")
     assert {name.partition(",")[0] for name in received()} <= {"hudi.clean.duration", "hudi.clean.lock_wait"}
@@ -227,7 +229,9 @@ def test_metrics_that_cannot_be_sent_do_not_fail_a_task(
     assert "Metrics were not emitted" in caplog.text
 
 
-def test_they_pass_through_airflows_own_client(operator: Callable[..., Any], server: socket.socket) -> None:
+def test_metrics_pass_through_airflows_own_client(
+    operator: Callable[..., Any], server: socket.socket
+) -> None:
     statsd = pytest.importorskip("statsd", reason="Airflow's client for StatsD needs it")
     logger = pytest.importorskip("airflow.sdk._shared.observability.metrics.statsd_logger")
     client = logger.get_statsd_logger(
@@ -239,11 +243,11 @@ def test_they_pass_through_airflows_own_client(operator: Callable[..., Any], ser
     )
     use(client)
     operator(WRITES).execute(context())
-    told = {name.partition(",")[0]: value for name, value in received_by(server).items()}
-    assert told["hudi.write.rows"] == "8|c"
-    assert {"hudi.write.duration", "hudi.write.lock_wait", "hudi.write.bytes_written"} <= set(told)
+    sent = {name.partition(",")[0]: value for name, value in received_by(server).items()}
+    assert sent["hudi.write.rows"] == "8|c"
+    assert {"hudi.write.duration", "hudi.write.lock_wait", "hudi.write.bytes_written"} <= set(sent)
 
 
-def test_the_page_has_every_metric() -> None:
+def test_the_metrics_page_lists_every_metric() -> None:
     rows = re.findall(r"^\| `hudi\.<service>\.(\w+)` \| (\w+) \| (.+?) \|$", DOCS.read_text(), re.MULTILINE)
     assert rows == [(each.name, each.kind, each.meaning) for each in METRICS]

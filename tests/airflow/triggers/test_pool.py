@@ -1,4 +1,4 @@
-"""Hundreds of waiting triggers in one process: few polls at a time, no trigger starves, all fire."""
+"""Hundreds of triggers in one process: a few read storage at a time, each gets its share of reads, all fire."""
 
 import asyncio
 import threading
@@ -28,39 +28,39 @@ from support.small_tables import SmallTable
 
 GROUP = FileGroupId("city=a", "a-0")
 TABLES = 300
-AT_ONCE = 3
+POOL_SIZE = 3
 
 
-class Looking:
-    """Count polls: now, at most, and of each table."""
+class ReadCounter:
+    """Counts concurrent reads (current and maximum) and records the times of the reads of each table."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.now = self.most = 0
+        self.current = self.maximum = 0
         self.times: dict[str, list[float]] = {}
 
     @contextmanager
-    def one(self, table: str) -> Iterator[None]:
+    def reading(self, table: str) -> Iterator[None]:
         with self.lock:
-            self.now += 1
-            self.most = max(self.most, self.now)
+            self.current += 1
+            self.maximum = max(self.maximum, self.current)
             self.times.setdefault(table, []).append(time.monotonic())
         try:
-            time.sleep(0.002)  # a slow store, so that polls overlap
+            time.sleep(0.002)  # a slow store, so that reads overlap
             yield
         finally:
             with self.lock:
-                self.now -= 1
+                self.current -= 1
 
 
-LOOKING = Looking()
+READS = ReadCounter()
 
 
 def counted(kind: type[Any], method: str = "_poll_table") -> type[Any]:
-    """The same trigger, with its polls counted."""
+    """Return a subclass of the trigger whose reads of tables are counted."""
 
     def poll(self: Any, *args: Any) -> Any:
-        with LOOKING.one(self.base_path):
+        with READS.reading(self.base_path):
             return getattr(super(made, self), method)(*args)
 
     made = type(kind.__name__, (kind,), {method: poll})
@@ -68,10 +68,10 @@ def counted(kind: type[Any], method: str = "_poll_table") -> type[Any]:
 
 
 @pytest.fixture(autouse=True)
-def few_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("AIRFLOW__HUDI__TRIGGERER_LOOKS", str(AT_ONCE))
+def small_pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("AIRFLOW__HUDI__TRIGGERER_LOOKS", str(POOL_SIZE))
     pool._threads.cache_clear()
-    LOOKING.__init__()  # type: ignore[misc]
+    READS.__init__()  # type: ignore[misc]
     yield
     pool._threads().shutdown()
     pool._threads.cache_clear()
@@ -88,7 +88,7 @@ def common(table: SmallTable) -> dict[str, Any]:
 
 
 Waiting = tuple[BaseTrigger, Callable[[], object]]
-"""A trigger that waits, and what happens for it to fire."""
+"""A waiting trigger, and a function that makes it fire."""
 
 
 def wait_for_instant(table: SmallTable) -> Waiting:
@@ -110,8 +110,8 @@ def wait_for_a_service(table: SmallTable) -> Waiting:
 
 def wait_for_a_turn(table: SmallTable) -> Waiting:
     queue = WriterQueue(table.storage, SystemClock())
-    assert queue.begin("somebody")
-    return counted(HudiTurnTrigger)(owner="me", **common(table)), lambda: queue.leave("somebody")
+    assert queue.begin("another writer")
+    return counted(HudiTurnTrigger)(owner="me", **common(table)), lambda: queue.leave("another writer")
 
 
 def wait_for_an_event(table: SmallTable) -> Waiting:
@@ -127,11 +127,11 @@ async def first_event(trigger: BaseTrigger) -> Any:
         return (await anext(events)).payload
 
 
-def look_threads() -> int:
+def count_pool_threads() -> int:
     return sum(thread.name.startswith(pool.THREAD_NAME) for thread in threading.enumerate())
 
 
-def test_hundreds_wait_few_poll_at_once_and_all_fire(tmp_path: Path) -> None:
+def test_hundreds_of_triggers_share_a_small_pool_and_all_fire(tmp_path: Path) -> None:
     tables = [SmallTable(LocalStorage(str(tmp_path / f"t{number}"))) for number in range(TABLES)]
     waiting = [KINDS[number % len(KINDS)](table) for number, table in enumerate(tables)]
     before = threading.active_count()
@@ -139,25 +139,25 @@ def test_hundreds_wait_few_poll_at_once_and_all_fire(tmp_path: Path) -> None:
     async def run() -> tuple[tuple[int, int], list[Any]]:
         tasks = [asyncio.create_task(first_event(trigger)) for trigger, _ in waiting]
         deadline = time.monotonic() + 60
-        while min((len(LOOKING.times.get(t.storage.base_path, ())) for t in tables), default=0) < 2:
+        while min((len(READS.times.get(t.storage.base_path, ())) for t in tables), default=0) < 2:
             assert time.monotonic() < deadline
             assert not any(task.done() for task in tasks)
             await asyncio.sleep(0.05)
-        threads = look_threads(), threading.active_count() - before
-        for _, happens in waiting:
-            happens()
-        return threads, await asyncio.wait_for(asyncio.gather(*tasks), 60)
+        thread_counts = count_pool_threads(), threading.active_count() - before
+        for _, make_fire in waiting:
+            make_fire()
+        return thread_counts, await asyncio.wait_for(asyncio.gather(*tasks), 60)
 
-    (looking, new), events = asyncio.run(run())
+    (pool_threads, new_threads), events = asyncio.run(run())
     assert len(events) == TABLES
     assert [event for event in events if "error" in event] == []
-    assert LOOKING.most == AT_ONCE
-    assert looking <= AT_ONCE
-    assert new < 2 * AT_ONCE, "besides those that look, Airflow may have begun one or two"
+    assert READS.maximum == POOL_SIZE
+    assert pool_threads <= POOL_SIZE
+    assert new_threads < 2 * POOL_SIZE, "besides the pool, Airflow may have started one or two threads"
 
 
-def test_no_trigger_polls_twice_before_all_have_polled_once(tmp_path: Path) -> None:
-    """First come, first served: frequent polls do not delay other triggers."""
+def test_no_trigger_reads_twice_before_every_trigger_has_read_once(tmp_path: Path) -> None:
+    """Reads are first come, first served: a trigger that polls often does not delay others."""
     tables = [SmallTable(LocalStorage(str(tmp_path / f"t{number}"))) for number in range(60)]
 
     async def run() -> None:
@@ -170,16 +170,16 @@ def test_no_trigger_polls_twice_before_all_have_polled_once(tmp_path: Path) -> N
             task.cancel()
 
     asyncio.run(run())
-    counts = [len(LOOKING.times[table.storage.base_path]) for table in tables]
+    counts = [len(READS.times[table.storage.base_path]) for table in tables]
     assert min(counts) >= 2
     assert max(counts) - min(counts) <= 2
 
 
-def test_a_cancelled_call_in_the_queue_never_runs(tmp_path: Path) -> None:
+def test_a_call_that_is_cancelled_in_the_queue_never_runs(tmp_path: Path) -> None:
     called: list[int] = []
 
     async def run() -> None:
-        busy = [asyncio.create_task(pool.run_in_pool(time.sleep, 0.3)) for _ in range(AT_ONCE)]
+        busy = [asyncio.create_task(pool.run_in_pool(time.sleep, 0.3)) for _ in range(POOL_SIZE)]
         queued = asyncio.create_task(pool.run_in_pool(called.append, 1))
         await asyncio.sleep(0.1)
         queued.cancel()
@@ -190,16 +190,16 @@ def test_a_cancelled_call_in_the_queue_never_runs(tmp_path: Path) -> None:
     assert called == [2]
 
 
-def test_triggers_that_start_together_drift_apart() -> None:
+def test_triggers_that_start_together_spread_their_polls() -> None:
     pauses = sorted(pool.spread(60) for _ in range(3000))
     assert pauses[0] >= 54
     assert pauses[-1] <= 66
     gaps = [later - earlier for earlier, later in pairwise(pauses)]
-    assert max(gaps) < 0.2, "nowhere a crowd, and nowhere a hole"
+    assert max(gaps) < 0.2, "the pauses are spread evenly"
 
 
 @pytest.mark.parametrize("text", ["0", "-2", "many", ""])
-def test_a_setting_that_is_no_number_does_not_stop_the_triggerer(
+def test_an_invalid_setting_does_not_stop_the_triggerer(
     monkeypatch: pytest.MonkeyPatch, text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("AIRFLOW__HUDI__TRIGGERER_LOOKS", text)

@@ -1,7 +1,7 @@
-"""Triggers that an older release stored in Airflow's database are read by this one.
+"""This release reads the triggers that older releases stored in Airflow's database.
 
-`stored_triggers.json` holds what was stored, release by release; add entries, never change them. An argument that is
-renamed, removed or new without a default fails here: in production it would fail every task that waits over an upgrade.
+`stored_triggers.json` contains the triggers of each release; add entries, never change them. An argument that is
+renamed, removed or new without a default fails here: in production it would fail every task deferred over an upgrade.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ def kind_of(class_path: str) -> type[BaseTrigger]:
 
 
 def read(stored: dict[str, Any], **changes: Any) -> BaseTrigger:
-    """As the triggerer does."""
+    """Create the trigger as the triggerer does."""
     return kind_of(stored["classpath"])(**{**stored["kwargs"], **changes})
 
 
@@ -59,39 +59,39 @@ def test_every_trigger_is_in_the_file() -> None:
 @pytest.mark.parametrize(
     "stored", STORED, ids=lambda each: f"{each['release']} {each['classpath'].split('.')[-1]}"
 )
-def test_what_an_older_release_stored_means_the_same_now(stored: dict[str, Any]) -> None:
+def test_a_trigger_of_an_older_release_keeps_its_meaning(stored: dict[str, Any]) -> None:
     class_path, now = read(stored).serialize()
     assert class_path == stored["classpath"]
     assert {key: now[key] for key in stored["kwargs"]} == stored["kwargs"]
 
 
 @pytest.mark.parametrize("class_path", sorted(our_triggers()))
-def test_the_newest_entry_has_every_argument_of_today(class_path: str) -> None:
-    """Otherwise the file would not guard triggers that are stored from now on."""
+def test_the_newest_entry_has_every_current_argument(class_path: str) -> None:
+    """Without the newest arguments the file would not guard triggers stored from now on."""
     newest = [each for each in STORED if each["classpath"] == class_path][-1]
     assert set(read(newest).serialize()[1]) == set(newest["kwargs"])
 
 
 @pytest.mark.parametrize("stored", STORED, ids=lambda each: each["classpath"].split(".")[-1])
 def test_an_argument_of_a_newer_release_is_refused_by_name(stored: dict[str, Any]) -> None:
-    """After a downgrade: the argument may narrow the condition, so ignoring it could fire too early."""
+    """After a downgrade an unknown argument may be a filter; a trigger that ignored it could fire too early."""
     with pytest.raises(TypeError, match="only_on_sundays"):
         read(stored, only_on_sundays=True)
 
 
-def test_a_stored_query_may_lack_newer_fields_but_have_no_unknown_ones() -> None:
+def test_a_query_may_lack_fields_but_not_have_unknown_ones() -> None:
     assert query_from_json({}) == InstantQuery()
     with pytest.raises(TypeError, match="only_on_sundays"):
         query_from_json({"only_on_sundays": True})
 
 
-def test_the_file_holds_queries_with_every_field() -> None:
+def test_the_newest_stored_query_has_every_field() -> None:
     queries = [each["kwargs"]["query"] for each in STORED if "query" in each["kwargs"]]
     assert set(queries[-1]) == set(InstantQuery.__dataclass_fields__)
 
 
-def test_an_unknown_part_of_a_query_ends_the_wait_with_its_name(tmp_path: Path) -> None:
-    """The trigger does not poll for ever; Airflow retries the task, which then stores arguments of this release."""
+def test_an_unknown_field_of_a_query_ends_the_wait_with_its_name(tmp_path: Path) -> None:
+    """The trigger must not poll for ever: Airflow retries the task, which then stores a trigger of this release."""
     SmallTable(LocalStorage(str(tmp_path / "t"))).commit(FileGroupId("city=a", "a-0"))
     stored = next(each for each in STORED if "query" in each["kwargs"])
     changes = {"base_path": str(tmp_path / "t"), "hudi_conn_id": None, "storage_conn_id": None}

@@ -1,4 +1,4 @@
-"""Tasks that take turns in writing a table: waiting tasks are deferred, and every end leaves the queue."""
+"""Tasks that take turns in writing a table defer while they wait, and leave the writer queue however they end."""
 
 import asyncio
 from collections.abc import Callable
@@ -32,25 +32,25 @@ def places(tmp_path: Path) -> list[str]:
     return [stored.path for stored in LocalStorage(str(tmp_path / "table")).list_files(turns.FOLDER)]
 
 
-def test_a_task_writes_in_its_turn_and_leaves_the_queue(operator: Operator, tmp_path: Path) -> None:
+def test_a_task_whose_turn_it_is_writes_and_leaves_the_queue(operator: Operator, tmp_path: Path) -> None:
     made = operator(take_turns=True)
     assert made.execute(context())["outcome"] == "completed"
     assert places(tmp_path) == []
 
 
-def test_a_task_that_fails_leaves_the_queue(operator: Operator, tmp_path: Path) -> None:
+def test_a_failed_task_leaves_the_queue(operator: Operator, tmp_path: Path) -> None:
     made = operator("sys.exit(1)", take_turns=True)
     with pytest.raises(HudiTaskError):
         made.execute(context())
     assert places(tmp_path) == []
 
 
-def test_a_try_that_finds_the_request_completed_leaves_the_queue_for_the_killed_one(
+def test_a_retry_that_finds_its_work_done_removes_the_place_of_the_killed_try(
     operator: Operator, queue: WriterQueue, tmp_path: Path
 ) -> None:
     made = operator(take_turns=True)
     made.execute(context())
-    assert queue.begin(REQUEST), "as the worker's end left it"
+    assert queue.begin(REQUEST), "the killed worker left its place in the queue"
     again = operator(take_turns=True)
     again.execute(context())
     assert again.last_result is not None
@@ -58,8 +58,10 @@ def test_a_try_that_finds_the_request_completed_leaves_the_queue_for_the_killed_
     assert places(tmp_path) == []
 
 
-def test_others_first(operator: Operator, queue: WriterQueue, tmp_path: Path) -> None:
-    assert queue.begin("somebody else")
+def test_a_task_defers_until_the_writer_ahead_leaves(
+    operator: Operator, queue: WriterQueue, tmp_path: Path
+) -> None:
+    assert queue.begin("another writer")
     made = operator(take_turns=True)
     with pytest.raises(TaskDeferred) as deferred:
         made.execute(context())
@@ -74,7 +76,7 @@ def test_others_first(operator: Operator, queue: WriterQueue, tmp_path: Path) ->
             waiting = asyncio.ensure_future(anext(events))
             await asyncio.sleep(0.2)
             assert not waiting.done()
-            queue.leave("somebody else")
+            queue.leave("another writer")
             return (await asyncio.wait_for(waiting, 10)).payload
 
     event = asyncio.run(wait())
@@ -85,24 +87,26 @@ def test_others_first(operator: Operator, queue: WriterQueue, tmp_path: Path) ->
 def test_a_task_that_is_cleared_while_it_waits_leaves_the_queue(
     operator: Operator, queue: WriterQueue, tmp_path: Path
 ) -> None:
-    assert queue.begin("somebody else")
+    assert queue.begin("another writer")
     with pytest.raises(TaskDeferred) as deferred:
         operator(take_turns=True).execute(context())
     assert queue.wait("behind").ahead[1:] == (deferred.value.trigger.owner,)
     trigger = deferred.value.trigger
     asyncio.run(trigger.on_kill())
-    assert queue.wait("behind").ahead == ("somebody else",)
-    assert trigger.poll(HudiHook(str(tmp_path / "table"))) is None, "a poll that was running"
-    assert queue.wait("behind").ahead == ("somebody else",)
+    assert queue.wait("behind").ahead == ("another writer",)
+    assert trigger.poll(HudiHook(str(tmp_path / "table"))) is None, "a check that had already begun"
+    assert queue.wait("behind").ahead == ("another writer",)
 
 
-def test_an_error_of_the_trigger_is_reported(operator: Operator, queue: WriterQueue, tmp_path: Path) -> None:
+def test_an_error_of_the_trigger_fails_the_task(
+    operator: Operator, queue: WriterQueue, tmp_path: Path
+) -> None:
     queue.wait(REQUEST)
     with pytest.raises(HudiTaskError, match="failed: no storage"):
         operator(take_turns=True).execute_in_turn(context(), {"error": "no storage"})
     assert places(tmp_path) == []
 
 
-def test_without_turns_no_task_waits(operator: Operator, queue: WriterQueue) -> None:
-    assert queue.begin("somebody else")
+def test_a_task_that_does_not_take_turns_does_not_wait(operator: Operator, queue: WriterQueue) -> None:
+    assert queue.begin("another writer")
     assert operator().execute(context())["outcome"] == "completed"

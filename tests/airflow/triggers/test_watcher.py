@@ -1,4 +1,4 @@
-"""The watcher's trigger on real timelines, from event to event; in a real triggerer: tests/airflow/stack."""
+"""The watcher's trigger on real timelines, one event at a time; tests/airflow/stack runs it in a real triggerer."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -30,8 +30,8 @@ from support.small_tables import SmallTable
 GROUP = FileGroupId("city=a", "a-0")
 
 
-class Kept:
-    """Airflow's state store of an asset, in memory; ``shared``: its behaviour if two assets share a trigger."""
+class MemoryStateStore:
+    """An in-memory state store of an asset; ``shared`` makes reads fail, as they do if two assets share a trigger."""
 
     def __init__(self, *, shared: bool = False) -> None:
         self.values: dict[str, Any] = {}
@@ -51,7 +51,7 @@ def table(tmp_path: Path, request: pytest.FixtureRequest) -> SmallTable:
     return SmallTable(LocalStorage(str(tmp_path / "trips")), request.param)
 
 
-def trigger(table: SmallTable, store: Kept | None, **arguments: Any) -> HudiTableWatcherTrigger:
+def trigger(table: SmallTable, store: MemoryStateStore | None, **arguments: Any) -> HudiTableWatcherTrigger:
     made = HudiTableWatcherTrigger(base_path=table.storage.base_path, poke_interval=0.02, **arguments)
     made.asset_state_store = store  # type: ignore[assignment]
     return made
@@ -73,8 +73,8 @@ def watch(
     asyncio.run(run())
 
 
-def test_every_commit_once_and_on_after_a_restart(table: SmallTable) -> None:
-    store, old = Kept(), table.commit(GROUP)
+def test_a_watcher_reports_each_commit_once_and_continues_after_a_restart(table: SmallTable) -> None:
+    store, old = MemoryStateStore(), table.commit(GROUP)
     seen: list[str] = []
 
     async def first(event: Any) -> None:
@@ -88,7 +88,7 @@ def test_every_commit_once_and_on_after_a_restart(table: SmallTable) -> None:
         assert payload["partitions"] == ["city=a"]
         seen.append(payload["dedupe_key"])
         with pytest.raises(asyncio.TimeoutError):
-            await asyncio.wait_for(event(), 0.3)  # meanwhile the cursor is kept
+            await asyncio.wait_for(event(), 0.3)  # the trigger saves the cursor during this wait
 
     watch(trigger(table, store), first)
     assert old.requested_time in store.values["cursor"]["known"]
@@ -102,39 +102,39 @@ def test_every_commit_once_and_on_after_a_restart(table: SmallTable) -> None:
     watch(trigger(table, store), second)
 
 
-def test_a_triggerer_that_dies_after_an_event_repeats_it_with_the_same_key(table: SmallTable) -> None:
-    store = Kept()
-    told: list[dict[str, Any]] = []
+def test_a_triggerer_that_dies_after_an_event_sends_it_again_with_the_same_key(table: SmallTable) -> None:
+    store = MemoryStateStore()
+    events: list[dict[str, Any]] = []
     watcher = trigger(table, store, from_beginning=True)
     table.commit(GROUP)
 
-    async def dies(event: Any) -> None:
-        told.append(await event())  # and nobody asks for more: the cursor is not written
+    async def take_one_event(event: Any) -> None:
+        events.append(await event())  # no further event is requested, so the cursor is not saved
 
-    watch(watcher, dies)
-    watch(trigger(table, store, from_beginning=True), dies)
-    assert told[0] == told[1]
+    watch(watcher, take_one_event)
+    watch(trigger(table, store, from_beginning=True), take_one_event)
+    assert events[0] == events[1]
 
 
-def test_the_key_stays_the_same_after_more_commits(table: SmallTable) -> None:
-    store = Kept()
-    told: list[dict[str, Any]] = []
+def test_a_repeated_event_keeps_its_key_after_further_commits(table: SmallTable) -> None:
+    store = MemoryStateStore()
+    events: list[dict[str, Any]] = []
 
-    async def dies(event: Any) -> None:
-        told.append(await event())
+    async def take_one_event(event: Any) -> None:
+        events.append(await event())
 
     table.commit(GROUP)
-    watch(trigger(table, store, from_beginning=True), dies)
+    watch(trigger(table, store, from_beginning=True), take_one_event)
     later = [table.commit(GROUP).requested_time for _ in range(2)]
 
     async def both(event: Any) -> None:
-        assert await event() == told[0]
+        assert await event() == events[0]
         assert (await event())["instants"] == later
 
     watch(trigger(table, store), both)
 
 
-def test_every_n_commits_and_only_some_operations(table: SmallTable) -> None:
+def test_a_watcher_waits_for_n_commits_of_the_given_operations(table: SmallTable) -> None:
     for _ in range(5):
         table.commit(GROUP)
 
@@ -142,18 +142,18 @@ def test_every_n_commits_and_only_some_operations(table: SmallTable) -> None:
         payload = await event()
         assert (payload["count"], payload["every"]) == (5, 3)
 
-    watch(trigger(table, Kept(), every_n_commits=3, from_beginning=True), three)
-    store = Kept()
+    watch(trigger(table, MemoryStateStore(), every_n_commits=3, from_beginning=True), three)
+    store = MemoryStateStore()
 
     async def none(event: Any) -> None:
         with pytest.raises(asyncio.TimeoutError):
             await asyncio.wait_for(event(), 0.3)
 
     watch(trigger(table, store, operations=["delete"], from_beginning=True), none)
-    assert len(store.values["cursor"]["known"]) == 5, "what is not wanted is read once only"
+    assert len(store.values["cursor"]["known"]) == 5, "commits of other operations are read only once"
 
 
-def test_our_own_clusterings_do_not_count(table: SmallTable) -> None:
+def test_clusterings_of_this_project_do_not_count(table: SmallTable) -> None:
     from support.undone_tables import clustered
 
     table.commit(FileGroupId("a", "f1"))
@@ -162,11 +162,13 @@ def test_our_own_clusterings_do_not_count(table: SmallTable) -> None:
     async def one(event: Any) -> None:
         assert (await event())["count"] == 1
 
-    watch(trigger(table, Kept(), from_beginning=True), one)
+    watch(trigger(table, MemoryStateStore(), from_beginning=True), one)
 
 
-@pytest.mark.parametrize("store", [None, Kept(shared=True)], ids=["no store", "shared"])
-def test_without_a_store_it_continues_to_watch(table: SmallTable, store: Kept | None) -> None:
+@pytest.mark.parametrize("store", [None, MemoryStateStore(shared=True)], ids=["no store", "shared"])
+def test_a_watcher_works_without_a_usable_state_store(
+    table: SmallTable, store: MemoryStateStore | None
+) -> None:
     async def on(event: Any) -> None:
         waiting = asyncio.ensure_future(event())
         await asyncio.sleep(0.2)
@@ -176,7 +178,7 @@ def test_without_a_store_it_continues_to_watch(table: SmallTable, store: Kept | 
     watch(trigger(table, store), on)
 
 
-def test_a_missing_table_is_waited_for(tmp_path: Path) -> None:
+def test_a_watcher_waits_for_a_missing_table(tmp_path: Path) -> None:
     watcher = HudiTableWatcherTrigger(base_path=str(tmp_path / "later"), poke_interval=0.02)
 
     async def later(event: Any) -> None:
@@ -188,8 +190,8 @@ def test_a_missing_table_is_waited_for(tmp_path: Path) -> None:
     watch(watcher, later)
 
 
-def test_a_triggerer_that_dies_while_the_table_is_missing_forgets_nothing(tmp_path: Path) -> None:
-    path, store = str(tmp_path / "later"), Kept()
+def test_a_restarted_watcher_reports_all_commits_of_a_table_that_was_missing(tmp_path: Path) -> None:
+    path, store = str(tmp_path / "later"), MemoryStateStore()
 
     def watcher() -> HudiTableWatcherTrigger:
         made = HudiTableWatcherTrigger(base_path=path, poke_interval=0.02)
@@ -214,8 +216,8 @@ def test_a_triggerer_that_dies_while_the_table_is_missing_forgets_nothing(tmp_pa
     watch(watcher(), all_of_them)
 
 
-class ArchivedMeanwhile(HudiHook):
-    """The table right after its timeline was loaded: an archival moves the oldest commits away before they are read."""
+class ArchivedAfterLoad(HudiHook):
+    """A hook during whose first timeline read an archival moves the oldest commits to the archived timeline."""
 
     def __init__(self, table: SmallTable) -> None:
         super().__init__(table.storage.base_path)
@@ -238,24 +240,26 @@ class ArchivedMeanwhile(HudiHook):
         return store
 
 
-@pytest.mark.parametrize("saved", [False, True], ids=["", "a savepointed commit stays behind alone"])
-def test_commits_that_are_archived_during_a_poll_are_reported_later(table: SmallTable, saved: bool) -> None:
+@pytest.mark.parametrize(
+    "saved", [False, True], ids=["", "a savepointed commit stays in the active timeline"]
+)
+def test_commits_archived_during_a_read_are_reported_later(table: SmallTable, saved: bool) -> None:
     table.commit(GROUP)
     if saved:
         create_savepoint(CreateSavepointRequest(base_path="/t"), storage=table.storage, clock=table.clock)
     cursor = CommitCursor.at_head(table.timeline_store.load())
     made = [table.commit(FileGroupId("city=a", f"a-{number}")).requested_time for number in range(8)]
-    watch, told, hook = CommitWatch(), [], ArchivedMeanwhile(table)
+    watch, reported, hook = CommitWatch(), [], ArchivedAfterLoad(table)
     for _ in range(2):
         found = watch.poll(hook, cursor)
-        told += [instant.requested_time for instant, _ in found.wanted]
+        reported += [instant.requested_time for instant, _ in found.wanted]
         cursor = found.moved(cursor, reported=[instant for instant, _ in found.wanted])
     assert len(hook.timeline().completed_writes) < 8
-    assert sorted(told) == made
+    assert sorted(reported) == made
 
 
-def test_of_a_long_archive_only_what_may_be_new_is_kept(table: SmallTable) -> None:
-    """A watcher lives for months in the triggerer."""
+def test_a_watcher_keeps_only_archived_writes_that_may_be_new(table: SmallTable) -> None:
+    """A watcher runs for months in the triggerer, so its memory must stay bounded."""
     made = [table.commit(FileGroupId("city=a", f"a-{number}")).requested_time for number in range(10)]
     request = ArchiveRequest(base_path="/t", options=FEW, min_commits=2, max_commits=3)
     archive(request, storage=table.storage, clock=table.clock)
@@ -267,7 +271,7 @@ def test_of_a_long_archive_only_what_may_be_new_is_kept(table: SmallTable) -> No
     assert [instant.requested_time for instant in watch._archived[1]] == archived[3:]
 
 
-def test_arguments_are_checked_when_the_dag_is_read() -> None:
+def test_arguments_are_checked_when_the_dag_is_parsed() -> None:
     with pytest.raises(ValueError, match="base_path"):
         HudiTableWatcher()
     with pytest.raises(ValueError, match="every_n_commits"):

@@ -1,4 +1,4 @@
-"""Names of Airflow that are in different modules in 3.1 and 3.3; import this module inside of tests."""
+"""Names that Airflow 3.1 and 3.3 define in different modules. Import this module inside of tests."""
 
 import pytest
 
@@ -17,11 +17,11 @@ except ImportError:
 __all__ = ["LOOKS_UP_CONNECTIONS_ANYWHERE", "DagBag", "TaskDeferralTimeout", "sync_bag_to_db"]
 
 LOOKS_UP_CONNECTIONS_ANYWHERE = tuple(map(int, __version__.split(".")[:2])) >= (3, 2)
-"""Airflow 3.1 finds out that a connection is missing only inside of a task that its supervisor started."""
+"""Whether connections are looked up outside of supervised tasks, too; Airflow 3.1 does so only inside of them."""
 
 
 def serialized(dag: object) -> dict:
-    """The DAG as Airflow stores it in its database."""
+    """Serialize a DAG as Airflow stores it in its database."""
     try:
         from airflow.serialization.serialized_objects import DagSerialization as Serialization
     except ImportError:
@@ -32,7 +32,7 @@ def serialized(dag: object) -> dict:
 def load_operator_links(monkeypatch: pytest.MonkeyPatch) -> None:
     """Deserialize tasks with their links, as the API server does.
 
-    Airflow keeps this choice in a class attribute. Its scheduler and the clearing of tasks switch the attribute off for
+    Airflow stores this choice in a class attribute. Its scheduler and the clearing of tasks disable the attribute for
     the whole process.
     """
     from airflow.serialization import serialized_objects

@@ -23,7 +23,7 @@ _FLAGS = (
 
 @contextmanager
 def logged_in(url: str, password: str, profile: Path) -> "Iterator[BrowserContext]":
-    """A browser in which Airflow's administrator has logged in through the form.
+    """Open a browser in which Airflow's administrator has logged in through the form.
 
     Args:
         profile: an empty folder.
@@ -48,7 +48,7 @@ def logged_in(url: str, password: str, profile: Path) -> "Iterator[BrowserContex
 
 
 def keep(page: "Page", name: str, *, is_wanted: bool) -> None:
-    """Keep a picture for the docs."""
+    """Save a screenshot for the docs."""
     if is_wanted:
         folder = REPOSITORY / "docs" / "images"
         folder.mkdir(exist_ok=True)

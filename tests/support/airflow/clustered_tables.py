@@ -1,4 +1,4 @@
-"""Clusterings on the timelines of small tables, as a scheduler and an executor would leave them; no rows are moved."""
+"""Clusterings on the timelines of small tables, as a scheduler and an executor write them; no rows are rewritten."""
 
 from collections.abc import Sequence
 from datetime import datetime, timezone
@@ -21,7 +21,7 @@ from support.small_tables import SmallTable
 
 
 def open_table(base_path: str) -> SmallTable:
-    """A table that exists, for the next steps of a writer; its clock is the present."""
+    """Open an existing table for further writes at the current time."""
     table = SmallTable.__new__(SmallTable)
     table.storage = LocalStorage(base_path)
     table.version = read_table_config(table.storage).table_version
@@ -32,7 +32,7 @@ def open_table(base_path: str) -> SmallTable:
 def schedule(
     table: SmallTable, *, partition: str = "city=a", request_id: str = "", instead_of: str = ""
 ) -> Instant:
-    """Request a clustering of one file group, or the replacement of one that gave way to a write."""
+    """Request a clustering of one file group; ``instead_of`` names the plan that it replaces after a release."""
     piece = ClusteringSlice(
         file_id="a-0", partition_path=partition, data_file_path=f"file:///t/{partition}/a-0"
     )
@@ -44,22 +44,22 @@ def schedule(
 
 
 def cancel(table: SmallTable, *instants: Instant) -> None:
-    """Take plans off the timeline."""
+    """Cancel plans."""
     request = CancelClusteringRequest(base_path="/t", instants=tuple(i.requested_time for i in instants))
     cancel_clustering(request, storage=table.storage, clock=table.clock)
 
 
-def give_way(table: SmallTable, plan: Instant, *, request_id: str = "", wholly: bool = False) -> Instant:
-    """A write that the plan gives some of its groups up to, or all; returns the plan in its place, or the write."""
+def release(table: SmallTable, plan: Instant, *, request_id: str = "", releases_all: bool = False) -> Instant:
+    """Release file groups of a plan to a write; return the replacing plan, or the write if no group is left."""
     cancel(table, plan)
-    if not wholly:
+    if not releases_all:
         successor = schedule(table, request_id=request_id, instead_of=plan.requested_time)
     write = table.commit(FileGroupId("city=a", "a-0"), extra={GAVE_WAY_KEY: plan.requested_time})
-    return write if wholly else successor
+    return write if releases_all else successor
 
 
 def complete(table: SmallTable, *instants: Instant, request_id: str = "") -> None:
-    """Complete clusterings, as an execution with this request id."""
+    """Complete clusterings as an execution with this request id does."""
     metadata = CommitMetadata(
         operation_type=WriteOperation.CLUSTER,
         partition_to_write_stats={},
@@ -72,7 +72,7 @@ def complete(table: SmallTable, *instants: Instant, request_id: str = "") -> Non
 
 
 def complete_pending(base_path: str, times: Sequence[str] = (), request_id: str = "") -> list[str]:
-    """Complete all pending clusterings, or those of these times; return their requested times."""
+    """Complete all pending clusterings, or those with these times; return their requested times."""
     table = open_table(base_path)
     pending = [i for i in table.timeline_store.load().pending if not times or i.requested_time in times]
     complete(table, *pending, request_id=request_id)

@@ -1,4 +1,4 @@
-"""Programs that replace spark-submit in tests of how a task handles the end of its job."""
+"""Programs that replace spark-submit in tests of the task's reaction to the end of a job."""
 
 import sys
 from pathlib import Path
@@ -51,14 +51,14 @@ def result(**fields):
 
 def failed(kind, retryable):
     from hudi_table_services.contract.result import JobError
-    result(outcome="failed", error=JobError(kind=kind, message="It broke.", retryable=retryable, hint="Mend it."))
+    result(outcome="failed", error=JobError(kind=kind, message="It broke.", retryable=retryable, hint="Fix it."))
 
 {body}
 """
 
 
 def stand_in(folder: Path, body: str) -> str:
-    """A program that runs the body with the request at hand; returns its path."""
+    """Write a program that reads the request and runs the body; return its path."""
     path = folder / "spark-submit"
     tests = Path(__file__).parents[2]
     path_of_imports = [str(tests), str(tests.parent / "spark_jobs")]

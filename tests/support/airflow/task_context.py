@@ -1,11 +1,11 @@
-"""As much of a task instance and its context as the operators read."""
+"""The part of a task instance and its context that the operators read."""
 
 import json
 from typing import Any
 
 
 class TaskInstance:
-    """The few fields that the operator reads."""
+    """A task instance with the few fields that the operators read."""
 
     def __init__(self, max_tries: int = 0, map_index: int = -1, run_id: str = "run 1") -> None:
         self.dag_id, self.run_id, self.task_id = "d", run_id, "load"
@@ -25,7 +25,7 @@ def context(**fields: Any) -> Any:
 
 
 class StateStore(dict[str, Any]):
-    """Airflow's store of a task's state."""
+    """An in-memory store of a task's state, as Airflow's."""
 
     def set(self, key: str, value: Any) -> None:
         self[key] = json.loads(json.dumps(value))

@@ -1,4 +1,4 @@
-"""A small table, and a function that executes the clustering operators on it."""
+"""Fixtures: a small table, and a function that executes clustering operators on the table."""
 
 import json
 from collections.abc import Callable
@@ -23,7 +23,7 @@ def spark_connection(connections: Callable[..., None]) -> None:
 
 @pytest.fixture(params=[TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 def table(tmp_path: Path, request: pytest.FixtureRequest) -> SmallTable:
-    """Three small files in one partition."""
+    """A table with three small files in one partition."""
     made = SmallTable(LocalStorage(str(tmp_path / "table")), request.param)
     for number in range(3):
         made.commit(FileGroupId("city=a", f"a-{number}"), schema=SCHEMA)

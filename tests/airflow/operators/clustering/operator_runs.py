@@ -9,7 +9,7 @@ from hudi_table_services.model.instant import Instant
 from support.small_tables import SmallTable
 
 Run = Callable[..., dict[str, Any]]
-"""Executes an operator; see the fixture."""
+"""A function that executes an operator; see the fixture ``run``."""
 
 INSTANT = "20260102030405678"
 SCHEMA = json.dumps({"type": "record", "name": "r", "fields": [{"name": "x", "type": "long"}]})
@@ -35,11 +35,11 @@ PLANS = """
 from support.airflow.clustered_tables import open_table, schedule
 schedule(open_table(base_path), request_id=request["request_id"])
 """
-SAYS_SO = "result(outcome='completed', operation='cluster', instant_time=times[-1], report=report(times))"
+REPORTS = "result(outcome='completed', operation='cluster', instant_time=times[-1], report=report(times))"
 
 
 def clusterings(table: SmallTable) -> list[Instant]:
-    """Pending clusterings."""
+    """List the pending instants of a table on which only clusterings are pending."""
     return list(table.timeline_store.load().pending)
 
 

@@ -1,4 +1,4 @@
-"""Arguments of the clustering operators: the requests they become, and refusals."""
+"""Arguments of the clustering operators: the requests to the engine, and refused values."""
 
 import json
 from typing import Any
@@ -54,7 +54,7 @@ def test_arguments_of_a_plan_become_the_request(operator: type) -> None:
     assert type(request).from_json(request.to_json()) == request
 
 
-def test_arguments_of_the_others_become_the_request() -> None:
+def test_arguments_of_executions_and_cancellations_become_the_request() -> None:
     assert request_of(ExecuteClusteringOperator).instants == ()
     execute = request_of(ExecuteClusteringOperator, instant=INSTANT, when_held="wait")
     assert (execute.instants, execute.when_held) == ((INSTANT,), "wait")
@@ -68,7 +68,7 @@ def test_arguments_of_the_others_become_the_request() -> None:
 
 
 @pytest.mark.parametrize(
-    ("operator", "arguments", "says"),
+    ("operator", "arguments", "message"),
     [
         (ScheduleClusteringOperator, {"layout": "snake"}, "layout is 'snake'"),
         (ScheduleClusteringOperator, {"every_n_commits": -1}, "below 0"),
@@ -98,14 +98,14 @@ def test_arguments_of_the_others_become_the_request() -> None:
         ),
     ],
 )
-def test_mistakes_that_show_when_the_dag_is_read(
-    operator: type, arguments: dict[str, Any], says: str
+def test_wrong_arguments_fail_when_the_dag_is_parsed(
+    operator: type, arguments: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(ValueError, match=f"cluster: .*{says}"):
+    with pytest.raises(ValueError, match=f"cluster: .*{message}"):
         made(operator, **arguments)
 
 
-def test_templates_and_outputs_of_other_tasks_are_checked_in_the_run() -> None:
+def test_templates_and_outputs_of_other_tasks_are_read_in_the_run() -> None:
     with DAG("d", schedule=None):
 
         @task
@@ -125,7 +125,7 @@ def test_templates_and_outputs_of_other_tasks_are_checked_in_the_run() -> None:
         )
 
 
-def test_they_can_be_mapped_and_take_default_arguments() -> None:
+def test_the_operators_can_be_mapped_and_take_default_arguments() -> None:
     defaults = {"sort_columns": "x", "on_nothing": "fail", "run_on": "spark", "instant": INSTANT}
     with DAG("mapped", schedule=None, default_args=defaults):
         plan = ScheduleClusteringOperator(task_id="plan", base_path="/t")
@@ -138,7 +138,7 @@ def test_they_can_be_mapped_and_take_default_arguments() -> None:
     assert (execute.instant, execute.on_nothing) == (INSTANT, "fail")
 
 
-# Which plans are meant
+# Selection of plans
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,9 @@ def test_a_plan_can_be_named_in_many_ways(given: Any) -> None:
     ids=repr,
 )
 @pytest.mark.parametrize("operator", [ExecuteClusteringOperator, CancelClusteringOperator])
-def test_an_emptied_template_never_means_all(table: SmallTable, run: Run, operator: type, given: Any) -> None:
+def test_an_empty_template_never_selects_all_plans(
+    table: SmallTable, run: Run, operator: type, given: Any
+) -> None:
     plan = schedule(table)
     emptied = made(
         operator, base_path=table.storage.base_path, instant="{{ params.x }}", on_nothing="succeed"
@@ -181,7 +183,7 @@ def test_an_emptied_template_never_means_all(table: SmallTable, run: Run, operat
 
 @pytest.mark.parametrize("operator", [ExecuteClusteringOperator, CancelClusteringOperator])
 @pytest.mark.parametrize("given", [[], {"instants": [], "reason": "too early"}, "[]"], ids=repr)
-def test_an_answer_without_plans_means_nothing_to_do(
+def test_an_answer_without_plans_leaves_nothing_to_do(
     table: SmallTable, run: Run, operator: type, given: Any
 ) -> None:
     plan = schedule(table)

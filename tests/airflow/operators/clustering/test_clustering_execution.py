@@ -1,4 +1,4 @@
-"""The clustering operators that rewrite files on Spark: results by the job's end and the timeline."""
+"""The clustering operators that rewrite files on Spark, and their reactions to its end and to the timeline."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.sdk import DAG, task
-from operator_runs import COMPLETES, PLANS, SAYS_SO, SCHEMA, SMALL, Run, clusterings, made
+from operator_runs import COMPLETES, PLANS, REPORTS, SCHEMA, SMALL, Run, clusterings, made
 
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
@@ -25,24 +25,24 @@ from support.airflow.stand_ins import stand_in
 from support.airflow.task_context import TaskInstance, context
 from support.small_tables import SmallTable
 
-# Executing, on Spark
+# Execution on Spark
 
 
-def test_an_execution_reports_the_files(
+def test_an_execution_reports_the_rewritten_files(
     table: SmallTable, run: Run, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     plan = schedule(table)
-    answer = run(ExecuteClusteringOperator, COMPLETES + SAYS_SO)
+    answer = run(ExecuteClusteringOperator, COMPLETES + REPORTS)
     figures = ("files_in", "bytes_in", "files_out", "bytes_out", "rows", "rows_checked")
     assert [answer[name] for name in figures] == [2, 8, 1, 6, 5, 5]
     assert answer["instants"] == [plan.requested_time]
     assert answer["plans"][0]["skipping"] == [{"column": "x", "before": 1.0, "after": 0.25}]
-    said = caplog.text + "".join(capfd.readouterr())
-    assert "Looking for one x reads 25% of these rows, before 100%" in said
-    assert "75% of the 8 B asked for" in said
+    logged = caplog.text + "".join(capfd.readouterr())
+    assert "Looking for one x reads 25% of these rows, before 100%" in logged
+    assert "75% of the 8 B asked for" in logged
 
 
-def test_plans_that_are_completed_need_no_spark(table: SmallTable, run: Run) -> None:
+def test_completed_plans_need_no_spark(table: SmallTable, run: Run) -> None:
     first, second = schedule(table), schedule(table)
     complete(table, first, second)
     answer = run(ExecuteClusteringOperator, instant=[first.requested_time, second.requested_time])
@@ -50,7 +50,7 @@ def test_plans_that_are_completed_need_no_spark(table: SmallTable, run: Run) -> 
     assert answer["groups"] == 2
 
 
-def test_plans_that_were_completed_win_over_a_bad_end(table: SmallTable, run: Run) -> None:
+def test_completed_plans_outweigh_a_failed_job(table: SmallTable, run: Run) -> None:
     first, second = schedule(table), schedule(table)
     named = [first.requested_time, second.requested_time]
     only_first = f"complete_pending(base_path, [{first.requested_time!r}]); sys.exit(3)"
@@ -62,8 +62,8 @@ def test_plans_that_were_completed_win_over_a_bad_end(table: SmallTable, run: Ru
     assert run(ExecuteClusteringOperator, instant=named)["reused"]
 
 
-def test_all_that_were_pending_are_completed_once(table: SmallTable, run: Run) -> None:
-    """A retry finds none pending, which is not the same as nothing to do."""
+def test_all_pending_plans_are_completed_once(table: SmallTable, run: Run) -> None:
+    """A retry finds no pending plan but must still report the completed plans."""
     first, second = schedule(table), schedule(table)
     answer = run(ExecuteClusteringOperator, COMPLETES + "sys.exit(3)")
     assert (answer["reused"], answer["instants"]) == (True, [first.requested_time, second.requested_time])
@@ -72,15 +72,15 @@ def test_all_that_were_pending_are_completed_once(table: SmallTable, run: Run) -
     with pytest.raises(AirflowSkipException):
         run(ExecuteClusteringOperator, nothing, ti=TaskInstance(run_id="run 2"))
     third = schedule(table)
-    later = run(ExecuteClusteringOperator, COMPLETES + SAYS_SO)
+    later = run(ExecuteClusteringOperator, COMPLETES + REPORTS)
     assert (later["reused"], later["instants"]) == (False, [third.requested_time])
 
 
-def test_a_claim_that_the_timeline_does_not_bear_out_fails(table: SmallTable, run: Run) -> None:
+def test_a_result_that_contradicts_the_timeline_fails(table: SmallTable, run: Run) -> None:
     pending = schedule(table)
     claim = (
         COMPLETES.replace("times = complete_pending", "times = request['instants'] or complete_pending")
-        + SAYS_SO
+        + REPORTS
     )
     with pytest.raises(HudiTaskError, match=f"timeline does not have {pending.requested_time}"):
         run(ExecuteClusteringOperator, claim, instant=pending.requested_time)
@@ -91,7 +91,7 @@ def test_a_claim_that_the_timeline_does_not_bear_out_fails(table: SmallTable, ru
     [("InstantHeldError", True, HudiTaskError), ("UnsupportedTableError", False, HudiTaskRefusedError)],
 )
 @pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
-def test_a_held_plan_is_retried_and_an_impossible_request_is_not(
+def test_a_plan_under_execution_is_retried_and_an_impossible_request_is_not(
     table: SmallTable, run: Run, kind: str, retryable: bool, error: type[Exception]
 ) -> None:
     with pytest.raises(error, match=f"{kind}: It broke"):
@@ -99,7 +99,7 @@ def test_a_held_plan_is_retried_and_an_impossible_request_is_not(
 
 
 @pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
-def test_the_log_of_a_failure_shows_the_partial_work(
+def test_the_log_of_a_failure_shows_the_work_done_before_it(
     table: SmallTable, run: Run, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     done = schedule(table).requested_time
@@ -111,16 +111,16 @@ from hudi_table_services.errors import StorageError
 failed = ClusteringPlanReport(instant_time="{broken}", state="failed", error="It broke.")
 error = StorageError("It broke.")
 error.evidence = ClusteringReport(plans=(*report(times).plans, failed))
-asked = ExecuteClusteringRequest.from_json(json.dumps(request))
-open(result_path, "w").write(JobResult.failed(asked, error).to_json())
+requested = ExecuteClusteringRequest.from_json(json.dumps(request))
+open(result_path, "w").write(JobResult.failed(requested, error).to_json())
 sys.exit(74)
 """
     body = COMPLETES.replace('request.get("instants", ())', f"[{done!r}]") + fails
     with pytest.raises(HudiTaskError, match="StorageError: It broke"):
         run(ExecuteClusteringOperator, body)
-    said = caplog.text + "".join(capfd.readouterr())
-    assert "75% of the 8 B asked for" in said
-    assert f"Clustering {broken} (failed)" in said
+    logged = caplog.text + "".join(capfd.readouterr())
+    assert "75% of the 8 B asked for" in logged
+    assert f"Clustering {broken} (failed)" in logged
 
 
 @pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
@@ -130,28 +130,28 @@ def test_no_pending_plan_skips(table: SmallTable, run: Run) -> None:
         run(ExecuteClusteringOperator, nothing)
 
 
-# Planning and executing in one job
+# Planning and execution in one job
 
 
 def test_a_completed_clustering_is_not_submitted_again(table: SmallTable, run: Run) -> None:
-    first = run(ClusteringOperator, PLANS + COMPLETES + SAYS_SO)
+    first = run(ClusteringOperator, PLANS + COMPLETES + REPORTS)
     assert not first["reused"]
     again = run(ClusteringOperator)
     assert (again["reused"], again["instants"]) == (True, first["instants"])
 
 
-def test_a_bad_end_of_both_is_judged_by_the_plans_of_the_request(table: SmallTable, run: Run) -> None:
+def test_the_plans_of_the_request_decide_after_a_failed_job(table: SmallTable, run: Run) -> None:
     with pytest.raises(HudiTaskError, match="still pending"):
         run(ClusteringOperator, PLANS + "sys.exit(3)")
     answer = run(ClusteringOperator, COMPLETES + "sys.exit(3)")
     assert (answer["reused"], len(answer["instants"])) == (True, 1)
 
 
-# DAG runs and kills
+# DAG runs and killed tasks
 
 
 @pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
-def test_in_a_dag_the_schedule_hands_its_plan_to_the_execution(
+def test_the_schedule_task_passes_its_plan_to_the_execution_in_a_dag(
     table: SmallTable, run_dag: Callable[..., Any], tmp_path: Path
 ) -> None:
     schedule(table)
@@ -164,18 +164,18 @@ def test_in_a_dag_the_schedule_hands_its_plan_to_the_execution(
             task_id="execute",
             base_path=table.storage.base_path,
             instant=plan.output,
-            spark_binary=stand_in(tmp_path, COMPLETES + SAYS_SO),
+            spark_binary=stand_in(tmp_path, COMPLETES + REPORTS),
         )
 
         @task
-        def check(told: dict[str, Any], done: dict[str, Any]) -> None:
-            assert told["instants"] == done["instants"]
-            assert len(told["instants"]) == 1
+        def check(scheduled: dict[str, Any], done: dict[str, Any]) -> None:
+            assert scheduled["instants"] == done["instants"]
+            assert len(scheduled["instants"]) == 1
 
         check(plan.output, execute.output)
     run = run_dag(dag)
     assert {ti.state for ti in run.get_task_instances()} == {"success"}
-    assert len(clusterings(table)) == 1, "the plan that somebody else made before is left alone"
+    assert len(clusterings(table)) == 1, "the earlier plan of another writer stays pending"
 
 
 def test_a_kill_logs_the_pending_plans(
@@ -193,6 +193,6 @@ def test_a_kill_logs_the_pending_plans(
     operator.log_state_after_kill(run)
     plan = schedule(table)
     operator.log_state_after_kill(run)
-    said = caplog.text + "".join(capfd.readouterr())
-    assert "no clustering is pending" in said
-    assert f"pending: {plan.requested_time}" in said
+    logged = caplog.text + "".join(capfd.readouterr())
+    assert "no clustering is pending" in logged
+    assert f"pending: {plan.requested_time}" in logged

@@ -1,4 +1,4 @@
-"""With a driver on a cluster request and result are in a folder that worker and cluster share.
+"""Clusterings with a driver on a cluster exchange request and result through a shared folder.
 
 The program that replaces spark-submit runs the real script if the job needs no Spark.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from operator_runs import COMPLETES, NOT_TO_BE_RUN, PLANS, SAYS_SO, SMALL, Run, clusterings, made
+from operator_runs import COMPLETES, NOT_TO_BE_RUN, PLANS, REPORTS, SMALL, Run, clusterings, made
 
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.operators.clustering import (
@@ -46,7 +46,7 @@ ALL_OF_THEM = [
 
 @pytest.fixture
 def on_cluster(connections: Callable[..., None], tmp_path: Path) -> dict[str, Any]:
-    """Arguments; the deploy mode is in the connection."""
+    """Return operator arguments; the connection selects cluster mode."""
     connections("yarn", conn_type="spark", host="yarn", extra={"deploy-mode": "cluster"})
     return {"spark_conn_id": "yarn", "result_base_path": str(tmp_path / "results")}
 
@@ -55,7 +55,7 @@ def documents(tmp_path: Path) -> list[Path]:
     return sorted(path for path in (tmp_path / "results").rglob("*") if path.is_file())
 
 
-def test_plans_are_made_and_cancelled_by_the_driver(
+def test_the_driver_schedules_and_cancels_plans(
     table: SmallTable, run: Run, on_cluster: dict[str, Any], tmp_path: Path
 ) -> None:
     planned = run(ScheduleClusteringOperator, THE_SCRIPT, hudi_options=SMALL, **ON_SPARK, **on_cluster)
@@ -63,7 +63,7 @@ def test_plans_are_made_and_cancelled_by_the_driver(
     assert given[given.index("--deploy-mode") + 1] == "cluster"
     folder = tmp_path / "results" / "d" / "run%201" / "load"
     assert given[given.index("--request") + 1] == f"{folder}/request.json"
-    assert documents(tmp_path) == [folder / "result.json"], "the request may hold credentials"
+    assert documents(tmp_path) == [folder / "result.json"], "the request may contain credentials"
     assert [instant.requested_time for instant in clusterings(table)] == planned["instants"]
     assert (planned["files_in"], planned["reused"]) == (3, False)
 
@@ -81,10 +81,10 @@ def test_plans_are_made_and_cancelled_by_the_driver(
 
 @pytest.mark.parametrize(
     ("operator", "body"),
-    [(ExecuteClusteringOperator, COMPLETES + SAYS_SO), (ClusteringOperator, PLANS + COMPLETES + SAYS_SO)],
+    [(ExecuteClusteringOperator, COMPLETES + REPORTS), (ClusteringOperator, PLANS + COMPLETES + REPORTS)],
     ids=["execute", "both"],
 )
-def test_figures_of_an_execution_come_from_the_folder(
+def test_figures_of_an_execution_are_read_from_the_folder(
     table: SmallTable, run: Run, on_cluster: dict[str, Any], tmp_path: Path, operator: type, body: str
 ) -> None:
     if operator is ExecuteClusteringOperator:
@@ -95,7 +95,7 @@ def test_figures_of_an_execution_come_from_the_folder(
 
 
 @pytest.mark.parametrize(("operator", "arguments"), ALL_OF_THEM)
-def test_the_result_of_an_earlier_try_is_not_believed(
+def test_the_result_of_an_earlier_try_is_not_used(
     table: SmallTable, run: Run, on_cluster: dict[str, Any], operator: type, arguments: dict[str, Any]
 ) -> None:
     schedule(table)
@@ -115,7 +115,7 @@ def test_without_a_shared_folder_nothing_is_submitted(
         run(operator, NOT_TO_BE_RUN, **arguments, **on_cluster)
 
 
-def test_what_runs_in_the_worker_needs_no_shared_folder(
+def test_jobs_in_the_worker_need_no_shared_folder(
     table: SmallTable, run: Run, on_cluster: dict[str, Any]
 ) -> None:
     del on_cluster["result_base_path"]
@@ -123,7 +123,7 @@ def test_what_runs_in_the_worker_needs_no_shared_folder(
     assert run(CancelClusteringOperator, instant=planned, **on_cluster)["instants"] == planned["instants"]
 
 
-def test_a_kill_logs_that_the_driver_may_still_run(
+def test_a_kill_logs_that_the_driver_may_continue(
     table: SmallTable,
     on_cluster: dict[str, Any],
     tmp_path: Path,
@@ -146,6 +146,6 @@ def test_a_kill_logs_that_the_driver_may_still_run(
             time.sleep(0.05)
         operator.on_kill()
         assert isinstance(ending.exception(10), HudiTaskError)
-    said = caplog.text + "".join(capfd.readouterr())
-    assert "may still run" in said
-    assert f"pending: {plan.requested_time}" in said
+    logged = caplog.text + "".join(capfd.readouterr())
+    assert "may still run" in logged
+    assert f"pending: {plan.requested_time}" in logged

@@ -1,4 +1,4 @@
-"""The clustering operators that work in the worker: plans are made and cancelled."""
+"""The clustering operators that run in the worker: they schedule and cancel plans."""
 
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,10 @@ from support.airflow.clustered_tables import complete, schedule
 from support.airflow.task_context import TaskInstance
 from support.small_tables import SmallTable
 
-# Scheduling, in the worker
+# Scheduling in the worker
 
 
-def test_a_schedule_puts_one_plan_on_the_timeline_however_often_it_is_tried(
-    table: SmallTable, run: Run
-) -> None:
+def test_retries_of_a_schedule_write_only_one_plan(table: SmallTable, run: Run) -> None:
     answer = run(ScheduleClusteringOperator, hudi_options=SMALL)
     (plan,) = clusterings(table)
     assert (answer["instant"], answer["instants"]) == (plan.requested_time, [plan.requested_time])
@@ -39,7 +37,7 @@ def test_a_schedule_puts_one_plan_on_the_timeline_however_often_it_is_tried(
     assert clusterings(table) == [plan]
 
 
-def test_clearing_plans_again_where_that_is_wanted(table: SmallTable, run: Run) -> None:
+def test_clearing_schedules_again_with_write_again(table: SmallTable, run: Run) -> None:
     first = run(ScheduleClusteringOperator, on_rerun="write_again")["instant"]
     complete(table, *clusterings(table))
     table.commit(FileGroupId("city=b", "b-0"), FileGroupId("city=b", "b-1"), schema=SCHEMA)
@@ -56,41 +54,41 @@ def test_a_preview_shows_the_plan_and_writes_nothing(
     assert sorted(Path(table.storage.base_path).rglob("*")) == before
     assert (answer["outcome"], answer["instants"], answer["files_in"]) == ("planned", [], 3)
     assert "city=a" in answer["picture"]
-    said = caplog.text + "".join(capfd.readouterr())
-    assert "city=a" in said
-    assert "Planned, nothing written" in said
+    logged = caplog.text + "".join(capfd.readouterr())
+    assert "city=a" in logged
+    assert "Planned, nothing written" in logged
 
 
-def test_too_few_commits_skip_succeed_or_fail_with_the_reason(table: SmallTable, run: Run) -> None:
-    says = "3 of 4 commits on the timeline"
-    with pytest.raises(AirflowSkipException, match=says):
+def test_too_few_commits_skip_succeed_or_fail_with_a_reason(table: SmallTable, run: Run) -> None:
+    message = "3 of 4 commits on the timeline"
+    with pytest.raises(AirflowSkipException, match=message):
         run(ScheduleClusteringOperator, every_n_commits=4)
-    with pytest.raises(HudiTaskRefusedError, match=says):
+    with pytest.raises(HudiTaskRefusedError, match=message):
         run(ScheduleClusteringOperator, every_n_commits=4, on_nothing="fail")
     answer = run(ScheduleClusteringOperator, every_n_commits=4, on_nothing="succeed")
-    assert says in answer["reason"]
+    assert message in answer["reason"]
     assert (answer["outcome"], answer["instants"], answer["commit_count"]) == ("nothing_to_do", [], 3)
     assert run(ScheduleClusteringOperator, every_n_commits=3)["instants"]
 
 
 @pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         ({"sort_columns": "y"}, "InvalidRequestError: .*no column 'y'"),
         ({"table_name": "other"}, "other"),
         ({"base_path": "/nowhere/at/all"}, "TableNotFoundError"),
     ],
 )
-def test_a_refusal_of_the_engine_is_not_retried(
-    table: SmallTable, run: Run, arguments: dict[str, Any], says: str
+def test_a_request_that_the_engine_refuses_is_not_retried(
+    table: SmallTable, run: Run, arguments: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(HudiTaskRefusedError, match=says):
+    with pytest.raises(HudiTaskRefusedError, match=message):
         run(ScheduleClusteringOperator, **arguments)
 
 
 @pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
-def test_a_package_that_the_worker_lacks_is_named_with_the_way_out(table: SmallTable, run: Run) -> None:
+def test_a_missing_package_of_the_worker_is_named_with_a_remedy(table: SmallTable, run: Run) -> None:
     class OnALightWorker(ScheduleClusteringOperator):
         def run_here(self, request: Any) -> Any:
             raise ModuleNotFoundError("No module named 'pyarrow'", name="pyarrow")
@@ -100,7 +98,7 @@ def test_a_package_that_the_worker_lacks_is_named_with_the_way_out(table: SmallT
 
 
 @pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
-def test_a_schedule_on_spark_is_judged_by_the_timeline(table: SmallTable, run: Run) -> None:
+def test_the_timeline_decides_about_a_schedule_on_spark(table: SmallTable, run: Run) -> None:
     answer = run(ScheduleClusteringOperator, PLANS + "sys.exit(3)", run_on="spark")
     (plan,) = clusterings(table)
     assert answer["instants"] == [plan.requested_time]
@@ -109,16 +107,17 @@ def test_a_schedule_on_spark_is_judged_by_the_timeline(table: SmallTable, run: R
 
 
 @pytest.mark.parametrize(
-    "becomes", ["", "give_way(table, plan)", "give_way(table, plan, wholly=True)", "cancel(table, plan)"]
+    "later_end",
+    ["", "release(table, plan)", "release(table, plan, releases_all=True)", "cancel(table, plan)"],
 )
-def test_later_changes_of_a_plan_are_no_contradiction(table: SmallTable, run: Run, becomes: str) -> None:
-    """A write or a user changes the plan before the task reads the timeline."""
+def test_a_later_end_of_the_plan_is_no_contradiction(table: SmallTable, run: Run, later_end: str) -> None:
+    """A write or a user may release or cancel the plan before the task reads the timeline."""
     body = f"""
-from support.airflow.clustered_tables import cancel, give_way, open_table, schedule
+from support.airflow.clustered_tables import cancel, release, open_table, schedule
 from hudi_table_services.contract.clustering import ClusteringPlanReport, ClusteringReport
 table = open_table(base_path)
 plan = schedule(table, request_id=request["request_id"])
-{becomes}
+{later_end}
 plans = (ClusteringPlanReport(instant_time=plan.requested_time, state="requested"),)
 result(outcome="completed", instant_time=plan.requested_time, report=ClusteringReport(plans=plans))
 """
@@ -127,7 +126,7 @@ result(outcome="completed", instant_time=plan.requested_time, report=ClusteringR
 
 
 @pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
-def test_a_plan_missing_on_the_timeline_is_a_contradiction(table: SmallTable, run: Run) -> None:
+def test_a_plan_that_is_missing_on_the_timeline_is_a_contradiction(table: SmallTable, run: Run) -> None:
     body = f"""
 from hudi_table_services.contract.clustering import ClusteringPlanReport, ClusteringReport
 plans = (ClusteringPlanReport(instant_time={INSTANT!r}, state="requested"),)
@@ -137,13 +136,13 @@ result(outcome="completed", instant_time={INSTANT!r}, report=ClusteringReport(pl
         run(ScheduleClusteringOperator, body, run_on="spark")
 
 
-# Cancelling, in the worker
+# Cancelling in the worker
 
 
-def test_cancelling_takes_the_named_plan_off_the_timeline(table: SmallTable, run: Run) -> None:
+def test_cancelling_removes_the_named_plan_from_the_timeline(table: SmallTable, run: Run) -> None:
     first = run(ScheduleClusteringOperator, hudi_options=SMALL)
-    looked = run(CancelClusteringOperator, instant=first, preview=True)
-    assert (looked["outcome"], looked["instants"]) == ("planned", first["instants"])
+    preview = run(CancelClusteringOperator, instant=first, preview=True)
+    assert (preview["outcome"], preview["instants"]) == ("planned", first["instants"])
     assert clusterings(table)
     answer = run(CancelClusteringOperator, instant=first)
     assert (answer["outcome"], answer["instants"]) == ("completed", first["instants"])
@@ -151,7 +150,7 @@ def test_cancelling_takes_the_named_plan_off_the_timeline(table: SmallTable, run
 
 
 @pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
-def test_cancelling_by_age_leaves_the_young_ones(table: SmallTable, run: Run) -> None:
+def test_cancelling_by_age_keeps_young_plans(table: SmallTable, run: Run) -> None:
     old = schedule(table)
     run(ScheduleClusteringOperator, partitions="city=b", on_nothing="succeed")
     answer = run(CancelClusteringOperator, older_than_minutes=60)

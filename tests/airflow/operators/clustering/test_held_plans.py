@@ -1,4 +1,4 @@
-"""Tasks wait in the triggerer, without Spark, while another attempt executes a clustering."""
+"""Tasks wait in the triggerer, without Spark, while an attempt of another task executes a clustering."""
 
 import asyncio
 import os
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from airflow.providers.common.compat.sdk import TaskDeferred
-from operator_runs import COMPLETES, SAYS_SO
+from operator_runs import COMPLETES, REPORTS
 
 from airflow_hudi_provider.exceptions import HudiTaskError
 from airflow_hudi_provider.operators.clustering import ClusteringOperator, ExecuteClusteringOperator
@@ -29,7 +29,7 @@ from support.airflow.task_context import context
 from support.small_tables import SmallTable
 
 NO_SPARK = "raise SystemExit('submitted')"
-NOTHING = "result(outcome='nothing_to_do', reason='all done by others')"
+NOTHING = "result(outcome='nothing_to_do', reason='completed by others')"
 
 
 @pytest.fixture(params=[TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
@@ -41,7 +41,7 @@ def table(tmp_path: Path, request: pytest.FixtureRequest) -> SmallTable:
 
 @pytest.fixture
 def execute(tmp_path: Path, connections: Callable[..., None]) -> Callable[..., Any]:
-    """An execution that waits for others, whose spark-submit is a program with this body."""
+    """Create an execution that waits for other attempts; a program with this body replaces spark-submit."""
     connections("spark_default", conn_type="spark", host="local[2]")
 
     def make(
@@ -61,17 +61,17 @@ def execute(tmp_path: Path, connections: Callable[..., None]) -> Callable[..., A
     return make
 
 
-def hold(table: SmallTable, plan: Instant, owner: str = "somebody else/attempt 1") -> None:
-    """As an attempt of ours does."""
+def write_heartbeat(table: SmallTable, plan: Instant, owner: str = "another task/attempt 1") -> None:
+    """Write the heartbeat of an attempt that executes the plan."""
     table.storage.write(f"{HEARTBEATS}/{plan.requested_time}", owner.encode())
 
 
-def let_go(table: SmallTable, plan: Instant) -> None:
+def delete_heartbeat(table: SmallTable, plan: Instant) -> None:
     table.storage.delete(f"{HEARTBEATS}/{plan.requested_time}")
 
 
 def deferred_of(made: Any) -> HudiHeldPlanTrigger:
-    """Its trigger as the triggerer makes it, with a short poke interval."""
+    """Execute a task and return its trigger, with a short poll interval."""
     with pytest.raises(TaskDeferred) as deferred:
         made.execute(context())
     assert deferred.value.method_name == "execute_when_free"
@@ -80,29 +80,29 @@ def deferred_of(made: Any) -> HudiHeldPlanTrigger:
     return HudiHeldPlanTrigger(**{**arguments, "poke_interval": 0.02})
 
 
-def event_of(trigger: HudiHeldPlanTrigger, meanwhile: Callable[[], None] | None = None) -> dict[str, Any]:
-    """The event that is fired after a change, and not before."""
+def event_of(trigger: HudiHeldPlanTrigger, action: Callable[[], None] | None = None) -> dict[str, Any]:
+    """Return the event of the trigger; with an action, the event must follow the action."""
 
     async def wait() -> dict[str, Any]:
         async with aclosing(trigger.run()) as events:
             waiting = asyncio.ensure_future(anext(events))
-            if meanwhile is not None:
+            if action is not None:
                 await asyncio.sleep(0.2)
                 assert not waiting.done()
-                meanwhile()
+                action()
             return dict((await asyncio.wait_for(waiting, 10)).payload)
 
     return asyncio.run(wait())
 
 
-@pytest.mark.parametrize("names_it", [True, False], ids=["named", "all"])
-def test_it_waits_until_the_plan_is_released_and_executes_it(
-    table: SmallTable, execute: Callable[..., Any], names_it: bool
+@pytest.mark.parametrize("is_named", [True, False], ids=["named", "all"])
+def test_the_task_waits_until_the_other_attempt_ends_and_executes_the_plan(
+    table: SmallTable, execute: Callable[..., Any], is_named: bool
 ) -> None:
     plan = schedule(table)
-    hold(table, plan)
-    made = execute(COMPLETES + SAYS_SO, **({"instant": plan.requested_time} if names_it else {}))
-    event = event_of(deferred_of(made), lambda: let_go(table, plan))
+    write_heartbeat(table, plan)
+    made = execute(COMPLETES + REPORTS, **({"instant": plan.requested_time} if is_named else {}))
+    event = event_of(deferred_of(made), lambda: delete_heartbeat(table, plan))
     assert event == {"answer": {"instants": [plan.requested_time], "held": []}}
     answer = made.execute_when_free(context(), event)
     assert (answer["outcome"], answer["reused"], answer["instants"]) == (
@@ -112,13 +112,13 @@ def test_it_waits_until_the_plan_is_released_and_executes_it(
     )
 
 
-@pytest.mark.parametrize("names_it", [True, False], ids=["named", "all"])
-def test_a_plan_that_another_attempt_completed_counts_as_done(
-    table: SmallTable, execute: Callable[..., Any], names_it: bool
+@pytest.mark.parametrize("is_named", [True, False], ids=["named", "all"])
+def test_a_plan_that_another_attempt_completed_counts_as_completed(
+    table: SmallTable, execute: Callable[..., Any], is_named: bool
 ) -> None:
     plan = schedule(table)
-    hold(table, plan)
-    named = {"instant": plan.requested_time} if names_it else {}
+    write_heartbeat(table, plan)
+    named = {"instant": plan.requested_time} if is_named else {}
     made = execute(NO_SPARK, on_nothing="skip", **named)
     event = event_of(deferred_of(made), lambda: complete(table, plan))
     answer = made.execute_when_free(context(), event)
@@ -129,70 +129,76 @@ def test_a_plan_that_another_attempt_completed_counts_as_done(
     )
 
 
-def test_a_plan_that_is_free_is_not_kept_waiting(table: SmallTable, execute: Callable[..., Any]) -> None:
-    hold(table, schedule(table))
+def test_a_free_plan_is_executed_without_waiting(table: SmallTable, execute: Callable[..., Any]) -> None:
+    write_heartbeat(table, schedule(table))
     schedule(table, partition="city=b")
     assert execute(NOTHING).execute(context())["outcome"] == "nothing_to_do"
 
 
-def test_an_execution_by_hudi_has_no_heartbeat(table: SmallTable, execute: Callable[..., Any]) -> None:
+def test_an_inflight_plan_of_hudi_counts_as_executing_until_it_expires(
+    table: SmallTable, execute: Callable[..., Any]
+) -> None:
     plan = table.timeline_store.start(schedule(table))
     assert deferred_of(execute()).instants == [plan.requested_time]
     dead = execute(NOTHING, hudi_options={"hoodie.clustering.expiration.threshold.mins": "0"})
     assert dead.execute(context())["outcome"] == "nothing_to_do"
 
 
-def test_it_waits_once(table: SmallTable, execute: Callable[..., Any]) -> None:
-    """The job itself waits for an attempt that begins after the task has waited."""
+def test_the_task_waits_only_once(table: SmallTable, execute: Callable[..., Any]) -> None:
+    """The job, not the task, waits for an attempt that begins after the first wait."""
     plan = schedule(table)
-    hold(table, plan)
+    write_heartbeat(table, plan)
     made = execute("failed('InstantHeldError', True); sys.exit(75)")
-    event = event_of(deferred_of(made), lambda: let_go(table, plan))
-    hold(table, plan)
+    event = event_of(deferred_of(made), lambda: delete_heartbeat(table, plan))
+    write_heartbeat(table, plan)
     with pytest.raises(HudiTaskError, match="InstantHeldError: It broke"):
         made.execute_when_free(context(), event)
 
 
-def test_a_heartbeat_that_stops_is_over(table: SmallTable, execute: Callable[..., Any]) -> None:
+def test_a_stale_heartbeat_ends_the_wait(table: SmallTable, execute: Callable[..., Any]) -> None:
     plan = schedule(table)
-    hold(table, plan)
+    write_heartbeat(table, plan)
     long_ago = time.time() - 3600
     path = Path(table.storage.uri.removeprefix("file://")) / HEARTBEATS / plan.requested_time
     trigger = deferred_of(execute())
     assert event_of(trigger, lambda: os.utime(path, (long_ago, long_ago)))["answer"]["held"] == []
 
 
-def test_only_plans_that_are_meant_are_waited_for(table: SmallTable, execute: Callable[..., Any]) -> None:
-    held, meant = schedule(table), schedule(table, partition="city=b")
-    hold(table, held)
-    assert execute(NOTHING, instant=meant.requested_time).execute(context())["outcome"] == "nothing_to_do"
+def test_the_task_does_not_wait_for_unnamed_plans(table: SmallTable, execute: Callable[..., Any]) -> None:
+    executing, named = schedule(table), schedule(table, partition="city=b")
+    write_heartbeat(table, executing)
+    assert execute(NOTHING, instant=named.requested_time).execute(context())["outcome"] == "nothing_to_do"
 
 
-def test_an_own_attempt_is_taken_over(table: SmallTable, execute: Callable[..., Any]) -> None:
+def test_the_task_takes_over_its_own_earlier_attempt(table: SmallTable, execute: Callable[..., Any]) -> None:
     made = execute(NOTHING)
-    hold(table, schedule(table), owner=f"{identity_of(context(), made.retries, 'reuse')}/attempt 1")
+    write_heartbeat(
+        table, schedule(table), owner=f"{identity_of(context(), made.retries, 'reuse')}/attempt 1"
+    )
     assert made.execute(context())["outcome"] == "nothing_to_do"
 
 
-def test_without_when_held_wait_the_job_decides(table: SmallTable, execute: Callable[..., Any]) -> None:
-    hold(table, schedule(table))
+def test_the_job_fails_on_an_executing_plan_if_the_task_must_not_wait(
+    table: SmallTable, execute: Callable[..., Any]
+) -> None:
+    write_heartbeat(table, schedule(table))
     with pytest.raises(HudiTaskError, match="InstantHeldError: It broke"):
         execute("failed('InstantHeldError', True); sys.exit(75)", when_held="fail").execute(context())
 
 
-def test_a_clustering_waits_for_another_execution_of_its_plan(
+def test_a_clustering_waits_for_another_attempt_at_its_own_plan(
     table: SmallTable, execute: Callable[..., Any]
 ) -> None:
     made = execute(NOTHING, ClusteringOperator)
     assert made.execute(context())["outcome"] == "nothing_to_do"
     plan = schedule(table, request_id=identity_of(context(), made.retries, "reuse"))
-    hold(table, plan)
+    write_heartbeat(table, plan)
     assert deferred_of(made).instants == [plan.requested_time]
 
 
-def test_waiting_has_an_end(table: SmallTable, execute: Callable[..., Any]) -> None:
+def test_waiting_for_an_attempt_ends_after_the_limit(table: SmallTable, execute: Callable[..., Any]) -> None:
     plan = schedule(table)
-    hold(table, plan)
+    write_heartbeat(table, plan)
     made = execute(hudi_options={"hoodie.airflow.clustering.wait.seconds": "0"})
     event = event_of(deferred_of(made))
     assert event == {"answer": {"instants": [plan.requested_time], "held": [plan.requested_time]}}
@@ -203,43 +209,45 @@ def test_waiting_has_an_end(table: SmallTable, execute: Callable[..., Any]) -> N
         made.execute_when_free(context(), {"error": "no storage"})
 
 
-def test_a_storage_that_fails_past_the_end_of_waiting_ends_it(
+def test_a_storage_failure_after_the_limit_ends_the_wait(
     table: SmallTable, execute: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hold(table, schedule(table))
+    write_heartbeat(table, schedule(table))
     trigger = deferred_of(execute(hudi_options={"hoodie.airflow.clustering.wait.seconds": "0"}))
 
     def fail(_hook: object) -> None:
-        raise StorageError("The store is away.")
+        raise StorageError("The store is unavailable.")
 
     monkeypatch.setattr(trigger, "poll", fail)
-    assert "The store is away" in event_of(trigger)["error"]
+    assert "The store is unavailable" in event_of(trigger)["error"]
 
 
-def test_a_load_waits_where_it_knows_its_partitions(table: SmallTable, operator: Callable[..., Any]) -> None:
-    """A plan under execution gives no files up; tasks behind this load in the queue go first."""
+def test_a_load_with_named_partitions_waits_for_an_executing_plan(
+    table: SmallTable, operator: Callable[..., Any]
+) -> None:
+    """A plan under execution cannot release file groups; writers behind this load in the queue write first."""
     plan = schedule(table)
-    hold(table, plan)
+    write_heartbeat(table, plan)
     made = operator(on_pending_plan="give_way", partitions="city=a", take_turns=True)
     queue = turns.WriterQueue(table.storage, table.clock)
     assert queue.wait(identity_of(context(), made.retries, "reuse")).is_turn
     trigger = deferred_of(made)
-    assert queue.begin("somebody else")
-    queue.leave("somebody else")
-    event = event_of(trigger, lambda: let_go(table, plan))
+    assert queue.begin("another writer")
+    queue.leave("another writer")
+    event = event_of(trigger, lambda: delete_heartbeat(table, plan))
     assert made.execute_when_free(context(), event)["outcome"] == "completed"
 
 
-def test_after_the_longest_wait_the_job_decides(table: SmallTable, operator: Callable[..., Any]) -> None:
-    """The job knows whether the plan has its files."""
-    hold(table, schedule(table))
+def test_a_load_submits_its_job_after_the_limit(table: SmallTable, operator: Callable[..., Any]) -> None:
+    """The job knows whether its files belong to the plan."""
+    write_heartbeat(table, schedule(table))
     options = {"hoodie.airflow.clustering.wait.seconds": "0"}
     made = operator(on_pending_plan="give_way", partitions="city=a", hudi_options=options)
     assert made.execute_when_free(context(), event_of(deferred_of(made)))["outcome"] == "completed"
 
 
 def test_a_preview_does_not_wait(table: SmallTable, operator: Callable[..., Any]) -> None:
-    hold(table, schedule(table))
+    write_heartbeat(table, schedule(table))
     made = operator(
         "result(outcome='planned')", on_pending_plan="give_way", partitions="city=a", dry_run=True
     )
@@ -247,15 +255,15 @@ def test_a_preview_does_not_wait(table: SmallTable, operator: Callable[..., Any]
 
 
 @pytest.mark.parametrize("partitions", ["city=b", ()], ids=["others", "not named"])
-def test_a_load_of_other_partitions_does_not(
+def test_a_load_of_other_partitions_does_not_wait(
     table: SmallTable, operator: Callable[..., Any], partitions: Any
 ) -> None:
-    hold(table, schedule(table))
+    write_heartbeat(table, schedule(table))
     made = operator(on_pending_plan="give_way", partitions=partitions)
     assert made.execute(context())["outcome"] == "completed"
 
 
-def test_the_log_names_the_awaited_attempt_once(
+def test_the_log_names_the_awaited_plan_once(
     table: SmallTable,
     execute: Callable[..., Any],
     caplog: pytest.LogCaptureFixture,
@@ -263,7 +271,7 @@ def test_the_log_names_the_awaited_attempt_once(
 ) -> None:
     caplog.set_level("INFO")
     plan = schedule(table)
-    hold(table, plan)
-    event_of(deferred_of(execute()), lambda: let_go(table, plan))
-    said = caplog.text + "".join(capfd.readouterr())  # Airflow's versions log in different ways
-    assert said.count(f"Under execution by another attempt: {plan.requested_time}") == 1
+    write_heartbeat(table, plan)
+    event_of(deferred_of(execute()), lambda: delete_heartbeat(table, plan))
+    logged = caplog.text + "".join(capfd.readouterr())  # Airflow's versions log in different ways
+    assert logged.count(f"Under execution by another attempt: {plan.requested_time}") == 1

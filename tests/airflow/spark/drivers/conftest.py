@@ -1,11 +1,11 @@
-"""Tasks whose driver is on a cluster."""
+"""Fixtures for tasks whose driver runs on a cluster."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from yarn_stand_in import SUBMIT, WELL, ResourceManager
+from yarn_stand_in import SUBMIT, SUCCEED, ResourceManager
 
 from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
 
@@ -27,7 +27,7 @@ def on_yarn(
     extra = {"yarn_resourcemanager_webapp_address": manager.address}
     connections("yarn", conn_type="spark", host="yarn", extra=extra)
 
-    def make(body: str = SUBMIT + WELL, **arguments: Any) -> UpsertWithSizingOperator:
+    def make(body: str = SUBMIT + SUCCEED, **arguments: Any) -> UpsertWithSizingOperator:
         given = {
             "spark_conn_id": "yarn",
             "deploy_mode": "cluster",

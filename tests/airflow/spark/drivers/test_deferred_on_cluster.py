@@ -1,6 +1,6 @@
-"""A task that is deferred while its driver runs on a cluster: the triggerer asks the resource manager.
+"""A task that is deferred while its driver runs on a cluster; the triggerer polls the resource manager.
 
-A small server answers as YARN's does, and a program replaces spark-submit and the driver.
+A small server answers as YARN's resource manager, and a program replaces spark-submit and the driver.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from support.airflow.task_context import StateStore, TaskInstance, context
 Operator = Callable[..., UpsertWithSizingOperator]
 
 
-def test_the_triggerer_asks_until_the_driver_has_ended(
+def test_the_triggerer_polls_until_the_driver_has_ended(
     on_yarn: Operator,
     manager: ResourceManager,
     tmp_path: Path,
@@ -44,26 +44,26 @@ def test_the_triggerer_asks_until_the_driver_has_ended(
     (folder / "result.progress.json").write_text(progress.to_json())
     event = event_of(trigger)
     assert (event["status"], event["succeeded"]) == ("SUCCEEDED", True)
-    told = caplog.text + "".join(capfd.readouterr())
-    assert f"{APPLICATION}: Write 8 file groups: 3 of 8 done, 30 rows, 1.0 MiB written" in told
-    assert "The master did not report the state of" in told
+    logged = caplog.text + "".join(capfd.readouterr())
+    assert f"{APPLICATION}: Write 8 file groups: 3 of 8 done, 30 rows, 1.0 MiB written" in logged
+    assert "The master did not report the state of" in logged
     document = on_yarn().execute_when_over(context(task_state_store=store), event)
     assert document["outcome"] == "completed"
-    assert not (folder / "request.json").exists(), "it may hold credentials"
-    assert "spark_job_id" not in store, "a cleared task begins anew"
+    assert not (folder / "request.json").exists(), "the request may contain credentials"
+    assert "spark_job_id" not in store, "a cleared task submits a new job"
 
 
-def test_a_driver_that_fails(on_yarn: Operator, manager: ResourceManager) -> None:
+def test_a_failed_driver_fails_the_task(on_yarn: Operator, manager: ResourceManager) -> None:
     manager.states, manager.final_status = ["FINISHED"], "FAILED"
     event = event_of(deferred(on_yarn(SUBMIT)))
     with pytest.raises(HudiTaskError, match=f"{APPLICATION} ended as FAILED"):
         on_yarn().execute_when_over(context(), event)
 
 
-def test_a_manager_that_never_answers(
+def test_the_timeline_decides_if_the_manager_never_answers(
     on_yarn: Operator, manager: ResourceManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The timeline decides."""
+    """The manager answers no request, so only the timeline shows the outcome."""
     monkeypatch.setattr(application, "UNKNOWN_AFTER_S", 0.2)
     manager.states = ["DOWN"]
     event = event_of(deferred(on_yarn()))
@@ -71,30 +71,34 @@ def test_a_manager_that_never_answers(
     assert on_yarn().execute_when_over(context(), event)["outcome"] == "completed"
 
 
-def test_a_deferred_task_is_cleared(on_yarn: Operator, manager: ResourceManager, tmp_path: Path) -> None:
+def test_clearing_the_deferred_task_kills_its_driver(
+    on_yarn: Operator, manager: ResourceManager, tmp_path: Path
+) -> None:
     trigger = deferred(on_yarn(SUBMIT, take_turns=True))
     queue = WriterQueue(LocalStorage(str(tmp_path / "table")), SystemClock())
     assert not queue.wait("behind").is_turn
     asyncio.run(trigger.on_kill())
-    assert manager.told == [{"state": "KILLED"}]
+    assert manager.state_requests == [{"state": "KILLED"}]
     assert queue.wait("behind").is_turn
     assert not (tmp_path / "results" / "d" / "run%201" / "load" / "request.json").exists()
 
 
-def test_a_late_trigger_keeps_the_documents_of_the_next_try(
+def test_a_late_trigger_keeps_the_files_of_the_next_try(
     on_yarn: Operator, manager: ResourceManager, tmp_path: Path
 ) -> None:
-    """Hundreds may be cleared at once, and wait for a thread."""
+    """If hundreds of tasks are cleared at once, their triggers wait for a thread."""
     trigger = deferred(on_yarn(SUBMIT, take_turns=True))
     request = tmp_path / "results" / "d" / "run%201" / "load" / "request.json"
     os.utime(request, (time.time() + 60, time.time() + 60))
     asyncio.run(trigger.on_kill())
-    assert manager.told == [{"state": "KILLED"}]
+    assert manager.state_requests == [{"state": "KILLED"}]
     assert request.exists()
     assert not WriterQueue(LocalStorage(str(tmp_path / "table")), SystemClock()).wait("behind").is_turn
 
 
-def test_its_time_is_over(on_yarn: Operator, manager: ResourceManager, tmp_path: Path) -> None:
+def test_the_driver_of_a_task_past_its_timeout_is_killed(
+    on_yarn: Operator, manager: ResourceManager, tmp_path: Path
+) -> None:
     from airflow.sdk.exceptions import TaskDeferralTimeout
 
     store = StateStore()
@@ -104,15 +108,19 @@ def test_its_time_is_over(on_yarn: Operator, manager: ResourceManager, tmp_path:
     assert stopped.value.timeout == timedelta(minutes=5)
     with pytest.raises(TaskDeferralTimeout):
         on_yarn().resume_execution("__fail__", {"error": "Trigger timeout"}, context(task_state_store=store))
-    assert manager.told == [{"state": "KILLED"}]
+    assert manager.state_requests == [{"state": "KILLED"}]
     assert not (tmp_path / "results" / "d" / "run%201" / "load" / "request.json").exists()
-    manager.states, manager.obeys = ["RUNNING"], True
+    manager.states, manager.ends_on_request = ["RUNNING"], True
     deferred(on_yarn(), task_state_store=store)
-    assert manager.told == [{"state": "KILLED"}] * 2, "the next try does not follow it, and sees to its end"
+    assert manager.state_requests == [{"state": "KILLED"}] * 2, (
+        "the next try does not follow the driver but kills it"
+    )
 
 
-def test_its_time_is_over_where_airflow_notes_no_driver(on_yarn: Operator, manager: ResourceManager) -> None:
-    """Below 3.3, and with durable=False."""
+def test_a_timeout_kills_a_driver_whose_id_airflow_did_not_store(
+    on_yarn: Operator, manager: ResourceManager
+) -> None:
+    """Airflow stores no driver id before 3.3 or with durable=False."""
     from airflow.sdk.exceptions import TaskDeferralTimeout
 
     ti = TaskInstance()
@@ -120,10 +128,10 @@ def test_its_time_is_over_where_airflow_notes_no_driver(on_yarn: Operator, manag
         on_yarn(SUBMIT).execute(context(ti=ti))
     with pytest.raises(TaskDeferralTimeout):
         on_yarn().resume_execution("__fail__", {"error": "Trigger timeout"}, context(ti=ti))
-    assert manager.told == [{"state": "KILLED"}]
+    assert manager.state_requests == [{"state": "KILLED"}]
 
 
-def test_a_task_without_tracking_waits_in_its_worker(
+def test_a_task_without_a_manager_to_poll_waits_in_its_worker(
     on_yarn: Operator, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.INFO)

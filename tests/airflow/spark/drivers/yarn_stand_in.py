@@ -16,32 +16,34 @@ from support.airflow.task_context import context
 
 APPLICATION = "application_1700000000000_0001"
 SUBMIT = f"print('INFO Client: Submitted application {APPLICATION}', flush=True)\n"
-WELL = "i = commit(); result(outcome='completed', instant_time=i.requested_time)"
+SUCCEED = "i = commit(); result(outcome='completed', instant_time=i.requested_time)"
 
 
 class ResourceManager:
-    """A server with one application; it notes the requests it gets."""
+    """A resource manager with one application; it records the requests to change the state of the application."""
 
     def __init__(self) -> None:
         self.states = ["ACCEPTED"]
         self.final_status = "SUCCEEDED"
-        self.obeys = True
-        self.asked = 0
-        self.told: list[Any] = []
+        self.ends_on_request = True
+        self.state_reads = 0
+        self.state_requests: list[Any] = []
         manager = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                state = manager.states[min(manager.asked, len(manager.states) - 1)]
-                manager.asked += 1
+                state = manager.states[min(manager.state_reads, len(manager.states) - 1)]
+                manager.state_reads += 1
                 if state in ("DOWN", "FORGOTTEN"):
                     self._answer(503 if state == "DOWN" else 404, {})
                 else:
                     self._answer(200, {"app": {"state": state, "finalStatus": manager.final_status}})
 
             def do_PUT(self) -> None:
-                manager.told.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-                if manager.obeys:
+                manager.state_requests.append(
+                    json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                )
+                if manager.ends_on_request:
                     manager.states, manager.final_status = ["KILLED"], "KILLED"
                 self._answer(202, {})
 
@@ -51,7 +53,7 @@ class ResourceManager:
                 self.wfile.write(json.dumps(document).encode())
 
             def log_message(self, *_: object) -> None:
-                """Not into the test's output."""
+                """Keep requests out of the test's output."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.address = f"http://127.0.0.1:{self._server.server_port}"

@@ -1,4 +1,4 @@
-"""Supervised runs of spark-submit, in a folder of the test's own."""
+"""Fixtures for supervised runs of spark-submit in a temporary folder."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -11,21 +11,21 @@ from airflow_hudi_provider.spark.supervised_run import SupervisedRun
 
 
 @pytest.fixture
-def told(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> Callable[[], str]:
-    """Return the log since the last call; Airflow's versions log in different ways."""
+def read_log(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> Callable[[], str]:
+    """Return the text logged since the last call; Airflow's versions log in different ways."""
     caplog.set_level(logging.INFO)
 
-    def tell() -> str:
+    def read_new_text() -> str:
         text = caplog.text + "".join(capfd.readouterr())
         caplog.clear()
         return text
 
-    return tell
+    return read_new_text
 
 
 @pytest.fixture(autouse=True)
 def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder of the runs; none of their processes is left behind."""
+    """The folder of the runs; the fixture ends all their processes afterwards."""
     monkeypatch.setenv("AIRFLOW__HUDI__RUN_FOLDER", str(tmp_path / "runs"))
     yield tmp_path / "runs"
     for folder in (tmp_path / "runs").glob("*"):

@@ -1,4 +1,4 @@
-"""Tasks that begin a supervised run, and a program that waits for a file before it continues."""
+"""Tasks that start a supervised run, and a program for the run that waits until the test lets it continue."""
 
 import asyncio
 import time
@@ -17,18 +17,18 @@ from airflow_hudi_provider.spark.supervised_run import SupervisedRun
 from airflow_hudi_provider.triggers.spark_run import HudiSparkRunTrigger
 from support.airflow.task_context import context
 
-WELL = "i = commit(); result(outcome='completed', instant_time=i.requested_time)"
+SUCCEED = "i = commit(); result(outcome='completed', instant_time=i.requested_time)"
 LINE = "2024-05-01 10:00:00,000 INFO Wrote 3 of 5 file groups"
 PATIENCE_S = 30.0
 
 
-def the_run(runs: Path) -> SupervisedRun:
+def only_run(runs: Path) -> SupervisedRun:
     (folder,) = runs.iterdir()
     return SupervisedRun(folder)
 
 
 def deferred(task: UpsertWithSizingOperator, **fields: Any) -> HudiSparkRunTrigger:
-    """Execute the task; return its trigger as the triggerer has it."""
+    """Execute the task and return its trigger as the triggerer creates it."""
     with pytest.raises(TaskDeferred) as stopped:
         task.execute(context(**fields))
     assert stopped.value.method_name == "execute_when_over"
@@ -46,28 +46,28 @@ def event_of(trigger: HudiSparkRunTrigger) -> dict[str, Any]:
     return asyncio.run(wait())
 
 
-def until(condition: Callable[[], bool]) -> None:
+def wait_until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
 
-def begins(tmp_path: Path) -> str:
-    """Program text that notes and prints each beginning, and waits for a file."""
+def waiting_program(tmp_path: Path) -> str:
+    """Return program text that records its start, prints lines and waits for the file ``go``."""
     return (
-        f"open({str(tmp_path / 'begun')!r}, 'a').write('x'); print('Spark says this', flush=True); "
+        f"open({str(tmp_path / 'begun')!r}, 'a').write('x'); print('a line of Spark', flush=True); "
         f"print({LINE!r}, flush=True)\n"
         f"import time\nwhile not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.05)\n"
     )
 
 
-def begun(tmp_path: Path) -> int:
+def count_starts(tmp_path: Path) -> int:
     path = tmp_path / "begun"
     return len(path.read_text()) if path.exists() else 0
 
 
 def processes(runs: Path) -> list[psutil.Process]:
-    state = run_files.read_json(the_run(runs).folder / run_files.STATE) or {}
+    state = run_files.read_json(only_run(runs).folder / run_files.STATE) or {}
     driver = psutil.Process(state["pid"])
     return [driver, *driver.children(recursive=True)]

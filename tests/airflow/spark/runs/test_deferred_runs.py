@@ -1,4 +1,4 @@
-"""A task that is deferred while Spark runs: the run continues, and the resumed task reads the table."""
+"""A task that is deferred while Spark runs: the run continues, and the resumed task reads the outcome on the table."""
 
 import inspect
 import os
@@ -8,7 +8,17 @@ from pathlib import Path
 
 import pytest
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
-from supervised_runs import LINE, PATIENCE_S, WELL, begins, begun, deferred, event_of, the_run, until
+from supervised_runs import (
+    LINE,
+    PATIENCE_S,
+    SUCCEED,
+    count_starts,
+    deferred,
+    event_of,
+    only_run,
+    wait_until,
+    waiting_program,
+)
 
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
@@ -21,28 +31,28 @@ Operator = Callable[..., UpsertWithSizingOperator]
 
 
 def test_the_run_continues_while_the_task_is_deferred(
-    operator: Operator, tmp_path: Path, runs: Path, told: Callable[[], str]
+    operator: Operator, tmp_path: Path, runs: Path, read_log: Callable[[], str]
 ) -> None:
-    task = operator(begins(tmp_path) + WELL, deferrable=True)
+    task = operator(waiting_program(tmp_path) + SUCCEED, deferrable=True)
     trigger = deferred(task)
-    until(lambda: begun(tmp_path) == 1)
-    assert the_run(runs).observe().state is RunState.RUNNING
-    assert oct(os.stat(the_run(runs).folder).st_mode & 0o777) == "0o700"
-    until(lambda: the_run(runs).output_bytes() > len(LINE))
-    told()
+    wait_until(lambda: count_starts(tmp_path) == 1)
+    assert only_run(runs).observe().state is RunState.RUNNING
+    assert oct(os.stat(only_run(runs).folder).st_mode & 0o777) == "0o700"
+    wait_until(lambda: only_run(runs).output_bytes() > len(LINE))
+    read_log()
     (tmp_path / "go").touch()
     event = event_of(trigger)
     assert event["state"] == "ended"
-    meanwhile = told()
-    assert "Wrote 3 of 5 file groups" in meanwhile, "lines of the job are in the log while it runs"
-    assert "Spark says this" not in meanwhile
+    log_during_the_run = read_log()
+    assert "Wrote 3 of 5 file groups" in log_during_the_run, "lines of the job are in the log while it runs"
+    assert "a line of Spark" not in log_during_the_run
     result = operator(deferrable=True).execute_when_over(context(), event)
     assert result["outcome"] == "completed"
-    assert not list(runs.iterdir()), "the request may hold credentials"
-    assert "Spark says this" in told()
+    assert not list(runs.iterdir()), "the request may contain credentials"
+    assert "a line of Spark" in read_log()
 
 
-def test_a_job_that_refuses_is_not_tried_again(operator: Operator, runs: Path) -> None:
+def test_a_job_that_refuses_its_input_is_not_retried(operator: Operator, runs: Path) -> None:
     task = operator("failed('InvalidDataError', False); sys.exit(65)", deferrable=True)
     event = event_of(deferred(task))
     with pytest.raises(HudiTaskRefusedError, match="InvalidDataError"):
@@ -50,81 +60,81 @@ def test_a_job_that_refuses_is_not_tried_again(operator: Operator, runs: Path) -
     assert not list(runs.iterdir())
 
 
-def test_a_driver_that_dies_without_a_word(operator: Operator) -> None:
+def test_a_killed_driver_fails_the_task_with_its_exit_code(operator: Operator) -> None:
     task = operator("os.kill(os.getpid(), 9)", deferrable=True)
     event = event_of(deferred(task))
     with pytest.raises(HudiTaskError, match="exit code -9"):
         task.execute_when_over(context(), event)
 
 
-def test_a_spark_submit_that_is_not_there(
-    operator: Operator, tmp_path: Path, runs: Path, told: Callable[[], str]
+def test_a_missing_spark_submit_is_reported(
+    operator: Operator, tmp_path: Path, runs: Path, read_log: Callable[[], str]
 ) -> None:
     task = operator(deferrable=True, spark_binary=str(tmp_path / "nowhere"))
     with pytest.raises(HudiTaskError) as error:
         task.execute(context())
-    assert "The run was not begun: FileNotFoundError" in f"{error.value} {told()}"
+    assert "The run was not begun: FileNotFoundError" in f"{error.value} {read_log()}"
     assert not list(runs.iterdir())
 
 
 def test_a_retry_continues_the_run(operator: Operator, tmp_path: Path) -> None:
-    body = begins(tmp_path) + WELL
+    body = waiting_program(tmp_path) + SUCCEED
     deferred(operator(body, deferrable=True))
-    until(lambda: begun(tmp_path) == 1)
+    wait_until(lambda: count_starts(tmp_path) == 1)
     trigger = deferred(operator(body, deferrable=True))
     (tmp_path / "go").touch()
     event = event_of(trigger)
     assert operator(deferrable=True).execute_when_over(context(), event)["outcome"] == "completed"
-    assert begun(tmp_path) == 1
+    assert count_starts(tmp_path) == 1
 
 
-def test_a_run_that_ended_unobserved_is_not_repeated(operator: Operator, tmp_path: Path, runs: Path) -> None:
+def test_an_unobserved_run_that_ended_is_not_repeated(operator: Operator, tmp_path: Path, runs: Path) -> None:
     (tmp_path / "go").touch()
-    body = begins(tmp_path) + "result(outcome='nothing_to_do', reason='The source is empty.')"
+    body = waiting_program(tmp_path) + "result(outcome='nothing_to_do', reason='The source is empty.')"
     deferred(operator(body, deferrable=True))
-    assert the_run(runs).wait_for_end(PATIENCE_S).state is RunState.ENDED
+    assert only_run(runs).wait_for_end(PATIENCE_S).state is RunState.ENDED
     event = event_of(deferred(operator(body, deferrable=True)))
     assert operator(deferrable=True).execute_when_over(context(), event)["outcome"] == "nothing_to_do"
-    assert begun(tmp_path) == 1
+    assert count_starts(tmp_path) == 1
 
 
-def test_a_run_that_committed_is_not_repeated(
-    operator: Operator, tmp_path: Path, runs: Path, told: Callable[[], str]
+def test_an_unobserved_run_that_committed_is_not_repeated(
+    operator: Operator, tmp_path: Path, runs: Path, read_log: Callable[[], str]
 ) -> None:
-    """Its worker died before the task could be deferred."""
+    """The worker died before the task could be deferred."""
     (tmp_path / "go").touch()
-    deferred(operator(begins(tmp_path) + WELL, deferrable=True))
-    assert the_run(runs).wait_for_end(PATIENCE_S).state is RunState.ENDED
-    told()
+    deferred(operator(waiting_program(tmp_path) + SUCCEED, deferrable=True))
+    assert only_run(runs).wait_for_end(PATIENCE_S).state is RunState.ENDED
+    read_log()
     document = operator("sys.exit(1)", deferrable=True).execute(context())
     assert (document["outcome"], document["reused"]) == ("completed", True)
-    assert "Spark says this" in told()
+    assert "a line of Spark" in read_log()
     assert not list(runs.iterdir())
 
 
-def test_a_run_that_failed_unobserved_is_repeated(operator: Operator, tmp_path: Path, runs: Path) -> None:
+def test_an_unobserved_run_that_failed_is_repeated(operator: Operator, tmp_path: Path, runs: Path) -> None:
     (tmp_path / "go").touch()
-    deferred(operator(begins(tmp_path) + "sys.exit(1)", deferrable=True))
-    the_run(runs).wait_for_end(PATIENCE_S)
-    event = event_of(deferred(operator(begins(tmp_path) + WELL, deferrable=True)))
+    deferred(operator(waiting_program(tmp_path) + "sys.exit(1)", deferrable=True))
+    only_run(runs).wait_for_end(PATIENCE_S)
+    event = event_of(deferred(operator(waiting_program(tmp_path) + SUCCEED, deferrable=True)))
     assert operator(deferrable=True).execute_when_over(context(), event)["outcome"] == "completed"
-    assert begun(tmp_path) == 2
+    assert count_starts(tmp_path) == 2
 
 
-def test_a_triggerer_that_does_not_see_the_run(
-    operator: Operator, tmp_path: Path, told: Callable[[], str]
+def test_a_task_waits_in_its_worker_if_the_triggerer_does_not_see_the_run(
+    operator: Operator, tmp_path: Path, read_log: Callable[[], str]
 ) -> None:
-    task = operator(begins(tmp_path) + WELL, deferrable=True)
+    task = operator(waiting_program(tmp_path) + SUCCEED, deferrable=True)
     trigger = deferred(task)
-    blind = HudiSparkRunTrigger(**{**trigger.serialize()[1], "folder": str(tmp_path / "elsewhere")})
-    event = event_of(blind)
+    blind_trigger = HudiSparkRunTrigger(**{**trigger.serialize()[1], "folder": str(tmp_path / "elsewhere")})
+    event = event_of(blind_trigger)
     assert event["state"] == "absent"
-    until(lambda: begun(tmp_path) == 1)
+    wait_until(lambda: count_starts(tmp_path) == 1)
     (tmp_path / "go").touch()
     assert task.execute_when_over(context(), event)["outcome"] == "completed"
-    said = told()
-    assert "so this task waits in its worker" in said
-    assert "Wrote 3 of 5 file groups" in said
+    logged = read_log()
+    assert "so this task waits in its worker" in logged
+    assert "Wrote 3 of 5 file groups" in logged
 
 
 def test_a_worker_that_does_not_see_the_run_reads_the_timeline(
@@ -141,16 +151,16 @@ def test_a_worker_that_does_not_see_the_run_reads_the_timeline(
     "post_submit_commands" not in inspect.signature(SparkSubmitOperator.__init__).parameters,
     reason="this Spark provider has no such argument",
 )
-def test_post_submit_commands_are_refused_when_deferrable(operator: Operator) -> None:
+def test_commands_after_spark_submit_are_refused(operator: Operator) -> None:
     with pytest.raises(ValueError, match="load: post_submit_commands would run before the job ends"):
         operator(deferrable=True, post_submit_commands=["true"])
 
 
-def test_two_cannot_supervise_one_run(operator: Operator, tmp_path: Path, runs: Path) -> None:
-    deferred(operator(begins(tmp_path) + WELL, deferrable=True))
-    until(lambda: begun(tmp_path) == 1)
-    launcher = the_run(runs).folder / run_files.LAUNCHER
+def test_a_second_supervisor_of_a_run_is_refused(operator: Operator, tmp_path: Path, runs: Path) -> None:
+    deferred(operator(waiting_program(tmp_path) + SUCCEED, deferrable=True))
+    wait_until(lambda: count_starts(tmp_path) == 1)
+    launcher = only_run(runs).folder / run_files.LAUNCHER
     second = subprocess.run([launcher], capture_output=True, text=True, check=False)
     assert second.returncode == 1
     assert "The run was not begun: BlockingIOError" in second.stdout
-    assert begun(tmp_path) == 1
+    assert count_starts(tmp_path) == 1

@@ -1,4 +1,4 @@
-"""Supervised runs that a user ends, or whose supervisor ends; and the end of their turn to write."""
+"""Supervised runs that are killed or lose their supervisor, and the release of their turn to write."""
 
 import asyncio
 import contextlib
@@ -14,14 +14,14 @@ import pytest
 from airflow.providers.common.compat.sdk import TaskDeferred
 from supervised_runs import (
     PATIENCE_S,
-    WELL,
-    begins,
-    begun,
+    SUCCEED,
+    count_starts,
     deferred,
     event_of,
+    only_run,
     processes,
-    the_run,
-    until,
+    wait_until,
+    waiting_program,
 )
 
 from airflow_hudi_provider.exceptions import HudiTaskError
@@ -41,13 +41,11 @@ def _is_sleeping(process: psutil.Process) -> bool:
     return process.name() == "sleep"
 
 
-def test_a_dead_supervisor_does_not_leave_a_driver_behind(
-    operator: Operator, tmp_path: Path, runs: Path
-) -> None:
-    task = operator(begins(tmp_path) + WELL, deferrable=True)
+def test_the_driver_of_a_dead_supervisor_ends(operator: Operator, tmp_path: Path, runs: Path) -> None:
+    task = operator(waiting_program(tmp_path) + SUCCEED, deferrable=True)
     trigger = deferred(task)
-    until(lambda: begun(tmp_path) == 1)
-    state = run_files.read_json(the_run(runs).folder / run_files.STATE)
+    wait_until(lambda: count_starts(tmp_path) == 1)
+    state = run_files.read_json(only_run(runs).folder / run_files.STATE)
     assert state is not None
     driver = psutil.Process(state["pid"])
     os.kill(driver.ppid(), signal.SIGKILL)
@@ -58,92 +56,94 @@ def test_a_dead_supervisor_does_not_leave_a_driver_behind(
         task.execute_when_over(context(), event)
     assert not driver.is_running()
     (tmp_path / "go").touch()
-    event = event_of(deferred(operator(begins(tmp_path) + WELL, deferrable=True)))
+    event = event_of(deferred(operator(waiting_program(tmp_path) + SUCCEED, deferrable=True)))
     assert task.execute_when_over(context(), event)["outcome"] == "completed"
 
 
-def test_a_deferred_task_is_cleared(
-    operator: Operator, tmp_path: Path, runs: Path, told: Callable[[], str]
+def test_clearing_the_deferred_task_ends_its_run(
+    operator: Operator, tmp_path: Path, runs: Path, read_log: Callable[[], str]
 ) -> None:
-    body = begins(tmp_path) + "subprocess.Popen(['sleep', '300']).wait()"
+    body = waiting_program(tmp_path) + "subprocess.Popen(['sleep', '300']).wait()"
     trigger = deferred(operator("import subprocess\nbegin()\n" + body, deferrable=True))
     (tmp_path / "go").touch()
-    until(lambda: any(_is_sleeping(child) for child in processes(runs)))
+    wait_until(lambda: any(_is_sleeping(child) for child in processes(runs)))
     family = processes(runs)
     asyncio.run(trigger.on_kill())
     assert [each for each in family if each.is_running() and each.status() != "zombie"] == []
-    assert "was pending: readers see the table as it was" in told()
-    event = event_of(deferred(operator(begins(tmp_path) + WELL, deferrable=True)))
+    assert "was pending: readers see the table as it was" in read_log()
+    event = event_of(deferred(operator(waiting_program(tmp_path) + SUCCEED, deferrable=True)))
     assert operator(deferrable=True).execute_when_over(context(), event)["outcome"] == "completed"
-    assert begun(tmp_path) == 2
+    assert count_starts(tmp_path) == 2
 
 
-def test_its_time_is_over(operator: Operator, tmp_path: Path, runs: Path) -> None:
+def test_the_run_of_a_task_past_its_timeout_ends(operator: Operator, tmp_path: Path, runs: Path) -> None:
     from support.airflow.airflow_versions import TaskDeferralTimeout
 
-    task = operator(begins(tmp_path) + WELL, deferrable=True, execution_timeout=timedelta(minutes=5))
+    task = operator(
+        waiting_program(tmp_path) + SUCCEED, deferrable=True, execution_timeout=timedelta(minutes=5)
+    )
     with pytest.raises(TaskDeferred) as stopped:
         task.execute(context())
     assert stopped.value.timeout == timedelta(minutes=5)
     with pytest.raises(TaskDeferralTimeout):
         task.resume_execution("__fail__", {"error": "Trigger timeout"}, context())
-    seen = the_run(runs).observe()
+    seen = only_run(runs).observe()
     assert (seen.state, seen.was_asked) == (RunState.ENDED, True)
 
 
-def test_its_turn_lasts_as_long_as_its_run(operator: Operator, tmp_path: Path) -> None:
+def test_a_task_keeps_its_turn_as_long_as_its_run(operator: Operator, tmp_path: Path) -> None:
     storage = LocalStorage(str(tmp_path / "table"))
     queue = WriterQueue(storage, SystemClock())
-    body = begins(tmp_path) + WELL
+    body = waiting_program(tmp_path) + SUCCEED
     trigger = deferred(operator(body, deferrable=True, take_turns=True))
     assert not queue.wait("behind").is_turn
-    until(lambda: begun(tmp_path) == 1)
+    wait_until(lambda: count_starts(tmp_path) == 1)
     (tmp_path / "go").touch()
     before = storage.modified_ms(f"{turns.FOLDER}/writing")
     event = event_of(trigger)
-    assert storage.modified_ms(f"{turns.FOLDER}/writing") > before, "the trigger gives signs of life"
+    assert storage.modified_ms(f"{turns.FOLDER}/writing") > before, "the trigger refreshes the turn"
     assert not queue.wait("behind").is_turn
     assert operator(deferrable=True, take_turns=True).execute_when_over(context(), event)
     assert queue.wait("behind").is_turn
 
 
-def test_a_cleared_task_gives_up_its_turn(operator: Operator, tmp_path: Path) -> None:
+def test_a_cleared_task_releases_its_turn(operator: Operator, tmp_path: Path) -> None:
     queue = WriterQueue(LocalStorage(str(tmp_path / "table")), SystemClock())
-    trigger = deferred(operator(begins(tmp_path) + WELL, deferrable=True, take_turns=True))
+    trigger = deferred(operator(waiting_program(tmp_path) + SUCCEED, deferrable=True, take_turns=True))
     asyncio.run(trigger.on_kill())
     assert queue.wait("behind").is_turn
 
 
-def test_its_turn_is_free_before_its_run_has_ended(
+def test_a_cleared_task_releases_its_turn_before_its_run_has_ended(
     operator: Operator, tmp_path: Path, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A driver may end slowly, or the time that Airflow allows may be over."""
+    """A driver may end slowly, or Airflow's time limit for the cleanup may expire."""
     monkeypatch.setenv("AIRFLOW__TRIGGERER__ON_KILL_TIMEOUT", "4")
     queue = WriterQueue(LocalStorage(str(tmp_path / "table")), SystemClock())
-    stays = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n{begins(tmp_path)}"
+    stays = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n{waiting_program(tmp_path)}"
     trigger = deferred(operator(stays, deferrable=True, take_turns=True))
-    until(lambda: begun(tmp_path) == 1)
+    wait_until(lambda: count_starts(tmp_path) == 1)
 
     async def cut_off() -> None:
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(trigger.on_kill(), 4)
 
     asyncio.run(cut_off())
-    assert the_run(runs).observe().state is RunState.RUNNING
+    assert only_run(runs).observe().state is RunState.RUNNING
     assert queue.wait("behind").is_turn
 
 
-def test_airflow_cancels_again_and_again_until_the_end(
+def test_repeated_cancellations_by_airflow_do_not_interrupt_the_end(
     operator: Operator,
     tmp_path: Path,
     runs: Path,
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """The triggerer cancels in each round after a user has ended the task."""
+    """After a task was cleared, the triggerer cancels its trigger in each round of its loop."""
     caplog.set_level(logging.INFO)
-    trigger = deferred(operator(begins(tmp_path), deferrable=True))
-    until(lambda: begun(tmp_path) == 1)
+    trigger = deferred(operator(waiting_program(tmp_path), deferrable=True))
+    wait_until(lambda: count_starts(tmp_path) == 1)
 
     async def rounds() -> None:
         ending = asyncio.create_task(trigger.on_kill())
@@ -152,29 +152,35 @@ def test_airflow_cancels_again_and_again_until_the_end(
             ending.cancel("__airflow_user_action__")
 
     asyncio.run(rounds())
-    assert the_run(runs).observe().state is RunState.ENDED
-    told = caplog.text + "".join(capfd.readouterr())
-    assert "no instant of this request is pending" in told
-    assert "is over" not in told
+    assert only_run(runs).observe().state is RunState.ENDED
+    logged = caplog.text + "".join(capfd.readouterr())
+    assert "no instant of this request is pending" in logged
+    assert "is over" not in logged
 
 
-def test_a_task_that_was_cleared_without_a_triggerer_begins_anew(
+def test_a_task_cleared_without_a_triggerer_starts_a_new_run(
     operator: Operator, tmp_path: Path, runs: Path
 ) -> None:
-    """No triggerer ended the run; a clearing raises Airflow's number of allowed tries."""
-    deferred(operator(begins(tmp_path) + WELL, deferrable=True, retries=3), ti=TaskInstance(max_tries=3))
-    until(lambda: begun(tmp_path) == 1)
+    """No triggerer ended the run; Airflow raised the number of allowed tries."""
+    deferred(
+        operator(waiting_program(tmp_path) + SUCCEED, deferrable=True, retries=3),
+        ti=TaskInstance(max_tries=3),
+    )
+    wait_until(lambda: count_starts(tmp_path) == 1)
     before = processes(runs)
-    deferred(operator(begins(tmp_path) + WELL, deferrable=True, retries=3), ti=TaskInstance(max_tries=5))
+    deferred(
+        operator(waiting_program(tmp_path) + SUCCEED, deferrable=True, retries=3),
+        ti=TaskInstance(max_tries=5),
+    )
     assert not before[0].is_running()
-    until(lambda: begun(tmp_path) == 2)
+    wait_until(lambda: count_starts(tmp_path) == 2)
 
 
-def test_writing_again_ends_the_run_before(operator: Operator, tmp_path: Path, runs: Path) -> None:
-    body = begins(tmp_path) + WELL
+def test_writing_again_ends_the_earlier_run(operator: Operator, tmp_path: Path, runs: Path) -> None:
+    body = waiting_program(tmp_path) + SUCCEED
     arguments = {"deferrable": True, "on_rerun": "write_again"}
     deferred(operator(body, **arguments))
-    until(lambda: begun(tmp_path) == 1)
+    wait_until(lambda: count_starts(tmp_path) == 1)
     before = processes(runs)
     trigger = deferred(operator(body, **arguments), ti=TaskInstance(max_tries=1))
     assert not before[0].is_running()
@@ -184,18 +190,20 @@ def test_writing_again_ends_the_run_before(operator: Operator, tmp_path: Path, r
     assert document["request_id"].endswith("#1")
 
 
-def test_a_kill_while_the_task_follows_its_run(operator: Operator, tmp_path: Path, runs: Path) -> None:
-    task = operator(begins(tmp_path) + WELL, deferrable=True)
+def test_a_kill_ends_the_run_that_the_task_follows(operator: Operator, tmp_path: Path, runs: Path) -> None:
+    task = operator(waiting_program(tmp_path) + SUCCEED, deferrable=True)
     deferred(task)
-    until(lambda: begun(tmp_path) == 1)
+    wait_until(lambda: count_starts(tmp_path) == 1)
     task.on_kill()
-    assert the_run(runs).observe().state is RunState.ENDED
+    assert only_run(runs).observe().state is RunState.ENDED
 
 
-def test_a_supervisor_that_gets_a_signal_ends_the_run(operator: Operator, tmp_path: Path, runs: Path) -> None:
-    """As the init process of a machine does."""
-    deferred(operator(begins(tmp_path) + WELL, deferrable=True))
-    until(lambda: begun(tmp_path) == 1)
+def test_a_supervisor_that_receives_sigterm_ends_the_run(
+    operator: Operator, tmp_path: Path, runs: Path
+) -> None:
+    """The init process of a machine stops processes with this signal."""
+    deferred(operator(waiting_program(tmp_path) + SUCCEED, deferrable=True))
+    wait_until(lambda: count_starts(tmp_path) == 1)
     processes(runs)[0].parent().terminate()
-    seen = the_run(runs).wait_for_end(PATIENCE_S)
+    seen = only_run(runs).wait_for_end(PATIENCE_S)
     assert (seen.state, seen.was_asked) == (RunState.ENDED, True)

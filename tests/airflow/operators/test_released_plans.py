@@ -1,4 +1,4 @@
-"""Operators that are asked for plans which are no more: they gave way to a write, or were cancelled."""
+"""Execution of plans that are no longer pending: a write released their file groups, or they were cancelled."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +13,7 @@ from airflow_hudi_provider.operators.clustering import ClusteringOperator, Execu
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.stores.local import LocalStorage
-from support.airflow.clustered_tables import cancel, complete, give_way, schedule
+from support.airflow.clustered_tables import cancel, complete, release, schedule
 from support.airflow.stand_ins import stand_in
 from support.airflow.task_context import TaskInstance, context
 from support.small_tables import SmallTable
@@ -23,7 +23,7 @@ HELPERS = """
 from support.airflow.clustered_tables import cancel, complete, complete_pending, open_table, schedule
 from hudi_table_services.contract.clustering import ClusteringPlanReport, ClusteringReport
 def report(**states):
-    plans = [ClusteringPlanReport(instant_time=time[1:], state=state, reason="others were first" * (state ==
+    plans = [ClusteringPlanReport(instant_time=time[1:], state=state, reason="other writers were first" * (state ==
         "cancelled")) for time, state in states.items()]
     return ClusteringReport(plans=tuple(plans))
 """
@@ -53,55 +53,55 @@ def run(tmp_path: Path) -> Run:
     return execute
 
 
-def test_the_replacement_of_a_plan_counts_once_it_is_completed(table: SmallTable, run: Run) -> None:
+def test_a_completed_replacement_counts_for_the_released_plan(table: SmallTable, run: Run) -> None:
     plan = schedule(table)
-    successor = give_way(table, plan)
+    successor = release(table, plan)
     complete(table, successor)
     named = [plan.requested_time, successor.requested_time]
     answer = run(ExecuteClusteringOperator, instant=named)
     assert (answer["reused"], answer["instants"]) == (True, [successor.requested_time])
 
 
-def test_while_a_plan_is_pending_the_job_runs_and_its_failure_counts(table: SmallTable, run: Run) -> None:
+def test_a_pending_replacement_is_executed_and_decides_after_a_failed_job(
+    table: SmallTable, run: Run
+) -> None:
     plan = schedule(table).requested_time
-    successor = give_way(table, *table.timeline_store.load().pending).requested_time
+    successor = release(table, *table.timeline_store.load().pending).requested_time
     with pytest.raises(HudiTaskError, match="executed by another try"):
         run(ExecuteClusteringOperator, "sys.exit(3)", instant=plan)
     answer = run(ExecuteClusteringOperator, "complete_pending(base_path); sys.exit(3)", instant=plan)
     assert (answer["reused"], answer["instants"]) == (True, [successor])
 
 
-@pytest.mark.parametrize("wholly", [True, False], ids=["gave way", "cancelled"])
-def test_a_missing_plan_means_nothing_to_do_and_no_spark(table: SmallTable, run: Run, wholly: bool) -> None:
+@pytest.mark.parametrize("releases_all", [True, False], ids=["released", "cancelled"])
+def test_a_plan_that_no_longer_exists_needs_no_spark(table: SmallTable, run: Run, releases_all: bool) -> None:
     plan = schedule(table)
-    if wholly:
-        says = (
-            f"{plan.requested_time} gave way to the write {give_way(table, plan, wholly=True).requested_time}"
-        )
+    if releases_all:
+        reason = f"{plan.requested_time} gave way to the write {release(table, plan, releases_all=True).requested_time}"
     else:
         cancel(table, plan)
-        says = f"{plan.requested_time} was cancelled: rollback"
-    with pytest.raises(AirflowSkipException, match=says):
+        reason = f"{plan.requested_time} was cancelled: rollback"
+    with pytest.raises(AirflowSkipException, match=reason):
         run(ExecuteClusteringOperator, instant=plan.requested_time)
-    with pytest.raises(HudiTaskRefusedError, match=says):
+    with pytest.raises(HudiTaskRefusedError, match=reason):
         run(ExecuteClusteringOperator, instant=plan.requested_time, on_nothing="fail")
     answer = run(ExecuteClusteringOperator, instant=plan.requested_time, on_nothing="succeed")
     assert (answer["outcome"], answer["instants"]) == ("nothing_to_do", [])
 
 
-def test_other_named_plans_count_besides_a_missing_one(table: SmallTable, run: Run) -> None:
-    gone, kept = schedule(table), schedule(table, partition="city=b")
-    cancel(table, gone)
-    named = [gone.requested_time, kept.requested_time]
+def test_a_cancelled_plan_does_not_stop_the_other_named_plans(table: SmallTable, run: Run) -> None:
+    cancelled_plan, pending_plan = schedule(table), schedule(table, partition="city=b")
+    cancel(table, cancelled_plan)
+    named = [cancelled_plan.requested_time, pending_plan.requested_time]
     with pytest.raises(HudiTaskError, match="executed by another try"):
         run(ExecuteClusteringOperator, "sys.exit(3)", instant=named)
-    complete(table, kept)
+    complete(table, pending_plan)
     answer = run(ExecuteClusteringOperator, instant=named)
-    assert (answer["outcome"], answer["instants"]) == ("completed", [kept.requested_time])
-    assert f"{gone.requested_time} was cancelled" in answer["reason"]
+    assert (answer["outcome"], answer["instants"]) == ("completed", [pending_plan.requested_time])
+    assert f"{cancelled_plan.requested_time} was cancelled" in answer["reason"]
 
 
-def test_the_job_reports_a_name_unknown_to_the_timeline(table: SmallTable, run: Run) -> None:
+def test_the_job_decides_about_an_instant_that_the_timeline_lacks(table: SmallTable, run: Run) -> None:
     with pytest.raises(HudiTaskRefusedError, match="InvalidRequestError: It broke"):
         run(
             ExecuteClusteringOperator,
@@ -110,7 +110,7 @@ def test_the_job_reports_a_name_unknown_to_the_timeline(table: SmallTable, run: 
         )
 
 
-def test_a_job_that_cancelled_its_plan_and_died_leaves_nothing_to_do(
+def test_a_job_that_died_after_it_cancelled_its_plan_leaves_nothing_to_do(
     table: SmallTable, run: Run, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     plan = schedule(table)
@@ -120,42 +120,44 @@ def test_a_job_that_cancelled_its_plan_and_died_leaves_nothing_to_do(
     assert "Nothing is left to do" in caplog.text + "".join(capfd.readouterr())
 
 
-def test_the_answer_names_executed_plans_and_why_the_rest_was_cancelled(
+def test_the_answer_names_executed_plans_and_explains_cancelled_ones(
     table: SmallTable, run: Run, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    gone, kept = schedule(table), schedule(table, partition="city=b")
+    cancelled_plan, pending_plan = schedule(table), schedule(table, partition="city=b")
     ends = f"""
 table = open_table(base_path)
 first, second = table.timeline_store.load().pending
 cancel(table, first)
 complete(table, second)
-told = report(_{gone.requested_time}="cancelled", _{kept.requested_time}="completed")
-result(outcome="completed", operation="execute_clustering", instant_time=second.requested_time, report=told)
+reported = report(_{cancelled_plan.requested_time}="cancelled", _{pending_plan.requested_time}="completed")
+result(outcome="completed", operation="execute_clustering", instant_time=second.requested_time, report=reported)
 """
     answer = run(ExecuteClusteringOperator, ends)
-    assert answer["instants"] == [kept.requested_time]
+    assert answer["instants"] == [pending_plan.requested_time]
     assert [(p["instant"], p["state"], p["reason"]) for p in answer["plans"]] == [
-        (gone.requested_time, "cancelled", "others were first"),
-        (kept.requested_time, "completed", ""),
+        (cancelled_plan.requested_time, "cancelled", "other writers were first"),
+        (pending_plan.requested_time, "completed", ""),
     ]
-    assert "Others were first" in caplog.text + "".join(capfd.readouterr())
+    assert "Other writers were first" in caplog.text + "".join(capfd.readouterr())
 
 
-def test_a_cancellation_that_the_timeline_does_not_bear_out_fails(table: SmallTable, run: Run) -> None:
+def test_a_cancellation_that_contradicts_the_timeline_fails(table: SmallTable, run: Run) -> None:
     time = schedule(table).requested_time
     claim = f"result(outcome='completed', instant_time='{time}', report=report(_{time}='cancelled'))"
     with pytest.raises(HudiTaskError, match=rf"timeline does not have {time} \(cancelled\)"):
         run(ExecuteClusteringOperator, claim)
 
 
-def test_a_clustering_in_one_job_follows_its_plan_to_its_replacement(table: SmallTable, run: Run) -> None:
+def test_a_clustering_in_one_job_continues_with_the_replacement_of_its_plan(
+    table: SmallTable, run: Run
+) -> None:
     plans = "schedule(open_table(base_path), request_id=request['request_id']); sys.exit(3)"
     with pytest.raises(HudiTaskError, match="still pending"):
         run(ClusteringOperator, plans)
     (plan,) = table.timeline_store.load().pending
     mine = HudiHook(table.storage.base_path).clusterings().pending[0].request_id
     assert mine
-    successor = give_way(table, plan, request_id=mine)
+    successor = release(table, plan, request_id=mine)
     with pytest.raises(HudiTaskError, match="still pending"):
         run(ClusteringOperator, "sys.exit(3)")
     complete(table, successor)
