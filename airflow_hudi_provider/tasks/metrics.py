@@ -29,14 +29,18 @@ class Metric:
 
 
 METRICS = (
-    Metric(name="duration", kind="timer", meaning="the whole task, with waiting for Spark"),
+    Metric(name="duration", kind="timer", meaning="the whole task, including the wait for Spark"),
     Metric(name="rows", kind="counter", meaning="rows written, rewritten by a clustering, or undone"),
     Metric(name="files_written", kind="counter", meaning="data files that commits added"),
-    Metric(name="bytes_written", kind="counter", meaning="their bytes"),
+    Metric(name="bytes_written", kind="counter", meaning="bytes of these files"),
     Metric(name="files_removed", kind="counter", meaning="data files deleted from storage"),
-    Metric(name="failures", kind="counter", meaning="tries that failed, with or without another one to come"),
-    Metric(name="lock_wait", kind="timer", meaning="waiting for the table's lock, in jobs that completed"),
-    Metric(name="reused", kind="counter", meaning="tries that found the request completed by an earlier one"),
+    Metric(name="failures", kind="counter", meaning="tries that failed, whether or not Airflow retries them"),
+    Metric(
+        name="lock_wait",
+        kind="timer",
+        meaning="time spent waiting for the table's lock, in jobs that completed",
+    ),
+    Metric(name="reused", kind="counter", meaning="tries that found the request completed by an earlier try"),
 )
 
 
