@@ -1,4 +1,4 @@
-"""Rules about the table the settings are for: its properties, its timeline, its partitions, and who can write it."""
+"""Rules that compare the settings with the table: its properties, timeline, partitions, and releases that write it."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -40,7 +40,7 @@ _LETTERS_COUNT = {
 @config_rule(
     "differs-from-table",
     Severity.ERROR,
-    "an option says something else than the table's properties",
+    "an option contradicts the table's properties",
     source="HoodieWriterUtils.validateTableConfig",
 )
 def _differs_from_table(settings: Settings) -> Iterator[Problem]:
@@ -55,8 +55,8 @@ def _differs_from_table(settings: Settings) -> Iterator[Problem]:
             yield Problem(
                 keys=(key,),
                 properties=(name,),
-                reason=f"The table has {own}, the option says {given}.",
-                cure="Leave the option out: the table knows. What it says cannot be changed by a write.",
+                reason=f"The table's property is {own}, the option is {given}.",
+                cure="Leave the option out: the job reads the property, and a write cannot change it.",
             )
 
 
@@ -87,7 +87,7 @@ def _table_not_written(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             properties=(_VERSION,),
             reason=each,
-            cure="Keep writing it with Hudi; health, sensors and the hook can look at it all the same.",
+            cure="Keep writing it with Hudi; health reports, sensors and the hook can read it.",
         )
 
 
@@ -102,7 +102,7 @@ def _bootstrapped_table(settings: Settings) -> Iterator[Problem]:
     if settings.table is not None and settings.table.properties.get(_BOOTSTRAP):
         yield Problem(
             properties=(_BOOTSTRAP,),
-            reason="Rows that were only bootstrapped lie in files outside of the table.",
+            reason="Rows that were only bootstrapped are in files outside of the table.",
             cure="Compare counts and columns before and after the first clustering, on a copy.",
         )
 
@@ -110,8 +110,8 @@ def _bootstrapped_table(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "metadata-table-stale",
     Severity.ERROR,
-    "the table has an active metadata table, which jobs of this project do not write: they refuse the table, or "
-    "switch it off if told to (a warning)",
+    "the table has an active metadata table, which jobs of this project do not write: they reject the table, or switch "
+    "the metadata table off if the options say so (then the finding is a warning)",
     source="docs/on-disk.md",
     engines="native",
 )
@@ -123,10 +123,11 @@ def _metadata_table_stale(settings: Settings) -> Iterator[Problem]:
     yield Problem(
         keys=(_METADATA,) if settings.has(_METADATA) else (),
         properties=(_METADATA_PARTITIONS,),
-        reason="The first job deletes it; readers list files, and indexes in it have to be built anew by Hudi."
+        reason="The first job deletes the metadata table. Readers then list files, and Hudi must rebuild its indexes."
         if is_off
-        else "A commit that leaves it stale would lose rows for readers that trust it, so jobs refuse the table.",
-        cure="Set it to false in Hudi's writers as well, or the next one builds it anew."
+        else "A commit would make the metadata table stale, and readers that use it would miss rows, so jobs reject "
+        "the table.",
+        cure="Set it to false in Hudi's writers as well; otherwise the next one rebuilds the metadata table."
         if is_off
         else f"Set {_METADATA}=false here and in Hudi's writers of this table.",
         severity=Severity.WARNING if is_off else Severity.ERROR,
@@ -136,8 +137,8 @@ def _metadata_table_stale(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "metadata-settings-differ",
     Severity.WARNING,
-    "the table has a metadata table and the options switch it off: a service with other settings than the writer "
-    "deletes what the writer maintains, or fails",
+    "the table has a metadata table and the options switch it off: if a service and the writer have different "
+    "settings, the service deletes the writer's metadata table, or fails",
     source="apache/hudi#8475",
     engines="hudi",
 )
@@ -148,7 +149,7 @@ def _metadata_settings_differ(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=(_METADATA,),
             properties=(_METADATA_PARTITIONS,),
-            reason="Whoever writes next deletes the metadata table, and a writer with the default builds it again.",
+            reason="The next job with these options deletes the metadata table; a writer with the default rebuilds it.",
             cure=f"Give all writers and services of the table the same {_METADATA}.",
         )
 
@@ -156,7 +157,7 @@ def _metadata_settings_differ(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "hudi-too-old",
     Severity.ERROR,
-    "the release of Hudi cannot read the version of the table",
+    "this release of Hudi cannot read this table version",
     source="HoodieTableVersion",
     engines="hudi",
 )
@@ -167,7 +168,7 @@ def _hudi_too_old(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             facts=("hudi_version",),
             properties=(_VERSION,) if settings.table is not None else (),
-            reason=f"Table version {version} came with Hudi {'.'.join(map(str, needed))}.",
+            reason=f"Hudi supports table version {version} since {'.'.join(map(str, needed))}.",
             cure="Upgrade Hudi for all writers and readers before anything writes the newer version.",
         )
 
@@ -193,7 +194,7 @@ def _hudi_upgrades_table(settings: Settings) -> Iterator[Problem]:
 
 
 def _table_version(settings: Settings) -> int:
-    """Of the table; without one what a new table gets by the options; 0: nobody says."""
+    """Version of the table; without a table, the version that the options give to a new table; 0: unknown."""
     if settings.table is not None:
         text = settings.table.properties.get(_VERSION, "")
     else:
@@ -204,7 +205,7 @@ def _table_version(settings: Settings) -> int:
 @config_rule(
     "hudi-without-spark",
     Severity.ERROR,
-    "the release of Hudi has no bundle for this release of Spark",
+    "this release of Hudi has no bundle for this release of Spark",
     source="Hudi: Spark quick start, supported versions; apache/hudi#13429, apache/hudi#12772",
     engines="hudi",
 )
@@ -217,16 +218,16 @@ def _hudi_without_spark(settings: Settings) -> Iterator[Problem]:
     if too_new or too_old:
         yield Problem(
             facts=("hudi_version", "spark_version"),
-            reason="Spark 4 came with Hudi 1.1." if too_new else "Hudi 1.x needs Spark 3.3.",
-            cure="Use Hudi 1.1 or later there." if too_new else "Upgrade Spark, or stay with Hudi 0.15.",
+            reason="Hudi supports Spark 4 since 1.1." if too_new else "Hudi 1.x needs Spark 3.3 or later.",
+            cure="Use Hudi 1.1 or later." if too_new else "Upgrade Spark, or stay with Hudi 0.15.",
         )
 
 
 @config_rule(
     "hudi-hides-failures",
     Severity.WARNING,
-    "Hudi's clustering job ends as succeeded although it threw",
-    source="apache/hudi#10050, mended in 0.14.1",
+    "Hudi's clustering job reports success although it failed with an exception",
+    source="apache/hudi#10050, fixed in 0.14.1",
     engines="hudi",
 )
 def _hudi_hides_failures(settings: Settings) -> Iterator[Problem]:
@@ -234,15 +235,16 @@ def _hudi_hides_failures(settings: Settings) -> Iterator[Problem]:
     if release and release < (0, 14, 1):
         yield Problem(
             facts=("hudi_version",),
-            reason="Exit code 0 of HoodieClusteringJob says nothing in this release.",
-            cure="Let the timeline judge, such as by HudiInstantSensor after the task; or upgrade.",
+            reason="In this release, HoodieClusteringJob ends with exit code 0 even if it failed.",
+            cure="Check the timeline, for example with HudiInstantSensor after the task; or upgrade Hudi.",
         )
 
 
 @config_rule(
     "complex-key-text",
     Severity.WARNING,
-    "releases of Hudi write different keys for a complex key of one column: an upsert no longer finds its rows",
+    "releases of Hudi encode a complex key of one column differently: after a change of the release, an upsert does "
+    "not find the existing rows",
     source="docs/key-generators.md; hoodie.write.complex.keygen.new.encoding",
     engines="hudi",
 )
@@ -267,15 +269,15 @@ def _complex_key_text(settings: Settings) -> Iterator[Problem]:
             facts=("hudi_version",),
             reason=f"This release writes {'value' if short else 'column:value'}; 0.14.1 to 1.0.2 write value, "
             "others column:value.",
-            cure="Stay on one side of that border, or look at _hoodie_record_key and set "
-            "hoodie.write.complex.keygen.new.encoding by it (Hudi 1.1 and later).",
+            cure="Use only releases with the same encoding, or check the encoding in the column _hoodie_record_key and "
+            "set hoodie.write.complex.keygen.new.encoding accordingly (Hudi 1.1 and later).",
         )
 
 
 @config_rule(
     "selector-matches-nothing",
     Severity.WARNING,
-    "a partition that is named, or a pattern, fits no partition path as it is stored",
+    "an option selects partitions by name or pattern, but no stored partition path matches",
     source="apache/hudi#10165",
 )
 def _selector_matches_nothing(settings: Settings) -> Iterator[Problem]:
@@ -288,13 +290,13 @@ def _selector_matches_nothing(settings: Settings) -> Iterator[Problem]:
             yield Problem(keys=(key,), reason=f"The table has no partition {', '.join(lost)}.", cure=example)
     for key in _PATTERNS:
         if settings.has(key) and not _matching(settings.text(key), there):
-            yield Problem(keys=(key,), reason="No partition path fits the whole pattern.", cure=example)
+            yield Problem(keys=(key,), reason="The pattern matches no complete partition path.", cure=example)
 
 
 _NAMES = (f"{_STRATEGY}partition.selected", "hoodie.clean.partition.filter.selected", _TO_DELETE)
 _PATTERNS = (f"{_STRATEGY}partition.regex.pattern", "hoodie.clean.partition.filter.regex")
 SELECTORS = (*_NAMES, *_PATTERNS)
-"""Options that choose partitions: only they make it worth listing them."""
+"""Options that select partitions. The job lists partitions only if one of them is given."""
 
 
 def _selected(settings: Settings) -> Iterator[tuple[str, list[str]]]:
@@ -313,15 +315,15 @@ def _matching(pattern: str, paths: Sequence[str]) -> bool:
     try:
         compiled = re.compile(pattern)
     except (re.error, OverflowError, RecursionError):
-        return True  # for another rule to tell
+        return True  # another rule reports the invalid pattern
     return any(map(compiled.fullmatch, paths))
 
 
 @config_rule(
     "overwrite-under-plan",
     Severity.ERROR,
-    "partitions are to be overwritten or deleted while a clustering or compaction of them is pending: one of the two "
-    "is lost. Advice where jobs of this project write: their plans give way",
+    "the write overwrites or deletes partitions while a clustering or compaction of them is pending: the changes of "
+    "one of the two are lost. Advice if only jobs of this project write, because they release the plan's file groups",
     source="apache/hudi#18830",
 )
 def _overwrite_under_plan(settings: Settings) -> Iterator[Problem]:
@@ -338,7 +340,7 @@ def _overwrite_under_plan(settings: Settings) -> Iterator[Problem]:
 
 
 def _plans_hit(settings: Settings, table: TableFacts) -> list[str]:
-    """Pending plans that the write may meet. Which partitions insert_overwrite replaces is for its rows to say."""
+    """Pending plans that may conflict with the write. Only the rows show which partitions insert_overwrite replaces."""
     if settings.operation in ("insert_overwrite", "insert_overwrite_table"):
         return sorted(table.pending_plans)
     if settings.operation != "delete_partition":
@@ -354,8 +356,8 @@ def _plans_hit(settings: Settings, table: TableFacts) -> list[str]:
 @config_rule(
     "timeline-too-long",
     Severity.WARNING,
-    "many more commits are active than archival should leave: readers and planning are slow, and clustering waits "
-    "better until they are archived",
+    "the active timeline has many more commits than archival should leave: readers and planning are slow, so archive "
+    "them before you cluster the table",
     source="apache/hudi#17903",
 )
 def _timeline_too_long(settings: Settings) -> Iterator[Problem]:
@@ -364,8 +366,8 @@ def _timeline_too_long(settings: Settings) -> Iterator[Problem]:
     if most is not None and active is not None and active > 2 * most:
         yield Problem(
             keys=(_KEEP_MAX,),
-            reason=f"{active} commits are active, and archival should leave {most:g} at most.",
-            cure="Run ArchiveOperator or archive.py; table_health.py tells what holds archival back.",
+            reason=f"The active timeline has {active} commits, but archival should leave at most {most:g}.",
+            cure="Run ArchiveOperator or archive.py; table_health.py reports what limits archival.",
         )
 
 
