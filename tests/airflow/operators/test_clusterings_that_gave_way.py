@@ -76,7 +76,8 @@ def test_a_missing_plan_means_nothing_to_do_and_no_spark(table: SmallTable, run:
     plan = schedule(table)
     if wholly:
         says = (
-            f"{plan.requested_time} gave way to the write {give_way(table, plan, wholly=True).requested_time}"
+            f"rite {give_way(table, plan, wholly=True).requested_time} released all file groups of clustering "
+            f"{plan.requested_time}"
         )
     else:
         cancel(table, plan)
