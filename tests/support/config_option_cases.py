@@ -31,7 +31,7 @@ NAME_AND_UPKEEP_CASES: Cases = {
         [
             found(
                 "error",
-                "different things",
+                "their values differ",
                 "hoodie.cleaner.commits.retained",
                 "hoodie.clean.commits.retained",
                 options={"hoodie.cleaner.commits.retained": "4", "hoodie.clean.commits.retained": "5"},
@@ -97,13 +97,13 @@ NAME_AND_UPKEEP_CASES: Cases = {
         [
             found(
                 "error",
-                "looks back 24",
+                "cleaning retains 24",
                 "hoodie.keep.min.commits",
                 options={"hoodie.keep.min.commits": "24", "hoodie.cleaner.commits.retained": "24"},
             ),
             found(
                 "error",
-                "looks back 30",
+                "cleaning retains 30",
                 options={"hoodie.cleaner.commits.retained": "30"},
             ),
             found("warning", "above 10", options={"hoodie.keep.min.commits": "10"}, facts=HUDI),
@@ -184,7 +184,7 @@ NAME_AND_UPKEEP_CASES: Cases = {
         [
             found(
                 "warning",
-                "100 MiB take inserts",
+                "below 100 MiB",
                 options={"hoodie.parquet.max.file.size": str(64 << 20)},
                 facts=HUDI,
             ),
@@ -291,7 +291,14 @@ NAME_AND_UPKEEP_CASES: Cases = {
         ],
     ),
     "row-writer-implicit": (
-        [found("advice", "is not set, and its default", options={"hoodie.clustering.inline": "true"}, facts=HUDI)],
+        [
+            found(
+                "advice",
+                "is not set, and its default",
+                options={"hoodie.clustering.inline": "true"},
+                facts=HUDI,
+            )
+        ],
         [
             Case(
                 options={"hoodie.clustering.inline": "true", f"{WRITE}row.writer.enable": "false"},

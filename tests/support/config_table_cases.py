@@ -183,7 +183,7 @@ TABLE_CASES: Cases = {
         [
             found(
                 "error",
-                "The table has id, the option says uuid",
+                "property is id, the option is uuid",
                 f"{WRITE}recordkey.field",
                 "table: hoodie.table.recordkey.fields",
                 options={f"{WRITE}recordkey.field": "uuid"},
@@ -244,7 +244,7 @@ TABLE_CASES: Cases = {
             found("error", "reject the table", table=table(METADATA)),
             found(
                 "warning",
-                "deletes it",
+                "deletes the metadata table",
                 options={"hoodie.metadata.enable": "false"},
                 table=table(METADATA),
             ),
@@ -255,7 +255,7 @@ TABLE_CASES: Cases = {
         [
             found(
                 "warning",
-                "builds it again",
+                "rebuilds it",
                 options={"hoodie.metadata.enable": "false"},
                 table=table(METADATA),
                 facts=HUDI,
@@ -295,7 +295,9 @@ TABLE_CASES: Cases = {
     ),
     "hudi-without-spark": (
         [
-            found("error", "supports Spark 4 since", facts={**HUDI, "hudi_version": "1.0.2", "spark_version": "4.0.1"}),
+            found(
+                "error", "Spark 4 needs", facts={**HUDI, "hudi_version": "1.0.2", "spark_version": "4.0.1"}
+            ),
             found("error", "Spark 3.3", facts={**HUDI, "hudi_version": "1.0.2", "spark_version": "3.2.4"}),
         ],
         [

@@ -168,7 +168,7 @@ def _hudi_too_old(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             facts=("hudi_version",),
             properties=(_VERSION,) if settings.table is not None else (),
-            reason=f"Hudi supports table version {version} since {'.'.join(map(str, needed))}.",
+            reason=f"Table version {version} needs Hudi {'.'.join(map(str, needed))} or later.",
             cure="Upgrade Hudi for all writers and readers before anything writes the newer version.",
         )
 
@@ -218,8 +218,8 @@ def _hudi_without_spark(settings: Settings) -> Iterator[Problem]:
     if too_new or too_old:
         yield Problem(
             facts=("hudi_version", "spark_version"),
-            reason="Hudi supports Spark 4 since 1.1." if too_new else "Hudi 1.x needs Spark 3.3 or later.",
-            cure="Use Hudi 1.1 or later." if too_new else "Upgrade Spark, or stay with Hudi 0.15.",
+            reason="Spark 4 needs Hudi 1.1 or later." if too_new else "Hudi 1.x needs Spark 3.3 or later.",
+            cure="Upgrade Hudi, or use Spark 3." if too_new else "Upgrade Spark, or stay with Hudi 0.15.",
         )
 
 

@@ -165,7 +165,7 @@ def _storage_lock_too_new(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=(_PROVIDER,),
             facts=("hudi_version",),
-            reason=f"Hudi has the storage-based lock since {'.'.join(map(str, needed))}.",
+            reason=f"On this storage, the storage-based lock needs Hudi {'.'.join(map(str, needed))} or later.",
             cure="Upgrade Hudi, or let it write only while no other writer runs.",
         )
 
