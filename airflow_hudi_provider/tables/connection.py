@@ -67,7 +67,7 @@ def find_connection(conn_id: str, argument: str, types: tuple[str, ...] = ()) ->
 
 def _base_path(argument: str | None, hudi: Connection | None) -> str:
     if argument is not None and not argument.strip():
-        raise HudiTaskRefusedError("base_path is empty once its template is rendered.")
+        raise HudiTaskRefusedError("base_path is empty after rendering: check its template.")
     root = (hudi.host or "").rstrip("/") if hudi is not None else ""
     path = (argument or "").strip()
     if path.startswith("/") or ":/" in path:

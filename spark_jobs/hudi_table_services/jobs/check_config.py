@@ -35,7 +35,7 @@ def check_table_config(request: CheckConfigRequest, *, storage: Storage | None =
 
     Raises:
         UnsafeConfigError: a finding is as bad as ``fail_on``; it has the report.
-        HudiTableServiceError: the table cannot be looked at.
+        HudiTableServiceError: the table cannot be read.
     """
     check_rule_names(request)
     watch = Stopwatch()

@@ -152,7 +152,10 @@ ESTIMATION_THRESHOLD = option(
     Number(least=0),
 )
 ESTIMATOR_MAX_COMMITS = option(
-    "_hoodie.record.size.estimator.max.commits", 5, "parity: commits looked at", WholeNumber(least=0)
+    "_hoodie.record.size.estimator.max.commits",
+    5,
+    "parity: maximum number of commits that the estimate reads",
+    WholeNumber(least=0),
 )
 ESTIMATOR_METADATA_SIZE = option(
     "hoodie.record.size.estimator.average.metadata.size",
