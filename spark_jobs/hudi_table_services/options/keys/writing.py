@@ -200,7 +200,7 @@ CONFLICT_STRATEGY = option(
     "hoodie.write.lock.conflict.resolution.strategy",
     "SimpleConcurrentFileWritesConflictResolutionStrategy",
     "or PreferWriterConflictResolutionStrategy: a pending plan for the same files does not "
-    "stop the commit; whoever executes it has to give way (docs/concurrency.md)",
+    "stop the commit; its execution has to drop the changed groups (docs/concurrency.md)",
     Member(ConflictStrategy, by_class=True),
 )
 RETRIES_ON_CONFLICT = option(
