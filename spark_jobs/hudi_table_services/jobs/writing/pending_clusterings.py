@@ -47,8 +47,9 @@ def release_file_groups(
         file_groups: file groups that the write changes or replaces.
 
     Returns:
-        Requested times of the plans that this write replaced or cancelled. Other plans may have completed in the meantime: if a plan reserved
-        one of the file groups before, the caller has to load the table and place the rows again.
+        Requested times of the plans that this write replaced or cancelled. Other plans may have completed in the
+        meantime: if a plan reserved one of the file groups before, the caller has to load the table and place the rows
+        again.
 
     Raises:
         PendingPlanError: the write could not release the file groups, or the plan's execution did not end in time.
