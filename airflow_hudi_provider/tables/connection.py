@@ -1,4 +1,4 @@
-"""Location and credentials of a table, from arguments and connections."""
+"""Location and credentials of a table, from arguments and connections. Error messages name what is missing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

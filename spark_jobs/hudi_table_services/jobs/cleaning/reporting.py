@@ -40,7 +40,7 @@ class CleanReporter:
         self._report = replace(self._report, finished=(*self._report.finished, instant.requested_time))
 
     def planned(self, retention: Retention, outdated: Sequence[DoomedFiles], partitions_listed: int) -> None:
-        """Add the outdated files and the retention."""
+        """Add the outdated files, and the retention with its reason."""
         self._outdated = tuple(outdated)
         self._retain(retention)
         self._report = replace(

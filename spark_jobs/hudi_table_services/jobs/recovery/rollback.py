@@ -1,6 +1,6 @@
 """Roll back the instants that a request names: failed writes, or the newest completed writes. Needs no Spark.
 
-The job holds the table lock, and makes all checks before it undoes the first instant.
+The job makes all checks before it undoes the first instant. It holds the table lock, except in a preview.
 """
 
 import logging
