@@ -1,4 +1,4 @@
-"""The template method of all operators: find the completed request, else run the job, then read the timeline."""
+"""Base class of all operators: it looks for the completed request, else runs the job, then reads the timeline."""
 
 import threading
 from abc import abstractmethod
@@ -40,17 +40,18 @@ _OF_THE_JOB = {"application", "application_args", "java_class"}
 class HudiJobOperator(SparkSubmitOperator):
     """Base of all operators that run a job on a table.
 
-    Two kinds of operators define what a job is about: `HudiWriteOperator` and `HudiServiceOperator`.
+    It has two direct subclasses: `HudiWriteOperator` for writes, and `HudiServiceOperator` for table services.
 
-    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
+    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``: base path, Spark and storage connection. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
     :param hudi_options: any ``hoodie.*`` key, with Hudi's meaning. (templated)
-    :param on_rerun: what clearing the task means: ``reuse`` what it completed, or ``write_again``.
-    :param spark_conn_id: Spark connection, as ``SparkSubmitOperator`` takes it; left out: the hudi connection's, or
+    :param on_rerun: what a cleared task does with a request that it has completed: ``reuse`` its result, or
+        ``write_again``.
+    :param spark_conn_id: Spark connection; default: the Spark connection of the hudi connection, else
         ``spark_default``. (templated)
     :param result_base_path: folder for request and result, needed with ``deploy_mode="cluster"``. (templated)
-    :param conn_id: the same as ``spark_conn_id``, by the name that ``SparkSubmitOperator`` gives it.
+    :param conn_id: the same as ``spark_conn_id``, under the name that ``SparkSubmitOperator`` uses.
     :param deferrable: wait for Spark in the triggerer, without a worker slot. The run outlives the process that began
         it, and a retry continues it. In client mode worker and triggerer need a common folder and a machine that stays
         up, so ``[operators] default_deferrable`` has no effect here.
@@ -60,10 +61,10 @@ class HudiJobOperator(SparkSubmitOperator):
     """File name of the job script."""
 
     last_result: JobResult | None = None
-    """Result of this try once it is known; after a failure what the job reported."""
+    """Result of this try; None until it is known. After a failure: the result that the job reported."""
 
     left_behind: ClassVar[str] = "Nothing was committed."
-    """A sentence: what a job of this kind leaves on the table when it does not complete its request."""
+    """Sentence for error messages: the state of the table after a job that did not complete its request."""
 
     changes_table = True
     """False: the job only reads the table."""
@@ -114,7 +115,8 @@ class HudiJobOperator(SparkSubmitOperator):
         self._submission: Submission | None = None
         if taken := _OF_THE_JOB & kwargs.keys():
             raise ValueError(
-                f"{self.task_id}: {', '.join(sorted(taken))} cannot be given: this task has its own job."
+                f"{self.task_id}: {', '.join(sorted(taken))} cannot be set, because the operator sets the Spark "
+                "application itself."
             )
         if conn_id and spark_conn_id and conn_id != spark_conn_id:
             raise ValueError(
@@ -122,8 +124,9 @@ class HudiJobOperator(SparkSubmitOperator):
             )
         if deferrable and getattr(self, "post_submit_commands", None):
             raise ValueError(
-                f"{self.task_id}: post_submit_commands would run before the job ends, since the task is deferred once "
-                "it has begun. Make them a task of their own, or give deferrable=False."
+                f"{self.task_id}: post_submit_commands would run before the job ends, because a deferrable task is "
+                "deferred as soon as the job has begun. Run the commands in a task of their own, or set "
+                "deferrable=False."
             )
         if base_path is None and hudi_conn_id is None:
             raise ValueError(f"{self.task_id}: give base_path or hudi_conn_id.")
@@ -136,11 +139,11 @@ class HudiJobOperator(SparkSubmitOperator):
 
     @abstractmethod
     def refuse_unknown_key(self, key: str) -> None:
-        """Raise InvalidRequestError: the job does not know this key of ``hudi_options``."""
+        """Raise InvalidRequestError, because the job does not know this key of ``hudi_options``."""
 
     @abstractmethod
     def when_empty(self) -> OnEmpty:
-        """What it means for the task that the job had nothing to do."""
+        """What the task does if the job had nothing to do."""
 
     @abstractmethod
     def find_completed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
@@ -148,10 +151,10 @@ class HudiJobOperator(SparkSubmitOperator):
 
     @abstractmethod
     def confirm(self, run: TaskRun, request: JobRequest, result: JobResult | None) -> JobResult | None:
-        """Return the result that the timeline confirms after the job; None: the request is not completed.
+        """Read the timeline after the job, and return the confirmed result; None: the request is not completed.
 
         Args:
-            result: the job's own report; None: there is none that can be trusted.
+            result: the result that the job reported; None: it reported none, or an invalid one.
         """
 
     @abstractmethod
@@ -175,7 +178,7 @@ class HudiJobOperator(SparkSubmitOperator):
             log_result(self.log, result)
 
     def remember(self, run: TaskRun, result: JobResult) -> None:
-        """Note what later tries need to know of this one; by default nothing."""
+        """Store what later tries need to know about this try; by default nothing."""
 
     def answer_of(self, result: JobResult) -> dict[str, Any]:
         """The task's return value: small, plain JSON values."""
@@ -197,13 +200,13 @@ class HudiJobOperator(SparkSubmitOperator):
         return bool(getattr(self, "preview", False))
 
     def leave_turn(self, run: TaskRun, request_id: str) -> None:
-        """Give up the turn of an earlier request in the table's queue of writers; by default there is none."""
+        """Remove an earlier request of this task from the table's writer queue; by default it is in none."""
 
     def release(self, run: TaskRun) -> None:
-        """Give up what must not outlive a killed task; by default nothing."""
+        """Release what a killed task must not keep, such as its turn in the writer queue; by default nothing."""
 
     def execute(self, context: "Context") -> dict[str, Any]:  # type: ignore[override]  # Airflow's returns None
-        """Return the result of the request: find it completed, or run the job and read the timeline."""
+        """Return the result of the request: that of an earlier try if it completed the request, else run the job."""
         with measured(self):
             return self._execute(context, None)
 
@@ -223,9 +226,9 @@ class HudiJobOperator(SparkSubmitOperator):
         return super().resume_execution(next_method, next_kwargs, context)
 
     def on_kill(self) -> None:
-        """End the run, and log what the timeline holds."""
+        """End the Spark run, and log the state of the timeline."""
         if self._submission is None:
-            return  # killed before `execute` knew the table
+            return  # killed before `execute` had located the table
         self._release_in_time(self._submission)
         self._submission.end()
         self._log_state_after_kill(self._submission)
@@ -288,7 +291,7 @@ class HudiJobOperator(SparkSubmitOperator):
         """Return the result of this execution. Raises TaskDeferred where the triggerer waits.
 
         Args:
-            event: of the trigger of the job; None: the task was not deferred for its job.
+            event: event of the trigger that waited for the job; None: the task was not deferred for its job.
         """
         if event is not None:
             return self.conclude_job(run, submission, event)
@@ -346,7 +349,9 @@ class HudiJobOperator(SparkSubmitOperator):
         return tuple(name for name in cls.template_fields if name not in SparkSubmitOperator.template_fields)
 
     def check_when_the_dag_is_read(self) -> None:
-        """Refuse what no rendering can correct: unknown keys, and values and contradictions without a template.
+        """Reject arguments that are wrong before rendering: unknown keys, and wrong or contradicting values.
+
+        Values that contain a template are checked after rendering.
 
         Raises:
             ValueError: the message begins with the task's id.
@@ -369,7 +374,7 @@ class HudiJobOperator(SparkSubmitOperator):
         self._log_state_after_kill(submission)
 
     def _release_in_time(self, submission: Submission) -> None:
-        """Release what must not stay, without waiting for a slow store: Airflow allows five seconds in all."""
+        """Call `release` for at most a second, even if storage is slow: Airflow gives `on_kill` five seconds."""
 
         def release() -> None:
             _try(submission.forget_request)
@@ -379,7 +384,9 @@ class HudiJobOperator(SparkSubmitOperator):
             try:
                 step()
             except Exception as error:
-                self.log.warning("Not everything was released; the rest expires: %s", error)
+                self.log.warning(
+                    "A release after the kill failed; what it should release expires by itself: %s", error
+                )
 
         thread = threading.Thread(target=release, name="release", daemon=True)
         thread.start()
@@ -393,4 +400,4 @@ class HudiJobOperator(SparkSubmitOperator):
         try:
             self.log_state_after_kill(submission.run)
         except Exception as error:
-            self.log.warning("The timeline was not read after the kill: %s", error)
+            self.log.warning("Could not read the timeline after the kill: %s", error)

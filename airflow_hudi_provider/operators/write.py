@@ -99,7 +99,7 @@ class HudiWriteOperator(HudiJobOperator):
         try:
             result = super().find_result(run, submission, event)
         except TaskDeferred:
-            raise  # the trigger keeps or has given up the turn
+            raise  # the trigger keeps the turn, or has already left the queue
         except BaseException:
             turn.leave_after_failure()
             raise

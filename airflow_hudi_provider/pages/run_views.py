@@ -1,4 +1,4 @@
-"""What the Hudi tasks of one DAG run did, from their return values."""
+"""Data for the page about one DAG run: the results of its Hudi tasks, from their return values."""
 
 import importlib
 import inspect
@@ -48,16 +48,16 @@ _SHOWN = (
 def run_view(
     dag_id: str, run_id: str, task_id: str = "", map_index: int | None = None
 ) -> dict[str, Any] | None:
-    """Return values of the run's Hudi tasks in order of time, then the tasks that have a state and returned nothing.
+    """List the return values of the run's Hudi tasks by time, then the started tasks without a return value.
 
-    The latter have only ``task_id``, ``map_index``, ``operator`` and ``state``.
+    The entries without a return value contain only ``task_id``, ``map_index``, ``operator`` and ``state``.
 
     Args:
-        task_id: only this task; empty: all.
-        map_index: only this instance; None: all.
+        task_id: only this task; empty: all tasks.
+        map_index: only this instance of a mapped task; None: all instances.
 
     Returns:
-        None: there is no such run.
+        The view; None if the run does not exist.
     """
     wanted = partial(_wanted, dag_id=dag_id, run_id=run_id, task_id=task_id, map_index=map_index)
     with create_session() as session:
@@ -83,7 +83,7 @@ def run_view(
 
 
 def _has_xcom(*keys: str) -> Any:
-    """SQL condition: the task instance has one of these XComs. It also finds tasks of users' subclasses."""
+    """SQL condition: the task instance has one of these XComs. It also matches tasks of users' own subclasses."""
     same = (getattr(XComModel, name) == getattr(TaskInstance, name) for name in _KEY_OF_INSTANCE)
     return exists().where(*same, XComModel.key.in_(keys))
 

@@ -13,9 +13,9 @@ def instant_time(moment: datetime) -> str:
 
 
 class LazyPages:
-    """The application of the pages, built for the first request.
+    """The web application of the UI pages. It is built at the first request.
 
-    All processes of Airflow load plugins, and only the API server needs a web application.
+    All processes of Airflow load plugins, but only the API server needs a web application.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class LazyPages:
 
 
 def _view(name: str, query: str, destination: str, url_route: str) -> dict[str, str]:
-    # Without a leading slash, so that it works below a path prefix too.
+    # The href has no leading slash, so that it also works if Airflow is served below a path prefix.
     return {"name": name, "href": f"hudi/{query}", "destination": destination, "url_route": url_route}
 
 

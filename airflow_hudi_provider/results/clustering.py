@@ -23,8 +23,8 @@ SHOWN_REASONS = 20
 def clustering_answer(result: JobResult) -> dict[str, Any]:
     """Return value of the task.
 
-    An execution takes ``instant`` or ``instants``; figures of the execution are None before it. Only a preview has a
-    ``picture``.
+    A task that executes the plans takes its argument from ``instant`` or ``instants``. Figures of the execution are
+    None until then. Only a preview has a ``picture``.
     """
     report = result.report_as(ClusteringReport) or ClusteringReport()
     groups = [group for plan in report.plans for group in plan.groups]
@@ -56,7 +56,7 @@ def clustering_answer(result: JobResult) -> dict[str, Any]:
 
 
 def draw_clustering(result: JobResult) -> str:
-    """Sections and summary as one text; its length is bounded, so that it may go into an XCom."""
+    """Sections and summary as one text, short enough for an XCom."""
     lines = []
     for title, of_section in result.sections():
         lines.extend([title, *(f"  {line}" for line in of_section)])
@@ -108,7 +108,7 @@ def _stats(stats: FileStats) -> dict[str, Any]:
 
 
 def result_of_executed(request: JobRequest, completed: "Sequence[Clustering]") -> JobResult:
-    """Result of plans that were executed before; the bytes of their files are not known any more."""
+    """Result of plans that an earlier attempt executed; the sizes of their files are unknown."""
     instants = [clustering.instant for clustering in completed]
     plans = [
         ClusteringPlanReport(
@@ -127,7 +127,7 @@ def result_of_executed(request: JobRequest, completed: "Sequence[Clustering]") -
         table_name=request.table_name,
         base_path=request.base_path,
         reused=True,
-        reason="carried out before; nothing was written now",
+        reason="an earlier attempt executed the plans; this task wrote nothing",
         action=instants[0].action.value,
         instant_time=instants[0].requested_time,
         completion_time=instants[0].completion_time,

@@ -44,7 +44,8 @@ def judge(end: JobEnd, log: Any) -> JobResult:
             raise HudiTaskError(
                 f"Spark succeeded and the job says that it completed {result.instant_time}, but no completed "
                 f"instant of the timeline carries request {end.request_id}. "
-                "Nothing can be said about the rows; look at .hoodie before running again."
+                "It is unknown whether the rows were written; check the timeline in .hoodie before you run the task "
+                "again."
             )
         return result
     if committed is not None:

@@ -8,11 +8,11 @@ from hudi_table_services.contract.recovery import RecoveryReport
 from hudi_table_services.contract.result import JobResult
 
 SHOWN = 50
-"""Items of each list that go into an XCom; the log has more, the result document all."""
+"""Maximum number of items of each list in an XCom. The log shows more, the result document contains all."""
 
 
 def recovery_answer(result: JobResult) -> dict[str, Any]:
-    """Return value of the task; lists are cut to `SHOWN` items, and counted."""
+    """Return value of the task. Each list has at most `SHOWN` items, and `<name>_count` is its full length."""
     answer: dict[str, Any] = {
         "outcome": result.outcome.value,
         "operation": result.operation,
@@ -45,7 +45,7 @@ def _picture(result: JobResult) -> str:
 
 
 def recovery_event(result: JobResult) -> dict[str, Any]:
-    """Extra of an asset event. A rollback or a restore changes rows: readers have to read again."""
+    """Extra of an asset event. A rollback or restore changes rows, so consumers must read the table again."""
     event: dict[str, Any] = {
         "outcome": result.outcome.value,
         "operation": result.operation,

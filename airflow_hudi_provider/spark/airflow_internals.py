@@ -1,4 +1,4 @@
-"""Private names of Airflow's Spark provider. No other module of this package uses one.
+"""Access to private names of Airflow's Spark provider. No other module of this package uses a private name.
 
 Checked with apache-airflow-providers-apache-spark 6.0.0 (locks/airflow31.txt) and 6.3.4 (locks/spark.txt).
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
 Tracking = Literal["yarn", "kubernetes", "standalone"]
-"""How the master of a driver is asked for the driver's state."""
+"""The interface through which Airflow asks the cluster's master for the state of a driver."""
 
 CHECKED_RELEASES = ("6.0.0", "6.3.4")
 OPERATOR_NAMES = ("_conn_id", "_deploy_mode", "_get_hook", "_hook", "_spark_binary")
@@ -30,7 +30,7 @@ HOOK_NAMES = (
     "_yarn_application_id",
 )
 
-# Newer releases only; without them Airflow cannot ask the master, and waits for spark-submit.
+# Only newer releases have these names. Older releases cannot ask the master for a driver, and wait for spark-submit.
 _TRACKS_YARN = "_yarn_track_via_rm_api"
 _TRACKS_KUBERNETES = "_track_driver_via_k8s_api"
 _YARN_AUTH = "_yarn_rm_auth"
@@ -63,12 +63,12 @@ def use_connection(task: SparkSubmitOperator, conn_id: str) -> None:
 
 
 def deploy_mode(task: SparkSubmitOperator) -> str | None:
-    """The operator's own argument; None: the connection decides."""
+    """The deploy mode in the operator's arguments; None: the connection decides."""
     return task._deploy_mode
 
 
 def spark_binary(task: SparkSubmitOperator) -> str | None:
-    """The program that stands for spark-submit; None: the connection or the hook decides."""
+    """The program that the hook runs as spark-submit; None: the connection or the hook decides."""
     return task._spark_binary
 
 
@@ -90,7 +90,7 @@ def yarn_auth(task: SparkSubmitOperator) -> Any:
 
 
 def driver_keys(task: SparkSubmitOperator) -> list[str]:
-    """Keys of the task's state store under which Airflow notes a driver: first its id, then its last state."""
+    """Keys under which Airflow stores a driver in the task's state store: the key of its id, then of its last state."""
     return [key for name in ("external_id_key", _STATUS_KEY) if (key := getattr(task, name, None))]
 
 
@@ -112,7 +112,7 @@ def submit_process(task: SparkSubmitOperator) -> "subprocess.Popen[Any] | None":
 
 
 def follow_yarn_application(task: SparkSubmitOperator, application: str) -> None:
-    """Let the hook end this application with the task, although an earlier process submitted it."""
+    """Let the hook end this application when the task is killed, although an earlier process submitted it."""
     if task._hook is not None:
         task._hook._yarn_application_id = application
 
@@ -120,7 +120,7 @@ def follow_yarn_application(task: SparkSubmitOperator, application: str) -> None
 def operator_asking(
     how: Tracking, spark_conn_id: str, binary: str | None, more: Mapping[str, Any] | None = None
 ) -> SparkSubmitOperator:
-    """An operator of Airflow that asks a master for the state of a driver; it submits nothing.
+    """Create an operator that asks the cluster's master for the state of a driver. It submits nothing.
 
     Args:
         more: further arguments of the operator.
@@ -141,8 +141,8 @@ def end_application(asking: SparkSubmitOperator, how: Tracking, application: str
     """End a driver that another process submitted.
 
     Args:
-        asking: from `operator_asking`.
-        application: as Airflow names it: application id, driver id, or ``<namespace>:<pod>``.
+        asking: operator that `operator_asking` created.
+        application: identifier of the driver in Airflow: application id, driver id, or ``<namespace>:<pod>``.
     """
     hook = asking._get_hook()
     require_names(hook, HOOK_NAMES)

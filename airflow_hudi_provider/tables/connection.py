@@ -1,4 +1,4 @@
-"""Location and credentials of a table, from arguments and connections; errors name what is missing."""
+"""Location and credentials of a table, from arguments and connections. Error messages name what is missing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,8 +14,8 @@ class TableLocation:
 
     Attributes:
         base_path: URI or absolute path of the table.
-        storage_options: credentials and endpoint of its object store; never shown.
-        spark_conn_id, result_base_path: values of the connection; empty: not set there.
+        storage_options: credentials and endpoint of its object store; never logged.
+        spark_conn_id, result_base_path: values from the hudi connection; empty: the connection does not set them.
     """
 
     base_path: str
@@ -27,7 +27,7 @@ class TableLocation:
 def locate_table(
     base_path: str | None, hudi_conn_id: str | None, storage_conn_id: str | None
 ) -> TableLocation:
-    """Locate a table. Arguments precede the connection; a relative base path is below the connection's base path.
+    """Locate a table. Arguments override the connection; a relative base path is below the connection's base path.
 
     Raises:
         HudiTaskRefusedError: a connection does not exist or has another type, or there is no base path.
@@ -44,10 +44,12 @@ def locate_table(
 
 
 def find_connection(conn_id: str, argument: str, types: tuple[str, ...] = ()) -> Connection:
-    """Return the connection, which must exist: for a missing one Airflow's Spark hook uses YARN, its S3 hook real AWS.
+    """Return a connection that must exist.
+
+    Without this check, Airflow's hooks replace a missing connection: the Spark hook uses YARN, the S3 hook real AWS.
 
     Raises:
-        HudiTaskRefusedError: there is none, or it is of none of the types.
+        HudiTaskRefusedError: the connection does not exist, or its type is not one of `types`.
     """
     try:
         connection = BaseHook.get_connection(conn_id)
@@ -65,7 +67,7 @@ def find_connection(conn_id: str, argument: str, types: tuple[str, ...] = ()) ->
 
 def _base_path(argument: str | None, hudi: Connection | None) -> str:
     if argument is not None and not argument.strip():
-        raise HudiTaskRefusedError("base_path is empty once its template is rendered.")
+        raise HudiTaskRefusedError("base_path is empty after rendering: check its template.")
     root = (hudi.host or "").rstrip("/") if hudi is not None else ""
     path = (argument or "").strip()
     if path.startswith("/") or ":/" in path:
@@ -93,7 +95,8 @@ _AWS_EXTRAS = {
 def storage_options(conn_id: str) -> dict[str, str]:
     """Settings of the object store from a connection.
 
-    Connections of type ``aws`` are translated; of others the extra holds the settings under obstore's names.
+    The fields of a connection of type ``aws`` are translated to settings of obstore. The extra of any other connection
+    must contain the settings under obstore's names.
     """
     connection = find_connection(conn_id, "storage_conn_id")
     extra = connection.extra_dejson

@@ -77,7 +77,7 @@ def instants_of(given: object) -> tuple[str, ...]:
         given = given["instants"]
     if given is None or (isinstance(given, str) and given.strip() in ("", "None", "null")):
         raise InvalidRequestError(
-            "instant is empty once its template is rendered, which does not mean all pending plans.",
+            "instant is empty after rendering, which does not mean all pending plans.",
             hint="Look at its template and at what it refers to; leave instant out for all pending plans.",
         )
     if isinstance(given, str):

@@ -1,4 +1,4 @@
-"""Names of a task, for its table and for its own tries, that stay the same over the tries."""
+"""Identifiers that are the same for all tries of a task: its request id, and the owner of its Spark run."""
 
 import hashlib
 from dataclasses import replace
@@ -13,7 +13,7 @@ OnRerun = Literal["reuse", "write_again"]
 
 
 def place_of(context: "Context") -> tuple[str, ...]:
-    """Dag, run, task, and map index of a mapped task."""
+    """DAG id, run id, task id and, for a mapped task, map index."""
     ti = context["ti"]
     map_index = getattr(ti, "map_index", -1)
     return (ti.dag_id, ti.run_id, ti.task_id, *(() if map_index in (None, -1) else (str(map_index),)))
@@ -22,7 +22,7 @@ def place_of(context: "Context") -> tuple[str, ...]:
 def identity_of(context: "Context", retries: int | None, on_rerun: OnRerun) -> str:
     """Return the request id: the same for every try of a task in a run, so that no two tries write the same rows.
 
-    With ``write_again`` each clearing of the task gives a new id; retries by Airflow itself do not.
+    With ``write_again``, each clearing of the task produces a new id; automatic retries keep the id.
     """
     place = "/".join(place_of(context))
     generation = max(0, (context["ti"].max_tries or 0) - (retries or 0))
@@ -30,11 +30,11 @@ def identity_of(context: "Context", retries: int | None, on_rerun: OnRerun) -> s
 
 
 def owner_of(context: "Context", request: JobRequest) -> str:
-    """Return the owner of a Spark run. A task that was cleared, or has other arguments, has another owner.
+    """Return the owner of a Spark run: a text that changes if the task is cleared or its arguments change.
 
-    So a later try recognises a run that it must not continue, also one that could not be ended. Clearing raises
-    ``max_tries``; retries by Airflow itself do not. Credentials are left out: some connections return new ones each
-    time.
+    A later try compares the owners: if they differ, it must not continue the run, even if the run could not be ended.
+    Clearing raises ``max_tries``; automatic retries do not. The owner does not depend on credentials, because some
+    connections return new ones each time.
     """
     digest = hashlib.sha256(replace(request, storage_options={}).to_json().encode()).hexdigest()[:16]
     return f"{request.request_id} {context['ti'].max_tries or 0} {digest}"

@@ -1,4 +1,4 @@
-"""What Airflow keeps of a task between its tries and clearings (Airflow 3.3; older releases keep nothing)."""
+"""State of a task that Airflow keeps for later tries (Airflow 3.3; older releases keep none)."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -15,29 +15,29 @@ _NO_OWNER = "nobody"
 
 
 class TaskMemory:
-    """The state store of one task, with the driver on a cluster that Airflow's operator notes there.
+    """The state store of one task. Airflow's operator also stores the driver on a cluster there.
 
     Args:
-        operator: defines the keys under which Airflow notes the driver.
+        operator: defines the keys under which Airflow stores the driver.
     """
 
     def __init__(self, context: "Context", operator: "SparkSubmitOperator") -> None:
         self._ti: Any = context.get("ti")
         self._store: Any = context.get("task_state_store")
         self._driver_keys = airflow_internals.driver_keys(operator)
-        # With durable=False Airflow never reads the driver id back; do not show it a stale one.
+        # With durable=False, Airflow's operator does not use the stored driver, so this class ignores it too.
         self._drivers: Any = self._store if getattr(operator, "durable", True) else None
 
     @property
     def follows_driver(self) -> bool:
-        """Whether Airflow would follow the driver of an earlier try instead of submitting."""
+        """Whether Airflow would track the driver of an earlier try instead of submitting a new one."""
         return self._drivers is not None and any(
             self._drivers.get(key) is not None for key in self._driver_keys
         )
 
     @property
     def driver(self) -> str | None:
-        """The driver on a cluster, as Airflow's operator names it; None: none is known."""
+        """Airflow's identifier of the driver on a cluster; None: no driver is stored."""
         return self._read(self._driver_keys[0]) if self._driver_keys else None
 
     @property
@@ -50,7 +50,7 @@ class TaskMemory:
         return None if found is None else str(found)
 
     def note_driver(self, driver: str) -> None:
-        """Push the driver to XCom for a later process of this try, where Airflow notes none.
+        """Push the driver to XCom for a later process of this try, if Airflow does not store it (before 3.3).
 
         Airflow removes what a try pushed when the next try begins.
         """
@@ -59,21 +59,21 @@ class TaskMemory:
 
     @property
     def driver_owner(self) -> str | None:
-        """The owner of the noted driver; None: an earlier release did not note one."""
+        """Owner of the stored driver; None: an earlier release of this provider stored no owner."""
         return self._read(_DRIVER_OWNER)
 
     def begin_driver(self, owner: str) -> None:
-        """Note the owner of a driver that is about to be submitted; see `owner_of`."""
+        """Store the owner of a driver that is about to be submitted; see `owner_of`."""
         if self._drivers is not None:
             self._drivers.set(_DRIVER_OWNER, owner)
 
     def disown_driver(self) -> None:
-        """Note that the driver was asked to end and may still run: no try follows it."""
+        """Store that the driver was asked to end, so that no later try tracks it even if it still runs."""
         if self._drivers is not None:
             self._drivers.set(_DRIVER_OWNER, _NO_OWNER)
 
     def forget_driver(self) -> None:
-        """Remove the driver of a job that has ended: a cleared task would take its success for its own."""
+        """Remove the driver of a job that has ended. Otherwise a cleared task would reuse its success."""
         for key in (*self._driver_keys, _DRIVER_OWNER) if self._drivers is not None else ():
             self._drivers.delete(key)
 
@@ -86,7 +86,7 @@ class TaskMemory:
             self._store.set(_COMMIT, {"request_id": request_id, "instant_time": instant_time})
 
     def commit_of(self, request_id: str) -> str | None:
-        """Instant time of the commit that an earlier try saw this request make; None: none was seen."""
+        """Instant time of this request's commit, as an earlier try stored it; None: no try stored one."""
         seen: Any = self._store.get(_COMMIT) if self._store is not None else None
         if not isinstance(seen, dict) or seen.get("request_id") != request_id:
             return None

@@ -27,7 +27,8 @@ STRATEGY_KEY = UPDATES_STRATEGY.key
 PLAN_POKE_INTERVAL_S = 10.0
 
 _REJECT = "SparkRejectUpdateStrategy"
-# With ``wait`` no plan gives way either: a plan that was made after the check ends the job, and the task waits for it.
+# With ``wait`` the job releases no file groups either: a plan that was made after the check ends the job, and the
+# task waits for the plan.
 _STRATEGY_OF = {"refuse": _REJECT, "wait": _REJECT, "give_way": "GiveWayUpdateStrategy"}
 _SHOWN = 3
 

@@ -35,7 +35,7 @@ def refuse_emptied(task: object, names: Iterable[str]) -> None:
     for name in names:
         if _is_empty(getattr(task, name, None)):
             raise HudiTaskRefusedError(
-                f"{name} is empty once its template is rendered: look at its template and at what it refers to."
+                f"{name} is empty after rendering: check its template and the values to which the template refers."
             )
 
 

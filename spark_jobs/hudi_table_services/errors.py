@@ -135,7 +135,7 @@ class FileGroupConflictError(CommitConflictError):
 
 
 class PendingPlanError(CommitConflictError):
-    """File groups of this write belong to a pending plan that does not give way."""
+    """File groups of this write belong to a pending plan, and the write could not release them."""
 
 
 class LockNotAcquiredError(CommitConflictError):

@@ -31,7 +31,7 @@ NAME_AND_UPKEEP_CASES: Cases = {
         [
             found(
                 "error",
-                "different things",
+                "their values differ",
                 "hoodie.cleaner.commits.retained",
                 "hoodie.clean.commits.retained",
                 options={"hoodie.cleaner.commits.retained": "4", "hoodie.clean.commits.retained": "5"},
@@ -87,7 +87,7 @@ NAME_AND_UPKEEP_CASES: Cases = {
         ],
     ),
     "no-service": (
-        [found("advice", "pile up", options={"hoodie.clean.automatic": "false"}, facts=HUDI)],
+        [found("advice", "accumulate", options={"hoodie.clean.automatic": "false"}, facts=HUDI)],
         [
             Case(options={"hoodie.clean.automatic": "true"}, facts=HUDI),
             Case(options={"hoodie.clean.automatic": "false"}),
@@ -97,13 +97,13 @@ NAME_AND_UPKEEP_CASES: Cases = {
         [
             found(
                 "error",
-                "looks back 24",
+                "cleaning retains 24",
                 "hoodie.keep.min.commits",
                 options={"hoodie.keep.min.commits": "24", "hoodie.cleaner.commits.retained": "24"},
             ),
             found(
                 "error",
-                "looks back 30",
+                "cleaning retains 30",
                 options={"hoodie.cleaner.commits.retained": "30"},
             ),
             found("warning", "above 10", options={"hoodie.keep.min.commits": "10"}, facts=HUDI),
@@ -133,7 +133,7 @@ NAME_AND_UPKEEP_CASES: Cases = {
         ],
     ),
     "archival-bounds": (
-        [found("error", "At least 30", options={"hoodie.keep.min.commits": "30"})],
+        [found("error", "minimum is 30", options={"hoodie.keep.min.commits": "30"})],
         [Case(options={"hoodie.keep.min.commits": "29"})],
     ),
     "clean-before-queries": (
@@ -184,7 +184,7 @@ NAME_AND_UPKEEP_CASES: Cases = {
         [
             found(
                 "warning",
-                "100 MiB take inserts",
+                "below 100 MiB",
                 options={"hoodie.parquet.max.file.size": str(64 << 20)},
                 facts=HUDI,
             ),
@@ -230,8 +230,8 @@ NAME_AND_UPKEEP_CASES: Cases = {
     ),
     "bulk-insert-small-files": (
         [
-            found("warning", "files of its own", options={f"{WRITE}operation": "bulk_insert"}, facts=HUDI),
-            found("advice", "files of its own", options={f"{WRITE}operation": "BULK_INSERT"}),
+            found("warning", "creates new files", options={f"{WRITE}operation": "bulk_insert"}, facts=HUDI),
+            found("advice", "creates new files", options={f"{WRITE}operation": "BULK_INSERT"}),
         ],
         [
             Case(options={f"{WRITE}operation": "insert"}, facts=HUDI),
@@ -291,7 +291,14 @@ NAME_AND_UPKEEP_CASES: Cases = {
         ],
     ),
     "row-writer-implicit": (
-        [found("advice", "left to a default", options={"hoodie.clustering.inline": "true"}, facts=HUDI)],
+        [
+            found(
+                "advice",
+                "is not set, and its default",
+                options={"hoodie.clustering.inline": "true"},
+                facts=HUDI,
+            )
+        ],
         [
             Case(
                 options={"hoodie.clustering.inline": "true", f"{WRITE}row.writer.enable": "false"},
@@ -325,7 +332,7 @@ LAST_CASES: Cases = {
         ],
     ),
     "timeline-too-long": (
-        [found("warning", "61 commits are active", table=table(active_commits=61))],
+        [found("warning", "has 61 commits", table=table(active_commits=61))],
         [Case(table=table(active_commits=60)), Case(table=table())],
     ),
 }

@@ -37,7 +37,7 @@ WRITER_CASES: Cases = {
         ],
     ),
     "services-without-lock": (
-        [found("error", "beside each other", facts={**HUDI, "services_apart": "true"})],
+        [found("error", "at the same moment", facts={**HUDI, "services_apart": "true"})],
         [
             Case(options=lock(FILE_SYSTEM_PROVIDER), facts={**HUDI, "services_apart": "true"}),
             Case(facts={"services_apart": "true"}),
@@ -113,10 +113,10 @@ WRITER_CASES: Cases = {
         [
             found(
                 "error",
-                "dead one",
+                "pending write as dead",
                 options={**OCC, **lock(FILE_SYSTEM_PROVIDER), "hoodie.clean.failed.writes.policy": "EAGER"},
             ),
-            found("error", "dead one", facts={"engine": "both", "writers": "2"}),
+            found("error", "pending write as dead", facts={"engine": "both", "writers": "2"}),
         ],
         [
             Case(options={**OCC, **lock(FILE_SYSTEM_PROVIDER)}),
@@ -125,7 +125,7 @@ WRITER_CASES: Cases = {
         ],
     ),
     "file-lock-never-expires": (
-        [found("warning", "stays for good", options=lock(FILE_SYSTEM_PROVIDER), facts=HUDI)],
+        [found("warning", "never expires", options=lock(FILE_SYSTEM_PROVIDER), facts=HUDI)],
         [
             Case(
                 options=lock(FILE_SYSTEM_PROVIDER, **{"hoodie.write.lock.filesystem.expire": "15"}),
@@ -147,7 +147,7 @@ WRITER_CASES: Cases = {
         ],
     ),
     "catchup-overlaps": (
-        [found("warning", "side by side", facts={"catchup": "true", "max_active_runs": "3"})],
+        [found("warning", "at the same time", facts={"catchup": "true", "max_active_runs": "3"})],
         [
             Case(facts={"catchup": "false", "max_active_runs": "3"}),
             Case(facts={"catchup": "true", "max_active_runs": "1"}),
@@ -183,7 +183,7 @@ TABLE_CASES: Cases = {
         [
             found(
                 "error",
-                "The table has id, the option says uuid",
+                "property is id, the option is uuid",
                 f"{WRITE}recordkey.field",
                 "table: hoodie.table.recordkey.fields",
                 options={f"{WRITE}recordkey.field": "uuid"},
@@ -241,10 +241,10 @@ TABLE_CASES: Cases = {
     ),
     "metadata-table-stale": (
         [
-            found("error", "refuse the table", table=table(METADATA)),
+            found("error", "reject the table", table=table(METADATA)),
             found(
                 "warning",
-                "deletes it",
+                "deletes the metadata table",
                 options={"hoodie.metadata.enable": "false"},
                 table=table(METADATA),
             ),
@@ -255,7 +255,7 @@ TABLE_CASES: Cases = {
         [
             found(
                 "warning",
-                "builds it again",
+                "rebuilds it",
                 options={"hoodie.metadata.enable": "false"},
                 table=table(METADATA),
                 facts=HUDI,
@@ -295,7 +295,9 @@ TABLE_CASES: Cases = {
     ),
     "hudi-without-spark": (
         [
-            found("error", "Spark 4 came", facts={**HUDI, "hudi_version": "1.0.2", "spark_version": "4.0.1"}),
+            found(
+                "error", "Spark 4 needs", facts={**HUDI, "hudi_version": "1.0.2", "spark_version": "4.0.1"}
+            ),
             found("error", "Spark 3.3", facts={**HUDI, "hudi_version": "1.0.2", "spark_version": "3.2.4"}),
         ],
         [
@@ -304,7 +306,7 @@ TABLE_CASES: Cases = {
         ],
     ),
     "hudi-hides-failures": (
-        [found("warning", "Exit code 0", facts={**HUDI, "hudi_version": "0.14.0"})],
+        [found("warning", "exit code 0", facts={**HUDI, "hudi_version": "0.14.0"})],
         [
             Case(facts={**HUDI, "hudi_version": "0.14.1"}),
             Case(facts={**HUDI, "hudi_version": "0.14.1-amzn-0"}),

@@ -2,7 +2,7 @@
 
 The heartbeat names the attempt that executes the plan. An attempt that finds the heartbeat of another one has lost
 the plan: it completes nothing, and its tasks remove what they wrote. The attempt that takes a plan over removes what
-the dead attempt left. Groups whose files were changed meanwhile are given up one by one.
+the dead attempt left. The attempt drops each group whose files another writer changed.
 """
 
 import logging
@@ -174,10 +174,10 @@ class ClusteringAttempt:
 
         Args:
             snapshot: the table as the execution saw it; what was committed since is checked.
-            metadata_without: gives the commit's metadata once the groups to be given up are known.
+            metadata_without: builds the commit's metadata once the groups to drop are known.
 
         Returns:
-            The completed instant, and the file groups that others changed meanwhile.
+            The completed instant, and the file groups that other writers changed during the execution.
 
         Raises:
             FileGroupConflictError: no group is left that others did not change.
@@ -278,7 +278,7 @@ class ClusteringAttempt:
 def replaced_without(
     replaced: Mapping[str, tuple[str, ...]], given_up: frozenset[FileGroupId]
 ) -> dict[str, tuple[str, ...]]:
-    """Replaced file ids by partition, without those given up; partitions without any are left out."""
+    """Partition path → replaced file ids, without those of dropped groups and without empty partitions."""
     kept = {
         path: tuple(file_id for file_id in ids if FileGroupId(path, file_id) not in given_up)
         for path, ids in replaced.items()

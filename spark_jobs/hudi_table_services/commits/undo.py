@@ -91,7 +91,7 @@ def roll_back_completed(table: TableAccess, instant: Instant) -> Instant | None:
         The completed rollback; None if the write is not completed any more.
 
     Raises:
-        CommitConflictError: another write completed meanwhile, by a writer that does not take the lock.
+        CommitConflictError: a writer that does not use the lock completed another write during the rollback.
         UnsupportedTableError: it appended to log files, or is in a metadata table that must not be switched off.
         StorageError: something could not be deleted; the rollback stays pending and the next run finishes it.
     """
@@ -239,7 +239,7 @@ def plan_of(table: TableAccess, instant: Instant) -> RollbackPlan:
     marked = _marked_files(table.storage, instant)
     if marked or instant.state is InstantState.REQUESTED:
         return plan_rollback(instant, marked, base_path)
-    # An inflight write without markers may still have written: Hudi would leave its files behind for good.
+    # An inflight write without markers may still have written: Hudi would never delete its files.
     listed = _listed_files(table.storage, instant)
     return plan_rollback(instant, listed, base_path, by_listing=True)
 

@@ -24,7 +24,7 @@ class ArchiveRequest(JobRequest):
         preview: report what would be archived, and write nothing.
 
     Raises:
-        InvalidRequestError: a field has no possible value.
+        InvalidRequestError: the value of a field is invalid.
     """
 
     service: ClassVar[str] = ARCHIVAL

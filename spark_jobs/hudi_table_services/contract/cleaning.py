@@ -35,7 +35,7 @@ class CleanRequest(JobRequest):
         preview: report what would be deleted, and delete nothing.
 
     Raises:
-        InvalidRequestError: a field has no possible value.
+        InvalidRequestError: the value of a field is invalid.
     """
 
     service: ClassVar[str] = CLEANING
@@ -92,7 +92,7 @@ class CleanReport(Report):
         finished: requested times of cleans that an earlier job had left pending.
         rolled_back: requested times of dead writes that were rolled back first.
         waiting: partitions in which outdated files stay for readers, savepoints or pending plans.
-        partitions_listed: partitions that were listed.
+        partitions_listed: number of partitions that the job listed.
     """
 
     service: ClassVar[str] = CLEANING

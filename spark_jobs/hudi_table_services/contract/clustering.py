@@ -31,7 +31,7 @@ class ScheduleClusteringRequest(JobRequest):
         preview: plan, report and write nothing.
 
     Raises:
-        InvalidRequestError: a field has no possible value.
+        InvalidRequestError: the value of a field is invalid.
     """
 
     service: ClassVar[str] = CLUSTERING
@@ -60,7 +60,7 @@ class ExecuteClusteringRequest(JobRequest):
         when_held: one of `WHEN_HELD`: what to do while another execution of a plan is alive.
 
     Raises:
-        InvalidRequestError: a field has no possible value.
+        InvalidRequestError: the value of a field is invalid.
     """
 
     service: ClassVar[str] = CLUSTERING
@@ -86,7 +86,7 @@ class ClusteringRequest(ScheduleClusteringRequest):
         when_held: see `ExecuteClusteringRequest`.
 
     Raises:
-        InvalidRequestError: a field has no possible value.
+        InvalidRequestError: the value of a field is invalid.
     """
 
     when_held: str = "fail"
@@ -111,7 +111,7 @@ class CancelClusteringRequest(JobRequest):
         preview: report which plans would be cancelled, and cancel none.
 
     Raises:
-        InvalidRequestError: a field has no possible value.
+        InvalidRequestError: the value of a field is invalid.
     """
 
     service: ClassVar[str] = CLUSTERING

@@ -19,7 +19,7 @@ CONFIG_CHECK = "config_check"
 
 
 class Severity(str, Enum):
-    """How bad a finding is. ERROR: rows, or the whole job, are at stake. WARNING: the table suffers in time."""
+    """Possible damage. ERROR: rows are lost or the job fails. WARNING: the table becomes slower or larger over time."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -61,8 +61,8 @@ class ConfigReport(Report):
         findings: the worst first.
         rules_checked: rules that were applied; others need facts or a table that were not given.
         options_checked: number of options.
-        engine: jobs that read the options: ``native``, ``hudi`` or ``both``.
-        table: name of the table whose properties were compared; empty: none was.
+        engine: whose jobs read the options: ``native``, ``hudi`` or ``both``.
+        table: name of the table whose properties were compared; empty: no table was compared.
     """
 
     service: ClassVar[str] = CONFIG_CHECK
@@ -111,21 +111,21 @@ def _finding_lines(finding: ConfigFinding) -> Iterator[str]:
 
 
 FACTS = {
-    "engine": "jobs that read the options: `native`, this project's jobs (default); `hudi`, Hudi's own; `both`",
+    "engine": "whose jobs read the options: this project's (`native`, the default), Hudi's own (`hudi`), or `both`",
     "hudi_version": "release of Hudi that writes the table, such as `1.0.2`",
     "spark_version": "release of the Spark that Hudi runs on, such as `3.5.1`",
-    "writers": "most processes that may change the table at the same time, table services included",
+    "writers": "maximum number of processes that may change the table at the same time, including table services",
     "services_apart": "`true`: table services run in other processes than the writer",
-    "storage_scheme": "scheme of the table's URI, such as `s3`; left out: that of the base path, if there is one",
-    "commits_per_day": "writes that the table gets in a day",
+    "storage_scheme": "scheme of the table's URI, such as `s3`; default: the scheme of the base path, if one is given",
+    "commits_per_day": "number of commits to the table per day",
     "longest_query_hours": "how long the longest query on the table runs",
-    "max_active_runs": "of the DAG that writes",
-    "max_active_tis_per_dag": "of the task that writes",
-    "pool_slots": "slots of the pool that the writing tasks share",
+    "max_active_runs": "`max_active_runs` of the DAG that writes the table",
+    "max_active_tis_per_dag": "`max_active_tis_per_dag` of the task that writes the table",
+    "pool_slots": "number of slots of the pool that the writing tasks share",
     "takes_turns": "`true`: every task that writes the table has `take_turns=True`",
     "catchup": "`true`: the DAG catches up on missed intervals",
-    "depends_on_past": "`true`: the task waits for the one of the run before",
-    "retries": "of the task that writes",
+    "depends_on_past": "`true`: the task has `depends_on_past=True`, so it waits for the same task of the previous run",
+    "retries": "`retries` of the task that writes the table",
 }
 """Name of each fact → meaning."""
 
@@ -251,17 +251,17 @@ FAIL_ON = (*(each.value for each in Severity), NEVER)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckConfigRequest(JobRequest):
-    """Look through settings, and change nothing.
+    """Request to check settings. The job changes nothing.
 
     Attributes:
-        base_path: table to compare with; empty: none, and nothing is read.
+        base_path: table with which the settings are compared; empty: no table, and the job reads no files.
         options: the settings, of writes and of all services.
-        facts: what the surroundings are, as texts; see `FACTS`.
-        fail_on: the least severity with which the job fails: ``error``, ``warning``, ``advice``; or ``never``.
-        accepted_rules: ids of rules whose findings are known and intended.
+        facts: facts about the environment, as texts; see `FACTS`.
+        fail_on: lowest severity that fails the job: ``error``, ``warning``, ``advice``; or ``never``.
+        accepted_rules: ids of rules to skip, because their findings are intended.
 
     Raises:
-        InvalidRequestError: a field has no possible value.
+        InvalidRequestError: the value of a field is invalid.
     """
 
     service: ClassVar[str] = CONFIG_CHECK

@@ -24,20 +24,20 @@ DEFAULT_WARNINGS = {
     "oldest_pending_hours": 24.0,
     "small_file_ratio": 0.5,
 }
-"""What is worth a warning unless the request says otherwise."""
+"""Measure → default limit for a warning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthRequest(JobRequest):
-    """Measure a table, and change nothing.
+    """Request for a health report on a whole table. The job changes nothing.
 
     Attributes:
-        warn_above, fail_above: measure (see `MEASURES`) → number, as text, that it should not exceed. A measure
-            named in one of them is not warned of by default.
-        small_file_limit_bytes: files below count as small; 0: Hudi's default, 100 MiB.
+        warn_above, fail_above: measure (see `MEASURES`) → limit, a number as text. For a measure in one of them, the
+            default limit does not apply.
+        small_file_limit_bytes: files below this size count as small; 0: Hudi's default, 100 MiB.
 
     Raises:
-        InvalidRequestError: a field has no possible value.
+        InvalidRequestError: the value of a field is invalid.
     """
 
     service: ClassVar[str] = HEALTH
@@ -59,13 +59,13 @@ class HealthRequest(JobRequest):
 
     @property
     def warning_limits(self) -> dict[str, float]:
-        """Measure → limit, the defaults included."""
+        """Measure → limit for a warning, including the defaults."""
         own = _numbers("warn_above", self.warn_above)
         return {name: limit for name, limit in DEFAULT_WARNINGS.items() if name not in self.fail_above} | own
 
     @property
     def failure_limits(self) -> dict[str, float]:
-        """Measure → limit. A timeline that cannot be trusted fails always, and so do lost files."""
+        """Measure → limit for a failure. By default, a damaged timeline and missing files fail the job."""
         return {"damaged": 0.0, "missing_files": 0.0} | _numbers("fail_above", self.fail_above)
 
 
@@ -77,7 +77,7 @@ def _number(name: str, measure: str, text: str) -> float:
     if measure not in MEASURES:
         close = difflib.get_close_matches(measure, MEASURES, n=1)
         hint = f"Did you mean {close[0]}?" if close else f"Known: {', '.join(MEASURES)}."
-        raise InvalidRequestError(f"{name} names {measure!r}, which is not measured.", hint=hint)
+        raise InvalidRequestError(f"{name}: there is no measure {measure!r}.", hint=hint)
     try:
         number = float(text)
     except ValueError:
@@ -88,43 +88,44 @@ def _number(name: str, measure: str, text: str) -> float:
 
 
 MEASURES = {
-    "active_commits": "completed writes on the active timeline; archival keeps it short",
+    "active_commits": "completed writes on the active timeline; archival limits their number",
     "commits_since_clean": "completed writes since the last completed clean",
     "commits_since_clustering": "completed writes since the last clustering, completed or pending",
-    "commits_to_archive": "completed writes that an archival by Hudi's defaults would move now",
-    "commits_to_clean": "completed writes that the retention would let a clean look at now",
-    "damaged": "1 if the timeline cannot be trusted, such as by a completed instant of zero bytes",
-    "dead_instants": "pending instants whose writer has stopped and which the next run has to finish or undo",
-    "foreign_files": "files in partitions that are no files of Hudi's, hidden ones aside",
-    "hours_ahead": "hours by which the newest instant is ahead of the clock; 0: it is not",
+    "commits_to_archive": "completed writes that an archival with Hudi's defaults would archive now",
+    "commits_to_clean": "completed writes that the retention no longer covers and that no clean has processed yet",
+    "damaged": "1 if the timeline cannot be trusted, for example because a completed instant has zero bytes; else 0",
+    "dead_instants": "pending instants whose writer has stopped; the next job has to finish or undo them",
+    "foreign_files": "files in partitions that do not belong to Hudi; hidden files do not count",
+    "hours_ahead": "hours by which the newest instant is ahead of the clock; 0 if it is not ahead",
     "hours_since_commit": "hours since the newest completed write was requested",
     "leftover_bytes": "bytes of the leftover files",
-    "leftover_files": "data files of writes neither completed nor pending, and copies where no write put them",
-    "missing_files": "files that the latest state needs and that are lost, empty, or of another size than written",
+    "leftover_files": "data files of writes that are neither completed nor pending, and copies of data files in other "
+    "folders",
+    "missing_files": "files of the latest file slices that are missing, empty, or differ in size from their commit",
     "oldest_pending_hours": "hours since the oldest pending instant was requested",
     "outdated_bytes": "bytes of the outdated files",
-    "outdated_files": "data files that the latest state does not need; retention may still want them",
-    "pending_instants": "instants requested and not completed",
-    "small_file_ratio": "small files that share their partition with another one, of all live files; 0 to 1",
-    "small_files": "live files below the small-file limit that share their partition with another one",
+    "outdated_files": "data files that are not in the latest file slices; the retention may still keep them",
+    "pending_instants": "instants that are requested or inflight",
+    "small_file_ratio": "`small_files` divided by the number of live files, from 0 to 1",
+    "small_files": "live files below the small-file limit whose partition contains another such file",
 }
-"""Name of each measure → meaning. Every one is better the smaller it is."""
+"""Name of each measure → meaning. For every measure, a smaller value is better."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingInstant:
-    """An instant that is requested or inflight, and what to do about it.
+    """An instant that is requested or inflight, with advice for the user.
 
     Attributes:
-        operation: what it does, in Hudi's words; empty: it does not say.
+        operation: Hudi's name of the operation; empty: the instant does not contain one.
         age_s: seconds since it was requested.
         heartbeat: ``alive``, ``expired``, ``ahead`` (of the clock), or ``none``.
-        is_dead: its writer has stopped, and it cannot be completed without help.
-        file_groups: file groups under its plan; 0 for writes.
-        meaning: what it is, in a sentence.
-        next_step: what is safe to do.
-        avoid: what is not; may be empty.
-        blocks: what waits for it.
+        is_dead: no job works on it any more, so another job has to finish or undo it.
+        file_groups: number of file groups under its plan; 0 for writes.
+        meaning: explanation of the instant in one sentence.
+        next_step: action that is safe.
+        avoid: action that is not safe; may be empty.
+        blocks: actions that wait until the instant is completed or undone.
     """
 
     instant_time: str
@@ -153,12 +154,12 @@ class PartitionHealth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthFinding:
-    """A measure beyond its limit.
+    """A measure above its limit.
 
     Attributes:
         level: ``warn`` or ``fail``.
         measure: one of `MEASURES`.
-        value, limit: what is, and what should not be exceeded.
+        value, limit: measured value, and the limit that it exceeds.
         advice: what to do.
     """
 
@@ -171,25 +172,25 @@ class HealthFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthReport(Report):
-    """State of a table at one time.
+    """State of a table at one point in time.
 
     Attributes:
         status: ``healthy``, ``warning`` or ``failing``.
-        damage: why the timeline cannot be trusted; empty: it can.
+        damage: why the timeline cannot be trusted; empty: the timeline is intact.
         table_version, table_type: as in ``hoodie.properties``.
         partition_count: partition paths with live files.
         last_commit: requested time of the newest completed write; empty: none.
-        last_clean, last_clustering: likewise.
-        retention: what holds for cleaning now, in words.
-        archival: what holds for archival now, in words.
-        small_file_limit_bytes: files below count as small.
-        measures: see `MEASURES`; one that could not be taken is left out.
-        partitions: those with the most small files first, at most ten.
-        savepoints: requested times of their commits.
+        last_clean, last_clustering: requested time of the newest completed clean and clustering; empty: none.
+        retention: sentence that says which commits cleaning retains now, and why.
+        archival: sentence that says which commits archival keeps now, and why.
+        small_file_limit_bytes: files below this size count as small.
+        measures: measure (see `MEASURES`) → value, without the measures that could not be determined.
+        partitions: at most ten partitions, ordered by number of small files, largest first.
+        savepoints: requested times of the commits that have a savepoint.
         leftover_examples: paths of some leftover files.
         foreign_examples: paths of some foreign files.
-        missing_examples: paths of some missing files, each with what is wrong.
-        metadata_table: its active partitions.
+        missing_examples: paths of some missing files, each with the problem.
+        metadata_table: active partitions of the metadata table.
     """
 
     service: ClassVar[str] = HEALTH
@@ -226,7 +227,7 @@ class HealthReport(Report):
         for name in ("savepoints", "leftover_examples", "metadata_table"):
             fields[name] = tuple(fields[name])
         for name in ("missing_examples", "foreign_examples"):
-            fields[name] = tuple(fields.get(name, ()))  # documents of earlier releases have none
+            fields[name] = tuple(fields.get(name, ()))  # documents of earlier releases lack these fields
         return cls(**fields)
 
     def summary(self, result: "JobResult") -> str:

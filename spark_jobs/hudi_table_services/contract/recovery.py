@@ -18,7 +18,7 @@ RECOVERY, SAVEPOINTS, ORPHANS = "recovery", "savepoints", "orphans"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackRequest(JobRequest):
-    """Undo instants. What was undone before is passed over, so that the same request can be run again.
+    """Undo instants. The job skips instants that are already undone, so the same request can be run again.
 
     Attributes:
         instants: requested times, in any order: dead writes, or the newest completed ones.
@@ -26,7 +26,7 @@ class RollbackRequest(JobRequest):
         preview: report what would be undone, and undo nothing.
 
     Raises:
-        InvalidRequestError: a field has no possible value.
+        InvalidRequestError: the value of a field is invalid.
     """
 
     service: ClassVar[str] = RECOVERY
@@ -58,7 +58,7 @@ class RestoreRequest(JobRequest):
         preview: report what would be undone, and undo nothing.
 
     Raises:
-        InvalidRequestError: a field has no possible value.
+        InvalidRequestError: the value of a field is invalid.
     """
 
     service: ClassVar[str] = RECOVERY
@@ -88,7 +88,7 @@ class RepairOrphansRequest(JobRequest):
         backup_path: folder, outside of the table, where data files are copied first; empty: no copies.
 
     Raises:
-        InvalidRequestError: a field has no possible value.
+        InvalidRequestError: the value of a field is invalid.
     """
 
     service: ClassVar[str] = ORPHANS
@@ -213,8 +213,9 @@ class OrphanReport(Report):
         failed_files: paths that storage would not delete.
         deleted_count: data files deleted.
         backup_path: where they were copied first; empty: nowhere.
-        folders_listed: folders that were listed.
-        foreign_files: files in partitions that are no files of Hudi's, hidden ones aside. They are never touched.
+        folders_listed: number of folders that the job listed.
+        foreign_files: files in partitions that do not belong to Hudi, without hidden files. No job changes or deletes
+            them.
     """
 
     service: ClassVar[str] = ORPHANS
@@ -266,12 +267,12 @@ class CreateSavepointRequest(JobRequest):
 
     Attributes:
         instant: requested time of a completed commit; empty: the newest one.
-        saved_by: who asks, for readers of the savepoint.
+        saved_by: person or task that asks for the savepoint, stored for later readers of the savepoint.
         comments: what for.
         preview: report which files would be kept, and write nothing.
 
     Raises:
-        InvalidRequestError: a field has no possible value.
+        InvalidRequestError: the value of a field is invalid.
     """
 
     service: ClassVar[str] = SAVEPOINTS
@@ -300,7 +301,7 @@ class DeleteSavepointRequest(JobRequest):
         preview: report which would be deleted, and delete nothing.
 
     Raises:
-        InvalidRequestError: a field has no possible value.
+        InvalidRequestError: the value of a field is invalid.
     """
 
     service: ClassVar[str] = SAVEPOINTS

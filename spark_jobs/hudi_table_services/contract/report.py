@@ -14,12 +14,12 @@ Section: TypeAlias = tuple[str, list[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """Work of a job in a few numbers, the same for every service; zeros for previews and failures.
+    """Numbers about the work of a job, the same for every service. For previews and failures they are zero.
 
     Attributes:
         rows: rows inserted, updated or deleted by a write, rewritten by a clustering, or undone.
         files_written, bytes_written: data files that a commit added.
-        files_removed: data files deleted from storage. Files that a newer version only hides do not count.
+        files_removed: data files deleted from storage, without files that are only replaced by a newer version.
     """
 
     rows: int = 0
@@ -39,7 +39,7 @@ class Report(ABC):
     @classmethod
     @abstractmethod
     def from_document(cls, values: Mapping[str, Any]) -> "Report":
-        """The report of a result document. Raises KeyError, TypeError or ValueError for any other document."""
+        """Build the report from a result document. Raises KeyError, TypeError or ValueError for an invalid document."""
 
     @abstractmethod
     def summary(self, result: "JobResult") -> str:
@@ -55,7 +55,7 @@ class Report(ABC):
 
 
 def outcome_line(result: "JobResult", details: str) -> str:
-    """The summary of a job whose result names its operation and, where there is one, its instant."""
+    """Summary of a job in one line, with its operation and, if it has one, its instant."""
     if result.outcome.value == "nothing_to_do":
         return f"Nothing to do: {result.reason}"
     verb = "Preview, nothing written: " if result.outcome.value == "planned" else ""

@@ -36,7 +36,7 @@ class JobRequest:
         result_path: file or URI the result document is written to. Empty: not written.
 
     Raises:
-        InvalidRequestError: a field has no possible value.
+        InvalidRequestError: the value of a field is invalid.
     """
 
     service: ClassVar[str] = ""

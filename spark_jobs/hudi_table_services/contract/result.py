@@ -120,7 +120,7 @@ class PartitionReport:
         padded: existing small file groups that took inserts.
         opened: new file groups.
         rewritten: file groups that took updates or deletes only.
-        skipped: file groups passed over for padding, each with the reason.
+        skipped: small file groups that the write did not pad, each with the reason.
         record_size: bytes per row the plan reckoned with, and where the figure comes from.
         measured_record_size_bytes: bytes per row of the files written; None before a commit.
     """

@@ -62,7 +62,7 @@ class UpsertRequest(JobRequest):
         dry_run: plan, report and write nothing.
 
     Raises:
-        InvalidRequestError: a field has no possible value.
+        InvalidRequestError: the value of a field is invalid.
     """
 
     service: ClassVar[str] = WRITING

@@ -1,7 +1,8 @@
-"""Parquet encoding of base files: compact, and in the form that Hudi's merge reads back unchanged.
+"""Parquet encoding of base files: compact, and readable for Hudi's merge without a change of values.
 
-List elements are named ``element``, decimals stay FIXED_LEN_BYTE_ARRAY, timestamps stay INT64 microseconds. With any
-other encoding of these, a rewrite by Hudi corrupts the rows without an error (docs/on-disk.md).
+List elements are named ``element``, decimals are FIXED_LEN_BYTE_ARRAY, timestamps are INT64 microseconds. With any
+other encoding of lists, decimals or timestamps, a rewrite by Hudi corrupts the rows without an error
+(docs/on-disk.md).
 """
 
 from dataclasses import dataclass
@@ -26,9 +27,10 @@ class ParquetFormat:
 
     Attributes:
         codec: ``zstd``, ``snappy``, ``gzip``, ``lz4`` or ``none``.
-        codec_level: level of the codec; None for the library's default.
-        row_group_bytes: Arrow bytes collected for one row group; bounds a writer's memory.
-        writes_page_index: whether to store the range of every page, for readers that need few rows of sorted files.
+        codec_level: level of the codec; None: the library's default.
+        row_group_bytes: maximum size of the Arrow data that a writer collects for one row group; limits its memory.
+        writes_page_index: whether to store the value range of every page, so that readers of sorted files can skip
+            pages.
     """
 
     codec: str = "zstd"
@@ -70,7 +72,7 @@ def _dictionary_leaves(path: str, column: pa.ChunkedArray) -> list[str]:
     if pa.types.is_dictionary(column.type):
         return [path]
     if pa.types.is_nested(column.type):
-        # Nested columns have few leaves in practice, and Parquet falls back to plain encoding if a dictionary grows.
+        # Nested columns have few leaves in practice, and if a dictionary grows too large, Parquet uses plain encoding.
         return _leaf_paths(path, column.type)
     if pa.types.is_boolean(column.type) or len(column) == 0:
         return []
@@ -93,7 +95,8 @@ def encoded_bytes_per_row(table: pa.Table, parquet: ParquetFormat) -> float:
     """Bytes per row of the rows as encoded in a base file, without the footer.
 
     Args:
-        table: the user's columns and the record key. A sequence number is added; the other meta columns take no space.
+        table: the user's columns and the record key. This function adds a sequence number; the other meta columns take
+            almost no space.
     """
     sink = pa.BufferOutputStream()
     numbers = pc.cast(pa.array(np.arange(table.num_rows)), pa.string())

@@ -1,4 +1,4 @@
-"""Bloom filters of base-file footers, bit for bit as Hudi writes them.
+"""Bloom filters in the footers of base files, identical bit by bit to those that Hudi writes.
 
 Format: footer value of Hudi 0.15 and 1.2; classes SimpleBloomFilter and HoodieDynamicBoundedBloomFilter. All
 integers are big-endian::
@@ -37,7 +37,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 class BloomFilter(Protocol):
-    """The query that filters of both kinds answer."""
+    """Interface of both kinds of filters."""
 
     def contains(self, offsets: Offsets, data: Bytes) -> Flags:
         """One flag per key: False if the key was certainly never added, True if it was probably added."""
@@ -61,8 +61,8 @@ class SimpleBloomFilter:
     def sized_for(cls, entries: int, fpp: float, max_entries: int) -> "SimpleBloomFilter":
         """Empty filter of the size that Hudi chooses for a number of keys (BloomFilterUtils).
 
-        Above `max_entries` keys the filter does not grow, so false positives increase; the number of hashes is still
-        the best for the true number of keys.
+        Above `max_entries` keys the filter does not grow, so false positives increase. The number of hashes is optimal
+        for the actual number of keys.
 
         Args:
             entries: expected number of keys; a number below 1 counts as 1.
@@ -109,7 +109,7 @@ class SimpleBloomFilter:
 
 
 class DynamicBloomFilter:
-    """A filter that gained rows of bits as keys were added.
+    """A filter to which Hudi added rows of bits as it added keys.
 
     This project reads dynamic filters and does not write them: the number of keys is known when a file is written, so
     a simple filter has the right size.

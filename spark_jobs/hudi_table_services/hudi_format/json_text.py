@@ -7,7 +7,7 @@ from hudi_table_services.errors import MalformedMetadataError
 
 
 def encode_json(value: object) -> bytes:
-    """UTF-8, two-space indent, `` : `` between key and value, arrays opened and closed on shared lines."""
+    """Encode as UTF-8 JSON: two-space indent, `` : `` between key and value, no line breaks around array brackets."""
     return _text(value, "").encode()
 
 

@@ -14,8 +14,8 @@ from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.options.registry import ALIASES
 from hudi_table_services.planning.config_check.check import check_config, check_rule_names
+from hudi_table_services.planning.config_check.partition_rules import SELECTORS
 from hudi_table_services.planning.config_check.settings import TableFacts
-from hudi_table_services.planning.config_check.table_rules import SELECTORS
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.pending_plans import planned_file_groups
@@ -35,7 +35,7 @@ def check_table_config(request: CheckConfigRequest, *, storage: Storage | None =
 
     Raises:
         UnsafeConfigError: a finding is as bad as ``fail_on``; it has the report.
-        HudiTableServiceError: the table cannot be looked at.
+        HudiTableServiceError: the table cannot be read.
     """
     check_rule_names(request)
     watch = Stopwatch()

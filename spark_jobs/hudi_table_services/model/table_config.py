@@ -103,7 +103,7 @@ class TableConfig:
 
     @property
     def metadata_partitions(self) -> tuple[str, ...]:
-        """Metadata-table partitions that readers trust; a commit that leaves them stale loses rows for good."""
+        """Metadata-table partitions that readers trust; if a commit makes them stale, rows are lost."""
         return _fields(self.properties.get("hoodie.table.metadata.partitions"))
 
     @property

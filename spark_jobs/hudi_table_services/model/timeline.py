@@ -8,7 +8,7 @@ from hudi_table_services.model.instant import Action, Instant
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Instants by requested time, one per identity. Build with `of`."""
+    """Instants ordered by requested time, one per identity. Build it with `of`."""
 
     instants: tuple[Instant, ...] = ()
 

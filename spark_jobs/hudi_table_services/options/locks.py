@@ -1,6 +1,6 @@
-"""Which table lock a writer takes and how long it waits for it.
+"""Options of the table lock: which lock a job uses, and how long it waits for it.
 
-By Hudi's keys (HoodieLockConfig, LockConfiguration, StorageBasedLockConfig; Hudi 1.2).
+The keys are Hudi's (HoodieLockConfig, LockConfiguration, StorageBasedLockConfig; Hudi 1.2).
 """
 
 from collections.abc import Mapping
@@ -47,21 +47,21 @@ class LockOptions:
     """Settings of the table lock.
 
     Attributes:
-        provider: `hoodie.write.lock.provider`; empty, or Hudi's in-process lock: the one that fits the storage.
+        provider: `hoodie.write.lock.provider`; empty, or Hudi's in-process lock: the job uses the lock for the storage.
         folder: `hoodie.write.lock.filesystem.path`, relative to the base path, or absolute and below it.
-        expire_minutes: `hoodie.write.lock.filesystem.expire`; age at which any writer's lock is taken for
-            abandoned, 0 = never.
+        expire_minutes: `hoodie.write.lock.filesystem.expire`; age from which a lock counts as abandoned, whoever holds
+            it; 0: never.
         wait_ms: `hoodie.write.lock.wait_time_ms`; longest duration of a round of attempts.
         retries: `hoodie.write.lock.num_retries`; attempts of a round beyond the first.
         retry_wait_ms: `hoodie.write.lock.wait_time_ms_between_retry`.
         client_retries: `hoodie.write.lock.client.num_retries`; rounds beyond the first.
         client_retry_wait_ms: `hoodie.write.lock.client.wait_time_ms_between_retry`.
-        validity_seconds: `hoodie.write.lock.storage.validity.timeout.secs`; how long a storage-based lock outlives
-            its last renewal.
+        validity_seconds: `hoodie.write.lock.storage.validity.timeout.secs`; how long a storage-based lock stays valid
+            after its last renewal.
         renew_seconds: `hoodie.write.lock.storage.renew.interval.secs`.
 
     Raises:
-        InvalidRequestError: a value is out of bounds, or the provider is another one.
+        InvalidRequestError: a value is out of bounds, or the lock provider is not supported.
     """
 
     provider: str = LOCK_PROVIDER.default_value
@@ -94,12 +94,12 @@ class LockOptions:
             raise InvalidRequestError(
                 f"{LOCK_VALIDITY}={self.validity_seconds} is below {_RENEWALS_PER_VALIDITY} times "
                 f"{LOCK_RENEWAL}={self.renew_seconds}.",
-                hint="A lock must outlive some renewals that fail.",
+                hint="A lock must stay valid even if some renewals fail.",
             )
 
     @classmethod
     def of(cls, hoodie_options: Mapping[str, str]) -> "LockOptions":
-        """Settings from the options of a request; keys that do not concern the lock are left out."""
+        """Build the settings from the options of a request; other options are ignored."""
         reader = OptionReader(hoodie_options)
         return cls(
             provider=_full_name(reader[LOCK_PROVIDER]),
@@ -116,7 +116,7 @@ class LockOptions:
 
 
 def _full_name(provider: str) -> str:
-    """A class of Hudi's may be named without its package."""
+    """Add the package to the name of one of Hudi's lock providers."""
     return _SUPPORTED.get(provider, provider)
 
 

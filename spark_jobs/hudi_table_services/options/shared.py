@@ -1,4 +1,4 @@
-"""Checks and values that the options of several services share."""
+"""Checks of options, and option values, that several services share."""
 
 from collections.abc import Mapping
 
@@ -28,13 +28,13 @@ _MOST_LEVELS = {"zstd": 22, "gzip": 9}
 
 
 def with_fields(options: Mapping[str, str], fields: Mapping[AnyOption, object]) -> dict[str, str]:
-    """The options of a request with its own fields as keys.
+    """The options of a request, plus its fields that correspond to an option.
 
     Args:
         fields: option → value of the request's field; None and empty texts are left out.
 
     Raises:
-        InvalidRequestError: a field and its key disagree.
+        InvalidRequestError: a field and its option have different values.
     """
     named = dict(options)
     for option, value in fields.items():
@@ -48,17 +48,17 @@ def with_fields(options: Mapping[str, str], fields: Mapping[AnyOption, object]) 
 
 
 def known_options(options: Mapping[str, str], service: Service) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The options under one name each, and a warning for each that has no effect in jobs of the service.
+    """The options, each under its main name, and a warning for each option without effect in jobs of the service.
 
     Raises:
-        InvalidRequestError: an unknown key, or a value that asks for what cannot be done.
+        InvalidRequestError: a key is unknown, or a value asks for something that the jobs do not support.
     """
     warnings = _check_known(options, service)
     return _under_one_name(options), warnings
 
 
 def _under_one_name(options: Mapping[str, str]) -> dict[str, str]:
-    """Other names of a key are replaced by the one this package reads."""
+    """Replace each alias by the key that this package reads."""
     named = {key: value for key, value in options.items() if key not in ALIASES}
     for alias, value in options.items():
         key = ALIASES.get(alias)
@@ -71,14 +71,14 @@ def _under_one_name(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def says_the_same(one: str, other: str) -> bool:
-    """Whether two texts differ at most in case of letters outside names, and in blanks around commas."""
+    """Whether two values are equal, apart from blanks around commas and, for write operations, upper and lower case."""
     normal = [[part.strip() for part in text.split(",")] for text in (one, other)]
     is_operation = all(text.strip().lower() in OPERATIONS for text in (one, other))
     return normal[0] == normal[1] or (is_operation and one.strip().lower() == other.strip().lower())
 
 
 def _check_known(options: Mapping[str, str], service: Service) -> tuple[str, ...]:
-    """Warnings for keys without effect; errors for unknown ones and those that ask for what cannot be done."""
+    """Return a warning for each key without effect; raise InvalidRequestError for unknown keys and invalid values."""
     warnings = []
     for key, value in sorted(options.items()):
         option = find_option(key)
@@ -134,7 +134,7 @@ def _codec_level(reader: OptionReader, codec: str) -> int | None:
 
 
 def metadata_enable(reader: OptionReader) -> bool | None:
-    """False: switch an active metadata table off; None: refuse such a table."""
+    """False: the job switches an active metadata table off; None: the job rejects a table with one."""
     if reader[METADATA_ENABLE]:
         raise InvalidRequestError(
             f"{METADATA_ENABLE}=true: this release does not write the metadata table.",
@@ -144,7 +144,7 @@ def metadata_enable(reader: OptionReader) -> bool | None:
 
 
 def failed_writes_policy(reader: OptionReader) -> FailedWritesPolicy:
-    """LAZY by default if several writers may write at once, as Hudi adjusts it too."""
+    """The policy; the default is LAZY if several writers may write at once, as in Hudi."""
     several = reader[CONCURRENCY_MODE] is ConcurrencyMode.OPTIMISTIC_CONCURRENCY_CONTROL
     if several and FAILED_WRITES_POLICY not in reader:
         return FailedWritesPolicy.LAZY
@@ -152,7 +152,7 @@ def failed_writes_policy(reader: OptionReader) -> FailedWritesPolicy:
 
 
 def staging_path(reader: OptionReader) -> str:
-    """A folder below `.hoodie/.aux`, where no reader searches for rows, and where only this job deletes files."""
+    """The staging folder, below `.hoodie/.aux`. Readers ignore that folder, and no other job deletes files there."""
     parent, path = ".hoodie/.aux", reader[STAGING_PATH].strip("/")
     names = path.removeprefix(f"{parent}/").split("/")
     taken = names[0] == ".bootstrap"

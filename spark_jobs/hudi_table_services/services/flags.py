@@ -1,4 +1,4 @@
-"""Flags that all job scripts share, and the way from flags to a request."""
+"""Flags that all job scripts share, and the conversion of flags to a request."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -13,18 +13,18 @@ exit codes:
   0 done, previewed or nothing to do   64 the request cannot succeed   65 a corrupt table
   66 no table                          69 table not supported          70 Spark failed, or an unexpected error
   74 storage                           75 conflict: run it again       77 permission denied
-The result document says more than the exit code.
+The result document contains the details.
 """
 """Last part of the help of service scripts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandLine:
-    """What the flags say: a request, or where its document is.
+    """Parsed flags: a request, or the location of a request document.
 
     Attributes:
-        request: None if the flags name a document.
-        request_uri: file or URI of the document; empty if the flags are the request.
+        request: the request; None if the flags name a request document.
+        request_uri: file or URI of the request document; empty if the flags themselves describe the request.
         prints_request: print the request document and do nothing else.
     """
 
@@ -41,11 +41,11 @@ def command_line_of(
     """Read the flags; ``--help`` prints and exits.
 
     Args:
-        build: makes the request from the flags that were given, by the names of their fields.
-        arguments: without the program's name; None: those of the process.
+        build: builds the request from a mapping of field name → value of the given flag.
+        arguments: command-line arguments without the program's name; None: those of the process.
 
     Raises:
-        InvalidRequestError: a flag is unknown, lacks its value or contradicts another.
+        InvalidRequestError: a flag is unknown, has no value or contradicts another flag.
     """
     flags = vars(parser.parse_args(arguments))
     prints_request = bool(flags.pop("print_request", False))
@@ -56,18 +56,18 @@ def command_line_of(
         spelling = {action.dest: action.option_strings[-1] for action in parser._actions}
         names = ", ".join(spelling[name] for name in flags)
         raise InvalidRequestError(
-            f"--request and {names} exclude each other.", hint="The document says all that flags can say."
+            f"--request and {names} exclude each other.", hint="Put all values into the document."
         )
     return CommandLine(request_uri=request_uri, prints_request=prints_request)
 
 
 def _with_tuples(flags: dict[str, Any]) -> dict[str, Any]:
-    """Repeated flags as tuples, like the fields of requests."""
+    """Convert the lists of repeated flags to tuples, the type of the request's fields."""
     return {name: tuple(value) if isinstance(value, list) else value for name, value in flags.items()}
 
 
 def names_in(text: str) -> tuple[str, ...]:
-    """Items between commas; the `type` of flags that take several names."""
+    """Split a comma-separated text; the `type` of flags that take several names."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
@@ -99,7 +99,7 @@ class RequestParser(argparse.ArgumentParser):
 
 
 def new_parser(program: str, description: str, epilog: str) -> argparse.ArgumentParser:
-    """A parser that takes a request document instead of flags; flags not given leave no trace in its result."""
+    """Create a parser that also accepts a request document. Its result contains only the flags that were given."""
     parser = RequestParser(
         prog=program,
         description=description,
@@ -113,13 +113,13 @@ def new_parser(program: str, description: str, epilog: str) -> argparse.Argument
     add(
         "--print-request",
         action="store_true",
-        help="print the request document that the flags stand for, storage options included, and end",
+        help="only print the request document that the flags describe, including the storage options",
     )
     return parser
 
 
 def table_group(parser: argparse.ArgumentParser, title: str) -> argparse._ArgumentGroup:
-    """A group of flags that begins with the table's own."""
+    """Create a group of flags whose first flags describe the table."""
     group = parser.add_argument_group(title)
     group.add_argument("--base-path", metavar="URI", help="base path of the table")
     group.add_argument("--table-name", metavar="NAME", help="checked against the table's name")
@@ -127,23 +127,23 @@ def table_group(parser: argparse.ArgumentParser, title: str) -> argparse._Argume
 
 
 def add_preview(group: argparse._ArgumentGroup, meaning: str) -> None:
-    """The flag that only reports what the job would do."""
+    """Add `--preview`, with which the job only reports what it would do."""
     group.add_argument("--preview", action="store_true", help=meaning)
 
 
 def add_instants(group: argparse._ArgumentGroup, meaning: str) -> None:
-    """The repeatable flag for requested times."""
+    """Add `--instant`, a repeatable flag for requested times."""
     group.add_argument("--instant", action="append", dest="instants", metavar="TIME", help=meaning)
 
 
 def add_numbers(group: argparse._ArgumentGroup, meanings: dict[str, str]) -> None:
-    """One flag for each whole number: name of the field → meaning."""
+    """Add flags for whole numbers; `meanings` maps each field name to its meaning."""
     for name, meaning in meanings.items():
         group.add_argument(f"--{name.replace('_', '-')}", type=int, metavar="N", help=meaning)
 
 
 def add_run_flags(group: argparse._ArgumentGroup) -> None:
-    """Flags of every script."""
+    """Add the flags that every script has."""
     add = group.add_argument
     add(
         "--option",
@@ -163,6 +163,6 @@ def add_run_flags(group: argparse._ArgumentGroup) -> None:
     add(
         "--request-id",
         metavar="ID",
-        help="the same id never acts twice; default: a new id for each run",
+        help="a request with the same id is never carried out twice; default: a new id for each run",
     )
-    add("--result-path", metavar="FILE_OR_URI", help="where the result document goes")
+    add("--result-path", metavar="FILE_OR_URI", help="location of the result document")

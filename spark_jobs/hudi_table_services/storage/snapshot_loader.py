@@ -1,7 +1,7 @@
 """Load the snapshot that planners use: timeline, latest file slices, reserved file groups, schema.
 
-Few files are read: the properties, replace commits (they name replaced file groups), pending plans, and the latest
-commit (it has the schema). Everything else comes from file names.
+The loader reads only a few files: the properties, the replace commits (for the replaced file groups), the pending
+plans, and the latest commit (for the schema). It takes everything else from file names.
 """
 
 import logging
@@ -31,10 +31,11 @@ _ATTEMPTS = 3
 
 
 def load_snapshot(storage: Storage, partitions: Collection[str] | None = None) -> TableSnapshot:
-    """The table as of its latest completed write.
+    """Load the table as of its latest completed write.
 
     Args:
-        partitions: partition paths whose file slices are loaded; None: all; empty: none, and no folder is listed.
+        partitions: partition paths whose file slices are loaded; None: all partitions; empty: no partition, and the
+            loader lists no folder.
 
     Raises:
         TableNotFoundError, CorruptTableError: see `read_table_config` and `TimelineStore.load`.
@@ -105,14 +106,14 @@ class _SnapshotLoader:
 
 
 class _WrittenFiles:
-    """Distinguish the file that a commit wrote from leftovers of its retried tasks."""
+    """Selects the file that belongs to a commit among files that retried Spark tasks of that commit left behind."""
 
     def __init__(self, loader: _SnapshotLoader, timeline: Timeline) -> None:
         self._loader = loader
         self._writes = {i.requested_time: i for i in timeline.completed_writes}
 
     def pick(self, partition_path: str, candidates: Collection[BaseFile]) -> BaseFile:
-        """The candidate that the commit's metadata names; if the commit is archived, the last by write token."""
+        """Return the candidate in the commit's metadata; if the commit is archived, the one with the last token."""
         ordered = sorted(candidates, key=lambda base: base.file_name, reverse=True)
         instant = self._writes.get(ordered[0].instant_time)
         if instant is not None:

@@ -1,4 +1,4 @@
-"""Earlier cleans on the timeline: the result of the last one, unfinished plans, and files that savepoints keep."""
+"""Earlier cleans on the timeline: result of the last clean, unfinished cleans, and files that savepoints keep."""
 
 import logging
 from collections.abc import Iterator
@@ -65,7 +65,7 @@ def clean_of_request(table: TableAccess, timeline: Timeline, request_id: str) ->
 
 
 def pending_cleans(table: TableAccess, timeline: Timeline) -> tuple[PendingClean, ...]:
-    """Cleans to be finished, oldest first, without those that have no plan yet."""
+    """Pending cleans that have a plan, oldest first. A job has to finish them."""
     found = []
     for instant, content in _stored_plans(table, timeline):
         if content:
@@ -75,7 +75,7 @@ def pending_cleans(table: TableAccess, timeline: Timeline) -> tuple[PendingClean
 
 
 def cleans_without_plan(table: TableAccess, timeline: Timeline) -> tuple[Instant, ...]:
-    """Pending cleans whose writer died before it wrote the plan: they deleted nothing."""
+    """Pending cleans whose writer died before it wrote the plan. These cleans deleted nothing."""
     plans = _stored_plans(table, timeline)
     return tuple(i for i, content in plans if not content and _is_abandoned(table, i))
 
@@ -88,7 +88,7 @@ def _stored_plans(table: TableAccess, timeline: Timeline) -> Iterator[tuple[Inst
 
 
 def _is_abandoned(table: TableAccess, instant: Instant) -> bool:
-    """Whether a clean without plan is abandoned: on a local disk Hudi creates the file first and the plan later."""
+    """Whether a clean without a plan is dead, by its age: on a local disk, Hudi creates the file before the plan."""
     try:
         begun_ms = table.storage.modified_ms(table.timeline_store.path_of(instant))
     except ObjectNotFoundError:

@@ -26,7 +26,7 @@ PREDECESSOR_KEY = "airflow.clustering.instead_of"
 """Extra metadata of a plan that replaces a plan which gave up groups to a write: requested time of the latter."""
 
 GAVE_WAY_KEY = "airflow.clustering.gave_way"
-"""Extra metadata of a write: requested times of the plans that gave way to it, separated by commas."""
+"""Extra metadata of a write: requested times of the plans that it replaced or cancelled, separated by commas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class ClusteringHistory:
         return next((c for c in self.clusterings if c.instant.requested_time == requested_time), None)
 
     def successor_of(self, requested_time: str) -> "Clustering | None":
-        """The newest plan in the chain of plans that replaced the given one after it gave way; None: there is none."""
+        """The newest plan in the chain of plans with which writes replaced the given one; None: there is none."""
         found = None
         while True:
             later = [c for c in self.clusterings if c.extra_metadata.get(PREDECESSOR_KEY) == requested_time]

@@ -49,7 +49,7 @@ class ClusteringLookup:
                 f"Instant {requested_time} is a {others[0].action.value}, not a clustering."
             )
         if (reason := self.why_missing(requested_time)) is not None:
-            raise InvalidRequestError(f"{reason[0].upper()}{reason[1:]}.", hint="Schedule a new one.")
+            raise InvalidRequestError(f"{reason[0].upper()}{reason[1:]}.", hint="Schedule a new clustering.")
         raise InvalidRequestError(
             f"There is no instant {requested_time} on the active timeline.",
             hint="Check the base path; a clustering that was completed long ago may be archived.",
@@ -58,19 +58,23 @@ class ClusteringLookup:
     def why_missing(self, requested_time: str) -> str | None:
         """Why a plan is not on the timeline and no other plan replaced it, as a clause; None: unknown."""
         if (write := self.gave_way_to(requested_time)) is not None:
-            return f"clustering {requested_time} gave way to the write {write}"
+            return (
+                f"write {write} released all file groups of clustering {requested_time}, which cancelled it"
+            )
         if (rollback := self.cancelled_by(requested_time)) is not None:
-            return f"clustering {requested_time} was cancelled: rollback {rollback} took it off the timeline"
+            return (
+                f"clustering {requested_time} was cancelled: rollback {rollback} removed it from the timeline"
+            )
         return None
 
     def gave_way_to(self, requested_time: str) -> str | None:
-        """The write to which a plan gave up all its groups; None: there is none on the active timeline."""
+        """The write that released all file groups of a plan; None: the active timeline has no such write."""
         if self._is_present(requested_time):
             return None
         return self._first_that_names(requested_time, self.timeline.completed_writes)
 
     def cancelled_by(self, requested_time: str) -> str | None:
-        """The rollback that took the plan off the timeline; None: there is none, or another plan replaced it."""
+        """The rollback that removed the plan from the timeline; None: there is none, or another plan replaced it."""
         if self._is_present(requested_time):
             return None
         rollbacks = tuple(i for i in self.timeline.completed if i.action is Action.ROLLBACK)
@@ -86,7 +90,7 @@ class ClusteringLookup:
         return None
 
     def _named_by(self, instant: Instant) -> frozenset[str]:
-        """Requested times of the instants that a rollback undid, or of the plans that gave way to a write."""
+        """Requested times of the instants that a rollback undid, or of the plans that a write cancelled."""
         if instant not in self._named_times:
             try:
                 self._named_times[instant] = self._read(instant)

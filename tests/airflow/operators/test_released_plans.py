@@ -77,7 +77,8 @@ def test_a_pending_replacement_is_executed_and_decides_after_a_failed_job(
 def test_a_plan_that_no_longer_exists_needs_no_spark(table: SmallTable, run: Run, releases_all: bool) -> None:
     plan = schedule(table)
     if releases_all:
-        reason = f"{plan.requested_time} gave way to the write {release(table, plan, releases_all=True).requested_time}"
+        write = release(table, plan, releases_all=True).requested_time
+        reason = f"rite {write} released all file groups of clustering {plan.requested_time}"
     else:
         cancel(table, plan)
         reason = f"{plan.requested_time} was cancelled: rollback"

@@ -90,7 +90,9 @@ def test_a_plan_all_of_whose_groups_are_changed_goes_and_says_to_whom(table: Tab
     written = table.write([("a1", 2, "a", 2.0), ("b1", 2, "b", 2.0)])
     executed = table.execute(plan)
     assert executed.outcome is Outcome.NOTHING_TO_DO
-    assert executed.reason == f"clustering {plan} gave way to the write {written.instant_time}"
+    assert executed.reason == (
+        f"write {written.instant_time} released all file groups of clustering {plan}, which cancelled it"
+    )
 
 
 @pytest.mark.parametrize(

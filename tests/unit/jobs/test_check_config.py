@@ -182,7 +182,7 @@ def test_the_script_ends_with_78_and_leaves_its_findings(
     )
     assert result.report is not None
     assert rules(result.report) == {"archival-before-cleaning"}
-    assert "Archival may leave 3 commits" in capsys.readouterr().err
+    assert "Archival may leave 3 active commits" in capsys.readouterr().err
     assert cli.main(CHECK_CONFIG, [*flags, "--accept=archival-before-cleaning,refused-by-job"]) == 0
     assert json.loads(capsys.readouterr().out)["report"]["status"] == "clean"
     assert cli.main(CHECK_CONFIG, [*flags, "--fail-on=never", "--fact=writers=2"]) == 0

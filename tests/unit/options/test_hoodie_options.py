@@ -216,8 +216,8 @@ def test_a_key_that_contradicts_its_field_is_refused(
             "org.apache.hudi.client.transaction.BucketIndexConcurrentFileWritesConflictResolutionStrategy",
             "Supported: SimpleConcurrentFileWrites",
         ),
-        ("hoodie.precommit.validators", "com.example.V", "classes of Java"),
-        ("hoodie.table.version", "6", "a property that the table keeps itself"),
+        ("hoodie.precommit.validators", "com.example.V", "are Java classes"),
+        ("hoodie.table.version", "6", "this is a property of the table"),
     ],
 )  # fmt: skip
 def test_a_value_that_cannot_be_is_refused(key: str, value: str, message: str) -> None:

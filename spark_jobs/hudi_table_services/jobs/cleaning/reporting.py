@@ -35,13 +35,14 @@ class CleanReporter:
 
     def finished(self, instant: Instant, completed: CompletedClean) -> None:
         """Add a clean that an earlier job had left pending."""
-        _LOG.info("Deleted %d files of it", sum(map(len, completed.deletions.deleted.values())))
+        deleted = sum(map(len, completed.deletions.deleted.values()))
+        _LOG.info("Finished pending clean %s: deleted %d files", instant.requested_time, deleted)
         self._report = replace(self._report, finished=(*self._report.finished, instant.requested_time))
 
     def planned(
         self, retention: Retention, outdated: Sequence[FilesToDelete], partitions_listed: int
     ) -> None:
-        """Add the outdated files, and what limits the retention."""
+        """Add the outdated files, and the retention with its reason."""
         self._outdated = tuple(outdated)
         self._retain(retention)
         self._report = replace(
@@ -87,7 +88,7 @@ class CleanReporter:
         return replace(self._result(Outcome.PLANNED), reason="preview: nothing was deleted")
 
     def nothing_to_do(self, reason: str, retention: Retention) -> JobResult:
-        """Result without a new clean; a pending one may have been finished."""
+        """Result of a job that made no new clean; it may have finished a pending clean."""
         self._retain(retention)
         reason_with_retention = f"{reason} ({retention.reason})"
         _LOG.info("Nothing to clean: %s", reason_with_retention)
@@ -96,8 +97,8 @@ class CleanReporter:
         return replace(self._result(outcome), reason=reason_with_retention)
 
     def done_before(self, past: PastClean, retention: Retention) -> JobResult:
-        """Result of an earlier attempt of the request; the sizes of its files are not recorded."""
-        _LOG.info("Clean %s of an earlier attempt of this request did it.", past.instant.requested_time)
+        """Result of an earlier attempt of the request; the sizes of the deleted files are unknown."""
+        _LOG.info("An earlier attempt of this request made clean %s.", past.instant.requested_time)
         self._retain(retention)
         partitions = tuple(
             CleanedPartition(
@@ -116,7 +117,7 @@ class CleanReporter:
         return _of_instant(result, past.instant)
 
     def cleaned(self, completed: CompletedClean) -> JobResult:
-        """Result of a clean that this job, or another one at the same time, completed."""
+        """Result of a clean that this job completed, or that another job completed at the same time."""
         deletions = completed.deletions
         sizes = {each.partition_path: each.sizes for each in self._outdated}
         paths = sorted({*deletions.deleted, *deletions.failed, *deletions.emptied})

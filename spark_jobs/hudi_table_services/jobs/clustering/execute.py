@@ -199,7 +199,7 @@ class _ExecuteJob:
                         raise
                     return _dropped(clustering)
         except HudiTableServiceError:
-            # Another attempt, which executed the plan or was taken for dead, may have completed it meanwhile.
+            # Another attempt that executed the plan, or that seemed dead, may have completed it by now.
             now = ClusteringHistory.load(self._table.timeline_store, self._table.load_timeline())
             found = now.find(clustering.instant.requested_time)
             if found is not None and found.instant.is_completed:

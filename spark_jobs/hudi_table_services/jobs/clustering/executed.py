@@ -33,9 +33,9 @@ class ExecutedPlan:
     """A completed plan.
 
     Attributes:
-        groups, outcomes: the groups carried out and their outcomes, pairwise; empty if an earlier attempt completed
-            the plan.
-        given_up: file groups left out because others changed them.
+        groups, outcomes: executed groups, and the outcome of each in the same order; empty if an earlier attempt
+            completed the plan.
+        given_up: file groups that other writers changed; groups of the plan that contain one are dropped.
     """
 
     clustering: Clustering
@@ -64,19 +64,19 @@ class DroppedPlan:
 
 @dataclass(frozen=True, slots=True)
 class FailedPlan:
-    """A plan whose execution failed and that is pending again, with the error."""
+    """A plan that is pending again because its execution failed, with the error."""
 
     clustering: Clustering
     error: HudiTableServiceError
 
 
 def layout_in_words(layout: Layout) -> str:
-    """Order of the rows; empty: the order in which they are read."""
+    """Order of the rows in words; empty: the rows are not sorted."""
     return str(layout) if layout.is_sorted else ""
 
 
 def stored_plan_report(clustering: Clustering, state: str) -> ClusteringPlanReport:
-    """Report of a plan from its stored form, where sizes are whole mebibytes."""
+    """Report of a plan that was not executed now. It uses the sizes in the plan, which are whole mebibytes."""
     return ClusteringPlanReport(
         instant_time=clustering.instant.requested_time,
         state=state,
@@ -98,7 +98,7 @@ def _whole(number: float) -> int:
 
 
 def executed_plan_report(plan: ExecutedPlan) -> ClusteringPlanReport:
-    """Report of a completed plan, with sizes, rows and skipping as measured."""
+    """Report of a completed plan, with measured sizes, rows and data skipping."""
     if plan.reused:
         return replace(
             stored_plan_report(plan.clustering, "reused"),
@@ -120,7 +120,7 @@ def executed_plan_report(plan: ExecutedPlan) -> ClusteringPlanReport:
 
 
 def dropped_plan_report(plan: DroppedPlan) -> ClusteringPlanReport:
-    """Report of a plan that was cancelled instead of being carried out."""
+    """Report of a plan that was cancelled instead of executed."""
     stored = stored_plan_report(plan.clustering, "cancelled")
     return replace(stored, groups=(), groups_given_up=len(stored.groups), reason=plan.reason)
 
@@ -143,7 +143,7 @@ def _group(group: ClusteringGroup, outcome: "GroupOutcome") -> ClusteringGroupRe
 
 
 def _skipping(plan: ExecutedPlan) -> tuple[ColumnSkipping, ...]:
-    """Share of rows read per sort column, averaged over partitions: readers skip other partitions anyway."""
+    """Per sort column, the share of rows that a query for one value reads in a partition, averaged over partitions."""
     from hudi_table_services.execution.clustering.column_ranges import mean_read_share
 
     pairs = [outcome for _, outcome in plan.kept]
@@ -199,7 +199,7 @@ def log_executed(report: ClusteringPlanReport) -> None:
     if report.state == "reused":
         return
     _LOG.info(
-        "%s: %d files (%.1f MiB) became %d (%.1f MiB); %d rows checked, %d groups given up",
+        "%s: %d files (%.1f MiB) became %d (%.1f MiB); %d rows checked, %d groups dropped",
         report.instant_time,
         files_in,
         bytes_in / _MIB,
@@ -210,7 +210,7 @@ def log_executed(report: ClusteringPlanReport) -> None:
     )
     for column in report.skipping:
         _LOG.info(
-            "A reader looking for one value of %s reads %.1f %% of these rows, before %.1f %%",
+            "A query for one value of %s reads %.1f %% of these rows; before the clustering it read %.1f %%",
             column.column,
             column.after * 100,
             column.before * 100,

@@ -1,6 +1,6 @@
-"""Roll back the instants that a request names: failed ones, or the newest completed ones. No Spark is needed.
+"""Roll back the instants that a request names: failed writes, or the newest completed writes. Needs no Spark.
 
-Under the table lock, all checks come before the first instant is undone.
+The job makes all checks before it undoes the first instant. It holds the table lock, except in a preview.
 """
 
 import logging
@@ -47,8 +47,9 @@ def rollback(
     """Undo the instants that the request names, newest first; in a preview, report what that would delete.
 
     Raises:
-        InvalidRequestError: an instant is unknown, no write, not the newest, savepointed, or needed; nothing was done.
-        InstantHeldError: its writer is alive; nothing was done.
+        InvalidRequestError: an instant is unknown, not a write, not the newest, has a savepoint, or another instant
+            needs it; nothing was undone.
+        InstantHeldError: the writer of an instant is alive; nothing was undone.
     """
     options = resolve_service_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)
@@ -103,11 +104,13 @@ class _RollbackJob:
 
     def _nothing(self, undone_before: dict[str, str]) -> JobResult:
         if self._request.all_failed:
-            return self._report.nothing_to_do("no pending write is without a living heartbeat")
+            return self._report.nothing_to_do(
+                "there is no dead write (a pending write without a fresh heartbeat)"
+            )
         reason = ", ".join(f"{time} was undone by {undone_before[time]}" for time in self._request.instants)
         if self._request.preview:
             return self._report.nothing_to_do(reason)
-        # An earlier attempt of this request may have undone them, and died.
+        # An earlier attempt of this request may have undone them before it died.
         return self._report.done(None, reason=reason, reused=True)
 
     def _failed(self, timeline: Timeline) -> list[Instant]:
@@ -126,7 +129,7 @@ class _RollbackJob:
             elif instants:
                 raise InvalidRequestError(
                     f"{time} is a {instants[0].action.value}; only writes can be rolled back.",
-                    hint="A savepoint is deleted by delete_savepoint.py; what a clean has deleted is gone.",
+                    hint="Use delete_savepoint.py to delete a savepoint. Files that a clean deleted are lost.",
                 )
             elif time not in undone_before:
                 raise InvalidRequestError(
@@ -140,14 +143,14 @@ class _RollbackJob:
         if instant.is_completed or is_pending_row_write(store, instant):
             return instant
         if not self._request.preview and is_being_rolled_back(self._table, timeline, instant):
-            return instant  # an earlier rollback or a cancellation died
+            return instant  # a job that rolled it back or cancelled it died
         advice = (
             "Let Hudi run it, or undo it there."
             if "compaction" in instant.action.value
             else f"Execute it, or cancel it: cancel_clustering.py --instant {time}."
         )
         raise InvalidRequestError(
-            f"Pending {instant.action.value} {time} is the plan of a table service, no failed write.",
+            f"Pending {instant.action.value} {time} is the plan of a table service, not a failed write.",
             hint=advice,
         )
 
@@ -158,7 +161,7 @@ class _RollbackJob:
             return
         require_unsaved(timeline, completed)
         require_newest(timeline, chosen)
-        # A living writer may have read files of the commit, and a Hudi writer would not notice that it was undone.
+        # A live writer may have read files of the commit, and Hudi's writers do not detect that a commit was undone.
         require_dead(self._table, (i for i in timeline.pending if i.action.writes_data))
         require_unplanned(self._table, timeline, chosen)
         for instant in completed:
@@ -176,7 +179,7 @@ class _RollbackJob:
             done = roll_back_clustering(self._table, instant)
         if done is None:
             raise InstantVanishedError(
-                f"{instant.action.value} {instant.requested_time} was changed by another writer meanwhile.",
+                f"{instant.action.value} {instant.requested_time} was changed by another writer at the same time.",
                 hint="Run the request again.",
             )
         return done

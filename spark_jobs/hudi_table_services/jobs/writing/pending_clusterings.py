@@ -48,11 +48,12 @@ def release_file_groups(
         file_groups: file groups that the write changes or replaces.
 
     Returns:
-        Requested times of the plans that gave way. Other plans may have completed in the meantime: if a plan reserved
-        one of the file groups before, the caller has to load the table and place the rows again.
+        Requested times of the plans that this write replaced or cancelled. Other plans may have completed in the
+        meantime: if a plan reserved one of the file groups before, the caller has to load the table and place the rows
+        again.
 
     Raises:
-        PendingPlanError: a plan does not give way, or its execution did not end in time.
+        PendingPlanError: the write could not release the file groups, or the plan's execution did not end in time.
     """
     gave_way: list[str] = []
     deadline = time.monotonic() + options.wait_seconds

@@ -7,8 +7,8 @@ from hudi_table_services.options.option import AnyOption, Service, ignored, opti
 CLEAN_POLICY = option(
     "hoodie.clean.policy",
     "KEEP_LATEST_COMMITS",
-    "that, KEEP_LATEST_BY_HOURS or KEEP_LATEST_FILE_VERSIONS, `--policy`; left out: the one "
-    "whose retention is given alone",
+    "KEEP_LATEST_COMMITS, KEEP_LATEST_BY_HOURS or KEEP_LATEST_FILE_VERSIONS, `--policy`; default: if only one of the "
+    "three retention options is given, its policy",
     Member(CleanPolicy),
     "hoodie.cleaner.policy",
     services=(Service.CLEANING, Service.ARCHIVAL),
@@ -16,7 +16,7 @@ CLEAN_POLICY = option(
 COMMITS_RETAINED = option(
     "hoodie.clean.commits.retained",
     10,
-    "commits whose state stays readable, `--commits-retained`; archival keeps more",
+    "number of commits whose state stays readable, `--commits-retained`; archival must keep more commits",
     WholeNumber(least=1),
     "hoodie.cleaner.commits.retained",
     services=(Service.CLEANING, Service.ARCHIVAL),
@@ -24,7 +24,7 @@ COMMITS_RETAINED = option(
 HOURS_RETAINED = option(
     "hoodie.clean.hours.retained",
     24,
-    "hours whose commits stay readable, `--hours-retained` [pending instants hold this policy back too]",
+    "number of hours whose commits stay readable, `--hours-retained` [pending instants limit this policy too]",
     WholeNumber(least=1),
     "hoodie.cleaner.hours.retained",
     services=(Service.CLEANING,),
@@ -32,7 +32,7 @@ HOURS_RETAINED = option(
 FILE_VERSIONS_RETAINED = option(
     "hoodie.clean.fileversions.retained",
     3,
-    "versions of each file group, `--file-versions-retained`",
+    "number of versions to keep of each file group, `--file-versions-retained`",
     WholeNumber(least=1),
     "hoodie.cleaner.fileversions.retained",
     services=(Service.CLEANING,),
@@ -40,15 +40,15 @@ FILE_VERSIONS_RETAINED = option(
 FLOOR_HOURS = option(
     "hoodie.airflow.clean.floor.hours",
     "1",
-    "ours: what readers stopped to see within so many hours stays under every policy, "
-    "replaced file groups too",
+    "ours: under every policy, cleaning keeps files that became outdated within this number of hours, including "
+    "replaced file groups",
     Number(least=0),
     services=(Service.CLEANING,),
 )
 TRIGGER_MAX_COMMITS = option(
     "hoodie.clean.trigger.max.commits",
     1,
-    "commits since the last clean before another one is planned",
+    "minimum number of commits since the last clean; with fewer commits, no clean is planned",
     WholeNumber(least=1),
     "hoodie.clean.max.commits",
     services=(Service.CLEANING,),
@@ -56,14 +56,14 @@ TRIGGER_MAX_COMMITS = option(
 MAX_COMMITS_TO_CLEAN = option(
     "hoodie.clean.max.commits.to.clean",
     "",
-    "most commits that one run cleans, `--max-commits-per-run`",
+    "maximum number of commits that one run cleans, `--max-commits-per-run`",
     OrNone(WholeNumber(least=1)),
     services=(Service.CLEANING,),
 )
 INCREMENTAL = option(
     "hoodie.clean.incremental.enabled",
     True,
-    "only partitions that changed since the last clean are looked at [and those where a deletion failed]",
+    "check only partitions that changed since the last clean [and partitions where a deletion failed]",
     Flag(),
     "hoodie.cleaner.incremental.mode",
     services=(Service.CLEANING,),
@@ -71,7 +71,7 @@ INCREMENTAL = option(
 PARTITION_REGEX = option(
     "hoodie.clean.partition.filter.regex",
     "",
-    "partitions to clean [incremental or not; all that match are looked at]",
+    "pattern of the partitions to clean [the job checks all matching partitions, even if cleaning is incremental]",
     Pattern(),
     "hoodie.cleaner.partition.filter.regex",
     services=(Service.CLEANING,),
@@ -79,7 +79,7 @@ PARTITION_REGEX = option(
 PARTITIONS_TO_CLEAN = option(
     "hoodie.clean.partition.filter.selected",
     "",
-    "the same, by name",
+    "names of the partitions to clean",
     Names(),
     "hoodie.cleaner.partition.filter.selected",
     services=(Service.CLEANING,),
@@ -87,7 +87,7 @@ PARTITIONS_TO_CLEAN = option(
 CLEAN_PARALLELISM = option(
     "hoodie.clean.parallelism",
     200,
-    "threads that delete [32 at most]",
+    "number of threads that delete files [at most 32]",
     WholeNumber(least=1),
     "hoodie.cleaner.parallelism",
     services=(Service.CLEANING,),
@@ -109,27 +109,27 @@ CLEAN_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
     ),
     "Cleaning: no effect": (
         *ignored(
-            "cleaning is a job of its own",
+            "cleaning is a separate job",
             "hoodie.clean.automatic",
             "hoodie.clean.async",
             "hoodie.clean.async.enabled",
         ),
-        *ignored("commits are counted", "hoodie.clean.trigger.strategy"),
+        *ignored("the number of commits always triggers a clean", "hoodie.clean.trigger.strategy"),
         *ignored(
             "a pending clean is always finished first",
             "hoodie.clean.multiple.enabled",
             "hoodie.clean.allow.multiple",
         ),
         *ignored(
-            "bootstrapped tables are refused",
+            "jobs reject bootstrapped tables",
             "hoodie.clean.delete.bootstrap.base.file",
             "hoodie.cleaner.delete.bootstrap.base.file",
         ),
         *ignored(
-            "every clean that finds nothing is recorded, so that the next one need not look again",
+            "every clean is recorded even if it deletes nothing, so the next clean need not check the same commits",
             "hoodie.write.empty.clean.interval.hours",
         ),
-        *ignored("planning is done in one place", "hoodie.clean.optimize.using.local.engine.context"),
+        *ignored("one process makes the plan", "hoodie.clean.optimize.using.local.engine.context"),
     ),
 }
-"""Keys by heading, in the order of the documentation."""
+"""Heading → keys, in the order of the documentation."""

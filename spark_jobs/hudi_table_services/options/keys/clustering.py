@@ -54,14 +54,14 @@ PARTITION_FILTER_MODE = option(
 LOOKBACK_PARTITIONS = option(
     "hoodie.clustering.plan.strategy.daybased.lookback.partitions",
     2,
-    "RECENT_DAYS: newest partitions looked at",
+    "RECENT_DAYS: number of newest partitions to cluster",
     WholeNumber(),
     services=(Service.CLUSTERING,),
 )
 SKIP_FROM_LATEST = option(
     "hoodie.clustering.plan.strategy.daybased.skipfromlatest.partitions",
     0,
-    "RECENT_DAYS: newest partitions passed over",
+    "RECENT_DAYS: number of newest partitions to skip",
     WholeNumber(least=0),
     services=(Service.CLUSTERING,),
 )
@@ -301,7 +301,7 @@ CLUSTERING_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
             "hoodie.clustering.plan.generation.use.local.engine.context",
         ),
         *ignored(
-            "every partition is looked at, which costs one listing",
+            "the planner checks every partition, which costs one listing",
             "hoodie.table.services.incremental.enabled",
         ),
         *ignored(

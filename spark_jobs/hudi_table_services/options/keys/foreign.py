@@ -1,4 +1,4 @@
-"""Hudi keys that a write refuses, and those that mean nothing to it: other parts of Hudi, by the prefix they share."""
+"""Hudi's keys that a write rejects, and keys of other parts of Hudi, which have no effect on a write."""
 
 from hudi_table_services.options.option import Option, ignored, refused
 
@@ -7,7 +7,7 @@ _WRITE = "hoodie.datasource.write."
 FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
     "Refused": (
         *refused(
-            "records are merged by the merge mode alone; classes of Java cannot be run",
+            "only the merge mode determines how records are merged; a job cannot run Java classes",
             "hoodie.record.merge.strategy.id",
             "hoodie.write.record.merge.strategy.id",
             "hoodie.write.record.merge.custom.implementation.classes",
@@ -22,21 +22,21 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "hoodie.write.partial.update.*",
         ),
         *refused(
-            "checks before the commit are classes of Java and cannot be run; leaving them out would not be what "
-            "was asked for",
+            "these checks before the commit are Java classes, which a job cannot run, and a write must not skip them "
+            "silently",
             "hoodie.precommit.validators*",
             "hoodie.prewrite.validators*",
         ),
         *refused(
-            "the rows' own schema is written; cast in the source query",
+            "the job writes the schema of the rows; cast columns in the source query instead",
             "hoodie.avro.schema",
             "hoodie.write.schema",
             "hoodie.internal.*",
         ),
-        *refused("an index by class cannot be loaded", "hoodie.index.class"),
-        *refused("the table is named by the base path of the request", "hoodie.base.path"),
+        *refused("a job cannot load a Java class as index", "hoodie.index.class"),
+        *refused("the base path of the request identifies the table", "hoodie.base.path"),
         *refused(
-            "a property that the table keeps itself, not an option of a write",
+            "this is a property of the table, not an option of a write",
             "hoodie.table.version",
             "hoodie.table.initial.version",
             "hoodie.table.checksum",
@@ -55,7 +55,7 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
     ),
     "Without effect": (
         *ignored(
-            "how many tasks run follows from the input's partitions and the file groups written",
+            "the number of tasks depends on the input's partitions and the file groups to be written",
             "hoodie.upsert.shuffle.parallelism",
             "hoodie.insert.shuffle.parallelism",
             "hoodie.bulkinsert.shuffle.parallelism",
@@ -67,7 +67,7 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "hoodie.global.index.reconcile.parallelism",
         ),
         *ignored(
-            "rows are placed by file sizing, not by a partitioner",
+            "file sizing assigns rows to files, not a partitioner",
             "hoodie.bulkinsert.*",
             f"{_WRITE}row.writer.enable",
             "hoodie.fileid.prefix.provider.class",
@@ -75,7 +75,7 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "hoodie.record.size.estimator.class",
         ),
         *ignored(
-            "how the index looks keys up is decided here; the rows found are the same",
+            "the job chooses how the index finds keys; it finds the same rows as Hudi",
             "hoodie.bloom.index.*",
             "hoodie.simple.index.*",
             "hoodie.global.simple.index.*",
@@ -85,8 +85,11 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "hoodie.hbase.index.*",
             "hoodie.expression.index.*",
         ),
-        *ignored("bloom filters are sized to the rows of the file", "hoodie.index.bloom.num_entries"),
-        *ignored("a table is never upgraded; that is left to Hudi", "hoodie.write.auto.upgrade"),
+        *ignored(
+            "the size of a bloom filter depends on the number of rows in the file",
+            "hoodie.index.bloom.num_entries",
+        ),
+        *ignored("jobs never upgrade a table; only Hudi does", "hoodie.write.auto.upgrade"),
         *ignored(
             "markers are always written directly, one file each",
             "hoodie.write.markers.type",
@@ -95,7 +98,7 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "hoodie.rollback.*",
         ),
         *ignored(
-            "a table service, which is a job of its own",
+            "an option of a table service, which is a separate job",
             "hoodie.clean.*",
             "hoodie.cleaner.*",
             "hoodie.archive.*",
@@ -112,9 +115,9 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "hoodie.fail.writes.on.inline.table.service.exception",
             "hoodie.prewrite.cleaner.policy",
         ),
-        *ignored("the metadata table is not written", "hoodie.metadata.*"),
+        *ignored("jobs do not write the metadata table", "hoodie.metadata.*"),
         *ignored(
-            "syncing to a catalog is a task of its own",
+            "syncing to a catalog is a separate task",
             "hoodie.datasource.hive_sync.*",
             "hoodie.datasource.meta.sync.*",
             "hoodie.datasource.meta_sync.*",
@@ -125,7 +128,7 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "hoodie.aws.*",
         ),
         *ignored(
-            "concerns readers or Spark SQL of Hudi",
+            "an option of Hudi's readers or of Hudi's Spark SQL",
             "hoodie.datasource.read.*",
             "hoodie.datasource.query.*",
             "hoodie.datasource.merge.type",
@@ -147,7 +150,7 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "hoodie.fileIndex.*",
         ),
         *ignored(
-            "concerns log files, which copy-on-write tables do not have",
+            "an option for log files, which copy-on-write tables do not have",
             "hoodie.logfile.*",
             "hoodie.hfile.*",
             "hoodie.merge.use.record.positions",
@@ -158,7 +161,7 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "hoodie.table.rt.file.format",
         ),
         *ignored(
-            "how base files are encoded is decided column by column",
+            "the job chooses the encoding of base files for each column",
             "hoodie.parquet.dictionary.enabled",
             "hoodie.parquet.page.size",
             "hoodie.parquet.writelegacyformat.enabled",
@@ -169,7 +172,7 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "hoodie.lance.*",
         ),
         *ignored(
-            "inner workings of Hudi's own writer",
+            "an internal option of Hudi's own writer",
             "hoodie.memory.*",
             "hoodie.common.*",
             "hoodie.filesystem.*",
@@ -211,27 +214,27 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "_hoodie.*",
         ),
         *ignored(
-            "no row is ever left out: a row that cannot be written fails the job",
+            "a row that cannot be written always fails the job",
             "hoodie.write.ignore.failed",
             "hoodie.errortable.*",
         ),
-        *ignored("event times are not noted in the commit", "hoodie.payload.event.time.field"),
-        *ignored("event times are not noted in the commit", "hoodie.write.track.event.time.watermark"),
-        *ignored("only what the request says goes into the commit", "hoodie.write.rolling.metadata.*"),
+        *ignored("the commit does not contain event times", "hoodie.payload.event.time.field"),
+        *ignored("the commit does not contain event times", "hoodie.write.track.event.time.watermark"),
+        *ignored("the commit contains only the metadata of the request", "hoodie.write.rolling.metadata.*"),
         *ignored(
-            "metrics and callbacks are left to the caller",
+            "jobs send no metrics and no callbacks; the program that starts the job can",
             "hoodie.metrics*",
             "hoodie.write.commit.callback.*",
         ),
         *ignored(
-            "conflicts are looked for once, right before the commit",
+            "the job checks for conflicts once, right before the commit",
             "hoodie.write.concurrency.*",
             "hoodie.client.heartbeat.*",
             "hoodie.block.writes.on.speculative.execution",
             "hoodie.fail.job.on.duplicate.data.file.detection",
         ),
         *ignored(
-            "a setting of a lock that this release does not take",
+            "a lock setting that this release does not use",
             "hoodie.write.lock.app_id",
             "hoodie.write.lock.max_wait_time_ms_between_retry",
             "hoodie.write.lock.heartbeat_interval_ms",
@@ -242,7 +245,7 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "hoodie.auto.adjust.lock.configs",
         ),
         *ignored(
-            "tools of Hudi that run a write, not the write itself",
+            "an option of Hudi's tools that start writes, not of the write itself",
             "hoodie.deltastreamer.*",
             "hoodie.streamer.*",
             "hoodie.post.commit.failures.ignored",
@@ -250,4 +253,4 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
         ),
     ),
 }
-"""Keys by heading; a trailing ``*`` stands for all keys of the prefix that are not listed themselves."""
+"""Heading → keys. A trailing ``*`` stands for all keys with this prefix that no other entry lists."""

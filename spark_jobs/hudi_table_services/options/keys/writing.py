@@ -152,7 +152,10 @@ ESTIMATION_THRESHOLD = option(
     Number(least=0),
 )
 ESTIMATOR_MAX_COMMITS = option(
-    "_hoodie.record.size.estimator.max.commits", 5, "parity: commits looked at", WholeNumber(least=0)
+    "_hoodie.record.size.estimator.max.commits",
+    5,
+    "parity: maximum number of commits that the estimate reads",
+    WholeNumber(least=0),
 )
 ESTIMATOR_METADATA_SIZE = option(
     "hoodie.record.size.estimator.average.metadata.size",
@@ -197,7 +200,7 @@ CONFLICT_STRATEGY = option(
     "hoodie.write.lock.conflict.resolution.strategy",
     "SimpleConcurrentFileWritesConflictResolutionStrategy",
     "or PreferWriterConflictResolutionStrategy: a pending plan for the same files does not "
-    "stop the commit; whoever executes it has to give way (docs/concurrency.md)",
+    "stop the commit; its execution has to drop the changed groups (docs/concurrency.md)",
     Member(ConflictStrategy, by_class=True),
 )
 RETRIES_ON_CONFLICT = option(

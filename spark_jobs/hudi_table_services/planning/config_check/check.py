@@ -1,4 +1,4 @@
-"""Find settings that would harm a table. No storage is read: dictionaries in, findings out."""
+"""Find settings that would harm a table. The check takes dictionaries, returns findings, and reads no files."""
 
 import difflib
 import re
@@ -14,6 +14,7 @@ from hudi_table_services.contract.config_check import (
 )
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.planning.config_check.names import LAST_RULES, NAME_RULES
+from hudi_table_services.planning.config_check.partition_rules import PARTITION_RULES
 from hudi_table_services.planning.config_check.settings import ConfigRule, Problem, Settings, TableFacts
 from hudi_table_services.planning.config_check.table_rules import TABLE_RULES
 from hudi_table_services.planning.config_check.upkeep_rules import UPKEEP_RULES
@@ -24,6 +25,7 @@ CONFIG_RULES: tuple[ConfigRule, ...] = (
     *UPKEEP_RULES,
     *WRITER_RULES,
     *TABLE_RULES,
+    *PARTITION_RULES,
     *LAST_RULES,
 )
 """All rules, in the order of the documentation."""
@@ -42,9 +44,9 @@ def check_config(
 
     Args:
         options: Hudi's keys, of writes and of all services, as texts.
-        facts: what is known of the surroundings; None: nothing, and the options are for jobs of this project.
-        table: the table that they are for; None: none is compared.
-        accepted_rules: ids of rules that are left out; one that does not exist is passed over.
+        facts: facts about the environment; None: nothing is known, and jobs of this project read the options.
+        table: the table with which the options are compared; None: no table.
+        accepted_rules: ids of rules to skip; unknown ids are ignored.
     """
     settings = Settings.of(options, facts or RuntimeFacts(), table)
     rules = [r for r in CONFIG_RULES if r.applies_to(settings.facts) and r.rule_id not in accepted_rules]
@@ -65,7 +67,7 @@ def check_config(
 
 
 def check_rule_names(request: CheckConfigRequest) -> None:
-    """Raises InvalidRequestError if a rule that the request accepts does not exist."""
+    """Raise InvalidRequestError if the request accepts a rule that does not exist."""
     known = [rule.rule_id for rule in CONFIG_RULES]
     for name in request.accepted_rules:
         if name not in known:
@@ -75,7 +77,7 @@ def check_rule_names(request: CheckConfigRequest) -> None:
 
 
 def _is_reported(rule: ConfigRule, problem: Problem, findings: list[ConfigFinding]) -> bool:
-    """Whether a finding that is as bad names all options of the problem."""
+    """Whether a finding of the same or a higher severity names all options of the problem."""
     return bool(problem.keys) and any(
         set(problem.keys) <= each.options.keys() and Severity(each.severity).rank <= rule.severity.rank
         for each in findings

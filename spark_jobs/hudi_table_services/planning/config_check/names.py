@@ -1,4 +1,4 @@
-"""Rules about single options: the name, the value, and whether any job reads it."""
+"""Rules about single options: the name, the value, and whether any job reads the option."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,7 @@ _KEY = re.compile(r"_?hoodie(?:\.\w+)+")
 
 
 def _named(settings: Settings) -> Iterator[tuple[str, AnyOption | None]]:
-    """Options that are settings of Hudi, without metadata for the commit and options of other data sources."""
+    """Options of Hudi, without those that only add metadata to a commit, and without those of other data sources."""
     prefix = settings.text(METADATA_KEY_PREFIX.key)
     for key in sorted(settings.given):
         if key not in KNOWN_OPTIONS and prefix and key.startswith(prefix):
@@ -45,15 +45,15 @@ def _named(settings: Settings) -> Iterator[tuple[str, AnyOption | None]]:
 @config_rule(
     "unknown-option",
     Severity.ERROR,
-    "no release of Hudi that we know has an option of this name; often it is misspelt. Hudi itself passes over it "
-    "without a word, which makes it a warning there",
+    "no known release of Hudi has an option of this name; often the name is misspelt. A warning if only Hudi's jobs "
+    "read the options, because Hudi ignores unknown options without a message",
     source=_LIST,
 )
 def _unknown_option(settings: Settings) -> Iterator[Problem]:
     for key, option in _named(settings):
         if not is_listed(key):
             near = similar_option(key)
-            # Services refuse what they do not know of their own family; it may still be a key of Hudi's.
+            # A service rejects unknown keys with its own prefix, although Hudi may have them.
             is_sure = option is None or (
                 near is not None and similar_option(key, least=MISSPELT_RATIO) is not None
             )
@@ -73,7 +73,7 @@ def _unknown_option(settings: Settings) -> Iterator[Problem]:
     "two-names",
     Severity.ERROR,
     "two names of one option have different values",
-    source="ConfigProperty and its alternatives: one of the two is passed over",
+    source="ConfigProperty and its alternatives: Hudi ignores one of the two names",
 )
 def _two_names(settings: Settings) -> Iterator[Problem]:
     seen: dict[str, str] = {}
@@ -82,7 +82,7 @@ def _two_names(settings: Settings) -> Iterator[Problem]:
         if first != key and settings.given[first].strip() != value.strip():
             yield Problem(
                 keys=(first, key),
-                reason=f"{first} and {key} are names of one option, and say different things.",
+                reason=f"{first} and {key} are two names of one option, and their values differ.",
                 cure="Give one of them.",
             )
 
@@ -90,7 +90,7 @@ def _two_names(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "bad-value",
     Severity.ERROR,
-    "a number or a switch whose text is none",
+    "an option that takes a number, or true or false, has another value",
     source=_LIST,
 )
 def _bad_value(settings: Settings) -> Iterator[Problem]:
@@ -113,7 +113,7 @@ def _bad_value(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "unsupported-option",
     Severity.ERROR,
-    "Hudi knows the option or its value; jobs of this project refuse it, as it asks for what they do not do",
+    "Hudi has this option or value; jobs of this project reject it, because they do not have the feature",
     source=_LIST,
     engines="native",
 )
@@ -139,8 +139,8 @@ def _sentence(text: str) -> str:
 @config_rule(
     "service-not-inline",
     Severity.WARNING,
-    "a service that Hudi's writer runs by itself is switched on; jobs of this project run none inline, so nothing "
-    "would run it any more",
+    "the option switches on a table service inside Hudi's writer; writes of this project run no table services, so "
+    "the service would not run at all",
     source=_LIST,
     engines="native",
 )
@@ -149,7 +149,7 @@ def _service_not_inline(settings: Settings) -> Iterator[Problem]:
         if settings.options.get(ALIASES.get(key, key), "").lower() == "true":
             yield Problem(
                 keys=(ALIASES.get(key, key),),
-                reason="Writes of this project run no services: without a task of its own this one stops.",
+                reason="Writes of this project run no table services: without a task of its own, this one never runs.",
                 cure=f"Schedule {instead}; leave the switch out of the writes.",
             )
 
@@ -157,7 +157,7 @@ def _service_not_inline(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "no-service",
     Severity.ADVICE,
-    "Hudi's cleaning or archival is switched off; another job has to do it",
+    "Hudi's cleaning or archival is switched off, so another job has to clean or archive the table",
     source="HoodieCleanConfig, HoodieArchivalConfig",
     engines="hudi",
 )
@@ -166,7 +166,7 @@ def _no_service(settings: Settings) -> Iterator[Problem]:
         if settings.is_off(key):
             yield Problem(
                 keys=(key,),
-                reason="The writer does not do it: files, or instants, pile up until another job does.",
+                reason="The writer does not run this service: files or instants accumulate until another job runs it.",
                 cure=f"Make sure that a task runs {INLINE_SWITCHES[key]}.",
             )
 
@@ -174,7 +174,7 @@ def _no_service(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "ignored-option",
     Severity.ADVICE,
-    "Hudi knows the option; to jobs of this project it means nothing",
+    "Hudi has this option, but it has no effect in jobs of this project",
     source=_LIST,
     engines="native",
 )
@@ -187,7 +187,8 @@ def _ignored_option(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "refused-by-job",
     Severity.ERROR,
-    "a write, clustering, clean or archival of this project would refuse the options, by a reason of its own",
+    "a write, clustering, clean or archival of this project would reject the options for a reason that no other rule "
+    "checks",
     source=_LIST,
     engines="native",
 )
@@ -210,7 +211,7 @@ def _refused_by_job(settings: Settings) -> Iterator[Problem]:
 
 
 def _worth_trying(settings: Settings) -> Mapping[str, str]:
-    """Options without a finding of another rule, so that the jobs reach the checks that only they have."""
+    """The options without those that other rules report, so that the jobs reach the checks that no rule makes."""
     told = {
         key
         for rule in (_unknown_option, _two_names, _bad_value, _unsupported_option)
@@ -247,4 +248,4 @@ NAME_RULES = (
     _no_service,
 )
 LAST_RULES = (_refused_by_job, _ignored_option)
-"""Rules whose findings count only if no other rule names the option."""
+"""Rules that report an option only if no other rule reports it."""

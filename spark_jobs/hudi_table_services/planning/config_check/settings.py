@@ -1,4 +1,4 @@
-"""The settings that the rules of the check read, and the record of a rule."""
+"""Rules of the configuration check, and their inputs: options, facts and the table."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,11 +10,11 @@ from hudi_table_services.options.registry import ALIASES, KNOWN_OPTIONS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableFacts:
-    """What is known of the table that the settings are for.
+    """Facts about the table to which the settings apply.
 
     Attributes:
-        properties: of ``hoodie.properties``.
-        active_commits: completed writes on the active timeline; None: not known.
+        properties: contents of ``hoodie.properties``.
+        active_commits: number of completed writes on the active timeline; None: not known.
         pending_plans: requested time of each pending clustering or compaction → partition paths of its files.
         partitions: partition paths; None: not known.
     """
@@ -27,12 +27,12 @@ class TableFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The options under one name each, with the surroundings.
+    """Input of the rules: options, facts about the environment, and the table.
 
     Attributes:
-        given: options as they were given.
-        options: the same by the name that this project uses; of two names of one key the first given counts.
-        table: None: there is none to compare with.
+        given: options under the names that the user gave.
+        options: the same options under their main names; if two names of one option are given, the first one counts.
+        table: table with which the options are compared; None: no table.
     """
 
     given: Mapping[str, str]
@@ -48,16 +48,16 @@ class Settings:
         return cls(given=given, options=named, facts=facts, table=table)
 
     def has(self, key: str) -> bool:
-        """Whether the key is given, with a text that is not blank."""
+        """Whether the option is given and not blank."""
         return bool(self.options.get(key))
 
     def text(self, key: str) -> str:
-        """The text in effect: the text given, else the default."""
+        """Value of the option as text: the given value, else the default."""
         known = KNOWN_OPTIONS.get(key)
         return self.options.get(key) or (known.default if known is not None else "")
 
     def number(self, key: str) -> float | None:
-        """The value in effect as a number; None: it is none, which another rule reports."""
+        """Value of the option as a number; None: it is not a number (the rule ``bad-value`` reports this)."""
         try:
             return float(self.text(key))
         except ValueError:
@@ -80,11 +80,12 @@ class Settings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """What a rule found.
+    """A problem that a rule found.
 
     Attributes:
-        keys: options, by the names of `Settings.options` or as given; and facts and properties, with what they are.
-        severity: None: the one of the rule.
+        keys: options concerned, under their main or given names.
+        facts, properties: names of the facts and table properties concerned.
+        severity: severity of this finding; None: the severity of the rule.
     """
 
     reason: str
@@ -103,11 +104,11 @@ class ConfigRule:
     """One rule.
 
     Attributes:
-        rule_id: words with hyphens; stable, since it is what users accept by name.
-        severity: of its findings, unless a finding says otherwise.
-        finds: what a finding means, for the documentation.
-        source: where the rule comes from: Hudi's class, its documentation or the thread in which users met it.
-        for_native, for_hudi: whose options it checks.
+        rule_id: words joined by hyphens. It must not change, because users name rules in ``accepted_rules``.
+        severity: default severity of its findings.
+        finds: description of its findings, for the documentation.
+        source: origin of the rule: a class of Hudi, Hudi's documentation, or an issue in which users report it.
+        for_native, for_hudi: whether the rule checks the options of this project's jobs, and those of Hudi's jobs.
     """
 
     rule_id: str
@@ -129,7 +130,7 @@ def _for(engines: str) -> dict[str, bool]:
 def config_rule(
     rule_id: str, severity: Severity, finds: str, *, source: str, engines: str = "both"
 ) -> Callable[[Check], ConfigRule]:
-    """Make a rule of a function. ``engines``: whose options it checks, ``native``, ``hudi`` or ``both``."""
+    """Turn a function into a rule. ``engines``: whose options the rule checks: ``native``, ``hudi`` or ``both``."""
 
     def made(check: Check) -> ConfigRule:
         return ConfigRule(

@@ -1,18 +1,10 @@
-"""Rules about the table the settings are for: its properties, its timeline, its partitions, and who can write it."""
+"""Rules that compare the settings with the table's properties, and with the releases that write the table."""
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from hudi_table_services.contract.config_check import Severity
 from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.model.table_config import TableConfig
-from hudi_table_services.options.keys.archival import MAX_COMMITS
-from hudi_table_services.options.keys.cleaning import PARTITION_REGEX, PARTITIONS_TO_CLEAN
-from hudi_table_services.options.keys.clustering import (
-    PARTITION_PATTERN,
-    SELECTED_PARTITIONS,
-    UPDATES_STRATEGY,
-)
 from hudi_table_services.options.keys.key_generation import (
     KEY_GENERATOR_CLASS,
     KEY_GENERATOR_TYPE,
@@ -22,17 +14,14 @@ from hudi_table_services.options.keys.key_generation import (
 )
 from hudi_table_services.options.keys.writing import (
     METADATA_ENABLE,
-    OPERATION,
     ORDERING_FIELDS,
-    PARTITIONS_TO_DELETE,
     TABLE_VERSION,
 )
-from hudi_table_services.planning.config_check.settings import Problem, Settings, TableFacts, config_rule
+from hudi_table_services.planning.config_check.settings import Problem, Settings, config_rule
 from hudi_table_services.planning.table.refused_features import refused_features
 
 _WRITE = "hoodie.datasource.write."
-_OPERATION, _TO_DELETE = OPERATION.key, PARTITIONS_TO_DELETE.key
-_METADATA, _UPDATES, _KEEP_MAX = METADATA_ENABLE.key, UPDATES_STRATEGY.key, MAX_COMMITS.key
+_METADATA = METADATA_ENABLE.key
 _METADATA_PARTITIONS = "hoodie.table.metadata.partitions"
 _VERSION, _BOOTSTRAP = "hoodie.table.version", "hoodie.bootstrap.base.path"
 
@@ -58,7 +47,7 @@ _LETTERS_COUNT = {
 @config_rule(
     "differs-from-table",
     Severity.ERROR,
-    "an option says something else than the table's properties",
+    "an option contradicts the table's properties",
     source="HoodieWriterUtils.validateTableConfig",
 )
 def _differs_from_table(settings: Settings) -> Iterator[Problem]:
@@ -73,8 +62,8 @@ def _differs_from_table(settings: Settings) -> Iterator[Problem]:
             yield Problem(
                 keys=(key,),
                 properties=(name,),
-                reason=f"The table has {own}, the option says {given}.",
-                cure="Leave the option out: the table knows. What it says cannot be changed by a write.",
+                reason=f"The table's property is {own}, the option is {given}.",
+                cure="Leave the option out: the job reads the property, and a write cannot change it.",
             )
 
 
@@ -105,7 +94,7 @@ def _table_not_written(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             properties=(_VERSION,),
             reason=each,
-            cure="Keep writing it with Hudi; health, sensors and the hook can read it all the same.",
+            cure="Keep writing it with Hudi; health reports, sensors and the hook can read it.",
         )
 
 
@@ -120,7 +109,7 @@ def _bootstrapped_table(settings: Settings) -> Iterator[Problem]:
     if settings.table is not None and settings.table.properties.get(_BOOTSTRAP):
         yield Problem(
             properties=(_BOOTSTRAP,),
-            reason="Rows that were only bootstrapped lie in files outside of the table.",
+            reason="Rows that were only bootstrapped are in files outside of the table.",
             cure="Compare counts and columns before and after the first clustering, on a copy.",
         )
 
@@ -128,8 +117,8 @@ def _bootstrapped_table(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "metadata-table-stale",
     Severity.ERROR,
-    "the table has an active metadata table, which jobs of this project do not write: they refuse the table, or "
-    "switch it off if the options say so (a warning)",
+    "the table has an active metadata table, which jobs of this project do not write: they reject the table, or switch "
+    "the metadata table off if the options say so (then the finding is a warning)",
     source="docs/on-disk.md",
     engines="native",
 )
@@ -141,10 +130,11 @@ def _metadata_table_stale(settings: Settings) -> Iterator[Problem]:
     yield Problem(
         keys=(_METADATA,) if settings.has(_METADATA) else (),
         properties=(_METADATA_PARTITIONS,),
-        reason="The first job deletes it; readers list files, and indexes in it have to be built anew by Hudi."
+        reason="The first job deletes the metadata table. Readers then list files, and Hudi must rebuild its indexes."
         if is_off
-        else "A commit that leaves it stale would lose rows for readers that trust it, so jobs refuse the table.",
-        cure="Set it to false in Hudi's writers as well, or the next one builds it anew."
+        else "A commit would make the metadata table stale, and readers that use it would miss rows, so jobs reject "
+        "the table.",
+        cure="Set it to false in Hudi's writers as well; otherwise the next one rebuilds the metadata table."
         if is_off
         else f"Set {_METADATA}=false here and in Hudi's writers of this table.",
         severity=Severity.WARNING if is_off else Severity.ERROR,
@@ -154,8 +144,8 @@ def _metadata_table_stale(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "metadata-settings-differ",
     Severity.WARNING,
-    "the table has a metadata table and the options switch it off: a service with other settings than the writer "
-    "deletes what the writer maintains, or fails",
+    "the table has a metadata table and the options switch it off: if a service and the writer have different "
+    "settings, the service deletes the writer's metadata table, or fails",
     source="apache/hudi#8475",
     engines="hudi",
 )
@@ -166,7 +156,7 @@ def _metadata_settings_differ(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=(_METADATA,),
             properties=(_METADATA_PARTITIONS,),
-            reason="Whoever writes next deletes the metadata table, and a writer with the default builds it again.",
+            reason="The next job with these options deletes the metadata table; a writer with the default rebuilds it.",
             cure=f"Give all writers and services of the table the same {_METADATA}.",
         )
 
@@ -174,7 +164,7 @@ def _metadata_settings_differ(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "hudi-too-old",
     Severity.ERROR,
-    "the release of Hudi cannot read the version of the table",
+    "this release of Hudi cannot read this table version",
     source="HoodieTableVersion",
     engines="hudi",
 )
@@ -185,7 +175,7 @@ def _hudi_too_old(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             facts=("hudi_version",),
             properties=(_VERSION,) if settings.table is not None else (),
-            reason=f"Table version {version} came with Hudi {'.'.join(map(str, needed))}.",
+            reason=f"Table version {version} needs Hudi {'.'.join(map(str, needed))} or later.",
             cure="Upgrade Hudi for all writers and readers before anything writes the newer version.",
         )
 
@@ -211,7 +201,7 @@ def _hudi_upgrades_table(settings: Settings) -> Iterator[Problem]:
 
 
 def _table_version(settings: Settings) -> int:
-    """Version of the table; without a table the version of a new one; 0: unknown."""
+    """Version of the table; without a table, the version that the options give to a new table; 0: unknown."""
     if settings.table is not None:
         text = settings.table.properties.get(_VERSION, "")
     else:
@@ -222,7 +212,7 @@ def _table_version(settings: Settings) -> int:
 @config_rule(
     "hudi-without-spark",
     Severity.ERROR,
-    "the release of Hudi has no bundle for this release of Spark",
+    "this release of Hudi has no bundle for this release of Spark",
     source="Hudi: Spark quick start, supported versions; apache/hudi#13429, apache/hudi#12772",
     engines="hudi",
 )
@@ -235,16 +225,16 @@ def _hudi_without_spark(settings: Settings) -> Iterator[Problem]:
     if too_new or too_old:
         yield Problem(
             facts=("hudi_version", "spark_version"),
-            reason="Spark 4 came with Hudi 1.1." if too_new else "Hudi 1.x needs Spark 3.3.",
-            cure="Use Hudi 1.1 or later there." if too_new else "Upgrade Spark, or stay with Hudi 0.15.",
+            reason="Spark 4 needs Hudi 1.1 or later." if too_new else "Hudi 1.x needs Spark 3.3 or later.",
+            cure="Upgrade Hudi, or use Spark 3." if too_new else "Upgrade Spark, or stay with Hudi 0.15.",
         )
 
 
 @config_rule(
     "hudi-hides-failures",
     Severity.WARNING,
-    "Hudi's clustering job ends as succeeded although it threw",
-    source="apache/hudi#10050, mended in 0.14.1",
+    "Hudi's clustering job reports success although it failed with an exception",
+    source="apache/hudi#10050, fixed in 0.14.1",
     engines="hudi",
 )
 def _hudi_hides_failures(settings: Settings) -> Iterator[Problem]:
@@ -252,15 +242,16 @@ def _hudi_hides_failures(settings: Settings) -> Iterator[Problem]:
     if release and release < (0, 14, 1):
         yield Problem(
             facts=("hudi_version",),
-            reason="Exit code 0 of HoodieClusteringJob says nothing in this release.",
-            cure="Let the timeline judge, such as by HudiInstantSensor after the task; or upgrade.",
+            reason="In this release, HoodieClusteringJob ends with exit code 0 even if it failed.",
+            cure="Check the timeline, for example with HudiInstantSensor after the task; or upgrade Hudi.",
         )
 
 
 @config_rule(
     "complex-key-text",
     Severity.WARNING,
-    "releases of Hudi write different keys for a complex key of one column: an upsert no longer finds its rows",
+    "releases of Hudi encode a complex key of one column differently: after a change of the release, an upsert does "
+    "not find the existing rows",
     source=f"docs/key-generators.md; {NEW_KEY_ENCODING}",
     engines="hudi",
 )
@@ -281,105 +272,8 @@ def _complex_key_text(settings: Settings) -> Iterator[Problem]:
             facts=("hudi_version",),
             reason=f"This release writes {'value' if short else 'column:value'}; 0.14.1 to 1.0.2 write value, "
             "others column:value.",
-            cure="Stay on one side of that border, or look at _hoodie_record_key and set "
-            f"{NEW_KEY_ENCODING} by it (Hudi 1.1 and later).",
-        )
-
-
-@config_rule(
-    "selector-matches-nothing",
-    Severity.WARNING,
-    "a partition that is named, or a pattern, fits no partition path as it is stored",
-    source="apache/hudi#10165",
-)
-def _selector_matches_nothing(settings: Settings) -> Iterator[Problem]:
-    there = settings.table.partitions if settings.table is not None else None
-    if not there:
-        return
-    example = f"Partitions are stored as {', '.join(map(repr, there[:2]))}: give paths like these."
-    for key, names in _selected(settings):
-        if lost := [each for each in names if not _fitting(each, there, key == _TO_DELETE)]:
-            yield Problem(keys=(key,), reason=f"The table has no partition {', '.join(lost)}.", cure=example)
-    for key in _PATTERNS:
-        if settings.has(key) and not _matching(settings.text(key), there):
-            yield Problem(keys=(key,), reason="No partition path fits the whole pattern.", cure=example)
-
-
-_NAMES = (SELECTED_PARTITIONS.key, PARTITIONS_TO_CLEAN.key, _TO_DELETE)
-_PATTERNS = (PARTITION_PATTERN.key, PARTITION_REGEX.key)
-SELECTORS = (*_NAMES, *_PATTERNS)
-"""Options that choose partitions: only they make it worth listing them."""
-
-
-def _selected(settings: Settings) -> Iterator[tuple[str, list[str]]]:
-    for key in _NAMES:
-        yield key, [name.strip() for name in settings.text(key).split(",") if name.strip()]
-
-
-def _fitting(name: str, paths: Sequence[str], has_stars: bool) -> list[str]:
-    if not has_stars:
-        return [path for path in paths if path == name]
-    pattern = ".*".join(map(re.escape, name.split("*")))
-    return [path for path in paths if re.fullmatch(pattern, path)]
-
-
-def _matching(pattern: str, paths: Sequence[str]) -> bool:
-    try:
-        compiled = re.compile(pattern)
-    except (re.error, OverflowError, RecursionError):
-        return True  # another rule reports it
-    return any(map(compiled.fullmatch, paths))
-
-
-@config_rule(
-    "overwrite-under-plan",
-    Severity.ERROR,
-    "partitions are to be overwritten or deleted while a clustering or compaction of them is pending: one of the two "
-    "is lost. Advice where jobs of this project write: their plans give way",
-    source="apache/hudi#18830",
-)
-def _overwrite_under_plan(settings: Settings) -> Iterator[Problem]:
-    hit = _plans_hit(settings, settings.table) if settings.table is not None else []
-    if not hit:
-        return
-    gives_way = not settings.facts.is_hudi and not settings.has(_UPDATES)
-    yield Problem(
-        keys=(_OPERATION, *((_UPDATES,) if settings.has(_UPDATES) else ())),
-        reason=f"Pending: {', '.join(hit)}.",
-        cure="Execute or cancel it first.",
-        severity=Severity.ADVICE if gives_way else Severity.ERROR,
-    )
-
-
-def _plans_hit(settings: Settings, table: TableFacts) -> list[str]:
-    """Pending plans that the write may meet. Which partitions insert_overwrite replaces is for its rows to say."""
-    if settings.operation in ("insert_overwrite", "insert_overwrite_table"):
-        return sorted(table.pending_plans)
-    if settings.operation != "delete_partition":
-        return []
-    names = [name.strip() for name in settings.text(_TO_DELETE).split(",") if name.strip()]
-    return sorted(
-        time
-        for time, paths in table.pending_plans.items()
-        if any(_fitting(name, sorted(paths), has_stars=True) for name in names)
-    )
-
-
-@config_rule(
-    "timeline-too-long",
-    Severity.WARNING,
-    "many more commits are active than archival should leave: readers and planning are slow, and clustering waits "
-    "better until they are archived",
-    source="apache/hudi#17903",
-)
-def _timeline_too_long(settings: Settings) -> Iterator[Problem]:
-    most = settings.number(_KEEP_MAX)
-    active = settings.table.active_commits if settings.table is not None else None
-    if most is not None and active is not None and active > 2 * most:
-        yield Problem(
-            keys=(_KEEP_MAX,),
-            reason=f"{active} commits are active, and archival should leave {most:g} at most.",
-            cure="Run ArchiveOperator or archive.py; table_health.py reports what holds archival back.",
+            cure="Use only releases with the same encoding, or check the encoding in the column _hoodie_record_key and "
+            f"set {NEW_KEY_ENCODING} accordingly (Hudi 1.1 and later).",
         )
 
 
@@ -394,7 +288,4 @@ TABLE_RULES = (
     _hudi_without_spark,
     _hudi_hides_failures,
     _complex_key_text,
-    _selector_matches_nothing,
-    _overwrite_under_plan,
-    _timeline_too_long,
 )

@@ -49,9 +49,9 @@ _MIB = 1 << 20
 @config_rule(
     "archival-before-cleaning",
     Severity.ERROR,
-    "archival keeps no more commits on the active timeline than cleaning retains: the cleaner no longer finds the "
-    "commits whose files it should delete. A warning where only Hudi reads the options, which raises the minimum by "
-    "itself",
+    "archival keeps no more commits on the active timeline than cleaning retains, so the cleaner no longer finds the "
+    "commits whose files it should delete. A warning if only Hudi's jobs read the options, because Hudi raises the "
+    "minimum by itself",
     source="HoodieWriteConfig.validate; apache/hudi#1531, apache/hudi#2564, apache/hudi#7600",
 )
 def _archival_before_cleaning(settings: Settings) -> Iterator[Problem]:
@@ -61,7 +61,7 @@ def _archival_before_cleaning(settings: Settings) -> Iterator[Problem]:
     if least <= retained:
         yield Problem(
             keys=(_MIN, _COMMITS),
-            reason=f"Archival may leave {least:g} commits, and cleaning looks back {retained:g}.",
+            reason=f"Archival may leave {least:g} active commits, but cleaning retains {retained:g}.",
             cure=f"Set {_MIN} above {retained:g} and {_MAX} above that, or retain fewer commits.",
             severity=Severity.ERROR if settings.facts.is_native else Severity.WARNING,
         )
@@ -84,7 +84,7 @@ def _archival_before_hours(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=(_MIN, _HOURS),
             facts=("commits_per_day",),
-            reason=f"{hours:g} hours hold about {covered:.0f} commits, and archival may leave {least:g}.",
+            reason=f"{hours:g} hours contain about {covered:.0f} commits, but archival may leave only {least:g}.",
             cure=f"Set {_MIN} above {covered:.0f} and {_MAX} above that.",
         )
 
@@ -92,7 +92,7 @@ def _archival_before_hours(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "archival-bounds",
     Severity.ERROR,
-    "the fewest commits to keep are not fewer than the most",
+    "the minimum number of commits to keep is not below the maximum",
     source="HoodieWriteConfig.validate",
 )
 def _archival_bounds(settings: Settings) -> Iterator[Problem]:
@@ -100,7 +100,7 @@ def _archival_bounds(settings: Settings) -> Iterator[Problem]:
     if least is not None and most is not None and least >= most:
         yield Problem(
             keys=(_MIN, _MAX),
-            reason=f"At least {least:g} commits are to stay, and at most {most:g}.",
+            reason=f"The minimum is {least:g} commits and the maximum is {most:g}; the minimum must be smaller.",
             cure="Give a larger maximum, or a smaller minimum.",
         )
 
@@ -128,7 +128,7 @@ def _clean_before_queries(settings: Settings) -> Iterator[Problem]:
 
 
 def _clean_policy(settings: Settings) -> str:
-    """The one given, else the one that the only retention given belongs to."""
+    """The policy in the options, else the policy of the retention if exactly one retention is given."""
     if settings.has(_POLICY):
         return settings.text(_POLICY).upper()
     by_key = {
@@ -141,9 +141,9 @@ def _clean_policy(settings: Settings) -> str:
 
 
 def _hours_kept(settings: Settings) -> tuple[float, str] | None:
-    """Hours for which the files of a query stay, and the key that says so; None: unknown."""
+    """For how many hours cleaning keeps the files that a query reads, and the key that decides it; None: unknown."""
     policy = _clean_policy(settings)
-    # Hudi's own cleaner knows no floor.
+    # Hudi's own cleaner has no such floor.
     floor = 0.0 if settings.facts.is_hudi else settings.number(_FLOOR) or 0.0
     if policy == "KEEP_LATEST_BY_HOURS":
         hours = settings.number(_HOURS)
@@ -157,7 +157,7 @@ def _hours_kept(settings: Settings) -> tuple[float, str] | None:
 @config_rule(
     "clean-regex-incremental",
     Severity.WARNING,
-    "the partition pattern of cleaning counts only where incremental cleaning is off",
+    "Hudi's cleaner uses the partition pattern only if incremental cleaning is off",
     source="CleanPlanner; apache/hudi#17550",
     engines="hudi",
 )
@@ -165,7 +165,7 @@ def _clean_regex_incremental(settings: Settings) -> Iterator[Problem]:
     if settings.has(_REGEX) and settings.is_on(_INCREMENTAL):
         yield Problem(
             keys=(_REGEX, _INCREMENTAL),
-            reason="Incremental cleaning chooses its partitions by the timeline, whatever the pattern says.",
+            reason="Incremental cleaning selects partitions from the timeline and ignores the pattern.",
             cure=f"Set {_INCREMENTAL}=false for this run, or leave the pattern out.",
         )
 
@@ -173,17 +173,17 @@ def _clean_regex_incremental(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "small-limit-above-max",
     Severity.WARNING,
-    "files count as small although they are as large as files may become, so inserts rewrite full files",
+    "the small-file limit is not below the maximum file size, so full files count as small and inserts rewrite them",
     source="HoodieStorageConfig, HoodieCompactionConfig",
 )
 def _small_limit_above_max(settings: Settings) -> Iterator[Problem]:
     largest, limit = settings.number(_MAX_SIZE), settings.number(_SMALL_LIMIT)
-    # Where only the size is given, jobs of this project bring the limit down with it; Hudi does not.
+    # If only the maximum size is given, jobs of this project lower the limit with it; Hudi does not.
     follows = not settings.has(_SMALL_LIMIT) and not settings.facts.is_hudi
     if largest is not None and limit is not None and not follows and limit >= largest:
         yield Problem(
             keys=(_SMALL_LIMIT, _MAX_SIZE),
-            reason=f"Files below {limit / _MIB:g} MiB take inserts, and no file becomes larger than "
+            reason=f"Inserts go to files below {limit / _MIB:g} MiB, and no file becomes larger than "
             f"{largest / _MIB:g} MiB.",
             cure=f"Set {_SMALL_LIMIT} to about five sixths of {_MAX_SIZE}: {largest * 5 // 6:.0f}.",
         )
@@ -192,8 +192,8 @@ def _small_limit_above_max(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "block-below-file-size",
     Severity.WARNING,
-    "files are to become larger than the row groups of Parquet: Hudi's files then stay below the size wanted, or are "
-    "read in pieces",
+    "the maximum file size is above the size of a Parquet row group: Hudi's files then stay smaller than the maximum, "
+    "or contain several row groups",
     source="apache/hudi#5047, apache/hudi#5129",
     engines="hudi",
 )
@@ -202,7 +202,7 @@ def _block_below_file_size(settings: Settings) -> Iterator[Problem]:
     if largest is not None and block is not None and settings.has(_MAX_SIZE) and block < largest:
         yield Problem(
             keys=(_BLOCK, _MAX_SIZE),
-            reason=f"Files should have {largest / _MIB:g} MiB, and row groups have {block / _MIB:g} MiB.",
+            reason=f"The maximum file size is {largest / _MIB:g} MiB, but row groups have {block / _MIB:g} MiB.",
             cure=f"Set {_BLOCK} to the same value.",
         )
 
@@ -218,7 +218,7 @@ def _bulk_insert_small_files(settings: Settings) -> Iterator[Problem]:
         return
     yield Problem(
         keys=(_OPERATION, *((_SMALL_LIMIT,) if settings.has(_SMALL_LIMIT) else ())),
-        reason="Each bulk_insert opens files of its own, and later ones leave them as small as they are.",
+        reason="Each bulk_insert creates new files, and no later bulk_insert pads them.",
         cure="Cluster the table after some commits, or use insert where padding is wanted.",
         severity=Severity.WARNING if settings.facts.is_hudi else Severity.ADVICE,
     )
@@ -264,7 +264,7 @@ def _clustering_target_above_group(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "sizes-disagree",
     Severity.ADVICE,
-    "the writer and clustering aim at very different sizes of files",
+    "the writer and clustering have very different target sizes of files",
     source="apache/hudi#13281",
 )
 def _sizes_disagree(settings: Settings) -> Iterator[Problem]:
@@ -282,7 +282,8 @@ def _sizes_disagree(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "row-writer-implicit",
     Severity.ADVICE,
-    "clustering of Hudi with or without its row writer depends on how it is started and on the release, unless said",
+    "no option says whether Hudi's clustering uses the row writer; the default depends on the release and on how "
+    "clustering is started",
     source="apache/hudi#19592",
     engines="hudi",
 )
@@ -291,7 +292,7 @@ def _row_writer_implicit(settings: Settings) -> Iterator[Problem]:
     if clusters and not settings.has(_ROW_WRITER):
         yield Problem(
             keys=tuple(sorted(clusters)[:1]),
-            reason=f"{_ROW_WRITER} is left to a default that differs between procedure, job and writer.",
+            reason=f"{_ROW_WRITER} is not set, and its default differs between Hudi's procedure, job and writer.",
             cure=f"Set {_ROW_WRITER} to true or false.",
         )
 

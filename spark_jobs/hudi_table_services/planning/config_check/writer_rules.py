@@ -36,12 +36,12 @@ def _is_occ(settings: Settings) -> bool:
 
 
 def _is_shared(settings: Settings) -> bool:
-    """Whether Hudi's writers reckon with others: by optimistic control, or by the non-blocking one of Hudi 1."""
+    """Whether Hudi's writers expect other writers: under optimistic or non-blocking (Hudi 1) concurrency control."""
     return settings.text(_MODE).upper() != "SINGLE_WRITER"
 
 
 def _several(settings: Settings) -> tuple[str, ...]:
-    """Facts by which more than one process may write at once; empty: none says so."""
+    """Names of the facts according to which several processes may write at once; empty: no fact says so."""
     facts = settings.facts
     told = {"writers": (facts.writers or 0) > 1, "services_apart": bool(facts.services_apart)}
     return tuple(name for name, is_so in told.items() if is_so)
@@ -58,8 +58,8 @@ def _lock_for(settings: Settings) -> str:
 @config_rule(
     "writers-without-lock",
     Severity.ERROR,
-    "more than one process may write, and Hudi's writers take themselves for the only one: they roll each other back "
-    "and lose commits",
+    "several processes may write, but each Hudi writer assumes that it is the only one: the writers roll back each "
+    "other's pending writes, and commits are lost",
     source="Hudi: Concurrency Control; apache/hudi#8670",
     engines="hudi",
 )
@@ -69,7 +69,7 @@ def _writers_without_lock(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=(_MODE,),
             facts=("writers",),
-            reason=f"{writers} writers, and the mode is {settings.text(_MODE)}.",
+            reason=f"There are {writers} writers, but the concurrency mode is {settings.text(_MODE)}.",
             cure=f"Set {_MODE}={_OCC}, {_FAILED_WRITES}=LAZY and {_PROVIDER}={_lock_for(settings)} for all of them.",
         )
 
@@ -77,7 +77,7 @@ def _writers_without_lock(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "services-without-lock",
     Severity.ERROR,
-    "table services run apart from Hudi's writer, and no lock is named",
+    "table services run in other processes than Hudi's writer, and no lock provider is set",
     source="apache/hudi#11564",
     engines="hudi",
 )
@@ -86,7 +86,7 @@ def _services_without_lock(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=(_PROVIDER,),
             facts=("services_apart",),
-            reason="Without a lock the writer and the service choose instants and commit beside each other.",
+            reason="Without a lock, the writer and the service can choose instants and commit at the same moment.",
             cure=f"Set {_MODE}={_OCC} and {_PROVIDER}={_lock_for(settings)} for both.",
         )
 
@@ -94,14 +94,14 @@ def _services_without_lock(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "occ-without-provider",
     Severity.ERROR,
-    "optimistic concurrency control without a lock provider: Hudi takes ZooKeeper, or a lock that it chooses itself",
+    "optimistic concurrency control without a lock provider: Hudi uses ZooKeeper, or a lock that it chooses itself",
     source="HoodieLockConfig; apache/hudi#12193",
 )
 def _occ_without_provider(settings: Settings) -> Iterator[Problem]:
     if _is_occ(settings) and not settings.has(_PROVIDER):
         yield Problem(
             keys=(_MODE, _PROVIDER),
-            reason="All writers of a table must share one lock, and none is named.",
+            reason="All writers of a table must share one lock, and no lock provider is set.",
             cure=f"Set {_PROVIDER}={_lock_for(settings)} for all writers.",
         )
 
@@ -109,7 +109,7 @@ def _occ_without_provider(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "lock-within-process",
     Severity.ERROR,
-    "the lock holds within one process only, and several processes may write",
+    "the lock works only within one process, but several processes may write",
     source="InProcessLockProvider",
 )
 def _lock_within_process(settings: Settings) -> Iterator[Problem]:
@@ -118,7 +118,7 @@ def _lock_within_process(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=(_PROVIDER, *((_MODE,) if settings.has(_MODE) else ())),
             facts=several,
-            reason="Each process gets a lock of its own, and all of them go on.",
+            reason="Each process has a lock of its own, so no process waits for another.",
             cure=f"Set {_PROVIDER}={_lock_for(settings)} for all writers.",
         )
 
@@ -126,7 +126,8 @@ def _lock_within_process(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "file-lock-on-object-store",
     Severity.ERROR,
-    "the file-system lock on an object store, where creating a file is no lock; Hudi refuses it there",
+    "the file-system lock on an object store, where two writers can create the same file; Hudi rejects this "
+    "combination",
     source="FileSystemBasedLockProvider; apache/hudi#12193",
 )
 def _file_lock_on_object_store(settings: Settings) -> Iterator[Problem]:
@@ -135,7 +136,7 @@ def _file_lock_on_object_store(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=(_PROVIDER,),
             facts=("storage_scheme",),
-            reason="Two writers can both create the file of the lock.",
+            reason="Two writers can both create the lock file.",
             cure=f"Set {_PROVIDER}={STORAGE_BASED_PROVIDER} for all writers.",
         )
 
@@ -143,7 +144,7 @@ def _file_lock_on_object_store(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "storage-lock-on-files",
     Severity.ERROR,
-    "the storage-based lock where there are no conditional puts",
+    "the storage-based lock on a storage without conditional puts",
     source="StorageBasedLockProvider; docs/concurrency.md",
 )
 def _storage_lock_on_files(settings: Settings) -> Iterator[Problem]:
@@ -160,7 +161,7 @@ def _storage_lock_on_files(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "storage-lock-too-new",
     Severity.ERROR,
-    "the storage-based lock, which the release of Hudi does not have",
+    "this release of Hudi does not have the storage-based lock",
     source="docs/concurrency.md; Hudi 1.0.2 (S3, GCS) and 1.2 (Azure)",
     engines="hudi",
 )
@@ -171,7 +172,7 @@ def _storage_lock_too_new(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=(_PROVIDER,),
             facts=("hudi_version",),
-            reason=f"It came with Hudi {'.'.join(map(str, needed))}.",
+            reason=f"On this storage, the storage-based lock needs Hudi {'.'.join(map(str, needed))} or later.",
             cure="Upgrade Hudi, or let it write only while no other writer runs.",
         )
 
@@ -179,13 +180,13 @@ def _storage_lock_too_new(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "eager-beside-writers",
     Severity.ERROR,
-    "eager cleaning of failed writes beside other writers: what they have not completed yet is rolled back",
+    "eager cleaning of failed writes while other writers run: it rolls back their pending writes",
     source="HoodieCleanConfig; docs/concurrency.md",
 )
 def _eager_beside_writers(settings: Settings) -> Iterator[Problem]:
     several = _several(settings)
     is_eager = settings.text(_FAILED_WRITES).upper() == "EAGER"
-    # Hudi and our jobs turn the default to LAZY where others write too.
+    # Hudi and our jobs change the default to LAZY if there are several writers.
     chosen = settings.has(_FAILED_WRITES)
     if not is_eager or (_is_shared(settings) and not chosen):
         return
@@ -193,7 +194,7 @@ def _eager_beside_writers(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=(_FAILED_WRITES, _MODE),
             facts=several,
-            reason="An eager writer takes every pending write for a dead one.",
+            reason="An eager writer treats every pending write as dead.",
             cure=f"Set {_FAILED_WRITES}=LAZY for all writers.",
         )
 
@@ -201,7 +202,8 @@ def _eager_beside_writers(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "file-lock-never-expires",
     Severity.WARNING,
-    "a file-system lock of Hudi that never expires: one that a dead writer left stops all others until it is deleted",
+    "Hudi's file-system lock never expires: if a writer dies, its lock file blocks all other writers until somebody "
+    "deletes it",
     source="FileSystemBasedLockProvider",
     engines="hudi",
 )
@@ -209,8 +211,8 @@ def _file_lock_never_expires(settings: Settings) -> Iterator[Problem]:
     if settings.class_name(_PROVIDER) == _FILE_SYSTEM and settings.number(_LOCK_EXPIRE) == 0:
         yield Problem(
             keys=(_PROVIDER, _LOCK_EXPIRE),
-            reason="With 0 minutes the file stays for good where its writer was killed.",
-            cure=f"Set {_LOCK_EXPIRE} to some minutes more than a commit may take.",
+            reason="With 0 minutes the lock file of a killed writer never expires.",
+            cure=f"Set {_LOCK_EXPIRE} to a few minutes more than the longest commit takes.",
         )
 
 
@@ -228,9 +230,9 @@ def _runs_overlap(settings: Settings) -> Iterator[Problem]:
     yield Problem(
         keys=(_MODE,) if is_alone else (),
         facts=("max_active_runs",),
-        reason="Two runs that write the same table get in each other's way"
+        reason="Two runs that write the same table conflict"
         + (
-            ", and Hudi takes itself for the only writer."
+            ", and Hudi assumes that it is the only writer."
             if is_alone
             else ": one of them writes its rows again."
         ),
@@ -244,7 +246,8 @@ def _runs_overlap(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "catchup-overlaps",
     Severity.WARNING,
-    "a DAG that catches up writes several intervals at once, in no order: of two rows with one key the older may win",
+    "a DAG that catches up writes several intervals at once, in no fixed order: if two rows have the same key, the "
+    "older row may win",
     source="apache/hudi#8670, apache/airflow#58752",
 )
 def _catchup_overlaps(settings: Settings) -> Iterator[Problem]:
@@ -253,7 +256,7 @@ def _catchup_overlaps(settings: Settings) -> Iterator[Problem]:
     if facts.catchup and several and not facts.runs_one_after_another:
         yield Problem(
             facts=("catchup", *(("max_active_runs",) if facts.max_active_runs else ())),
-            reason="Missed intervals are loaded side by side.",
+            reason="Several runs load missed intervals at the same time.",
             cure="Set max_active_runs=1 or depends_on_past=True; or give the rows an ordering field.",
         )
 
@@ -261,7 +264,7 @@ def _catchup_overlaps(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "retry-repeats-insert",
     Severity.WARNING,
-    "a task that is tried again inserts its rows again, if only what came after Hudi's commit had failed",
+    "if a task fails after Hudi's commit, its retry inserts the same rows again",
     source="apache/hudi#9101",
     engines="hudi",
 )
@@ -272,7 +275,7 @@ def _retry_repeats_insert(settings: Settings) -> Iterator[Problem]:
             keys=(_OPERATION,),
             facts=("retries",),
             reason="Hudi does not know that the rows of the first try are in the table.",
-            cure="Write with upsert or insert_overwrite; or by UpsertWithSizingOperator, which writes a request once.",
+            cure="Use upsert or insert_overwrite, or use UpsertWithSizingOperator, which writes each request once.",
         )
 
 

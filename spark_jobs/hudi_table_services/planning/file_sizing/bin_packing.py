@@ -12,7 +12,7 @@ class Division:
 
     Attributes:
         new_files: rows of each new file, largest first.
-        absorbed: additional rows for each of the files that padding filled before, in their order.
+        absorbed: number of additional rows for each existing file that padding has filled, in the order of these files.
     """
 
     new_files: tuple[int, ...]
@@ -22,11 +22,14 @@ class Division:
 def divide_records(records: int, per_file: int, filled_files: int, options: FileSizingOptions) -> Division:
     """Divide rows over new files of at most `per_file` rows, without leaving a tiny remainder.
 
-    First choice: a remainder of at most half a file is added to the full files (the full files of this division and
-    the `filled_files` that padding has filled to the max size), if no file then exceeds the max size by more than the
-    tolerance. Second choice: all new files get an equal share, if each is then well above the small-file limit (beyond
-    the middle between that limit and the max size), so that none has to be rewritten to be padded. Otherwise: full
-    files, and one last file with the remainder, which later batches pad.
+    The function uses the first of these divisions whose condition holds:
+
+    1. Add the remainder to the full files: the full new files and the `filled_files` that padding has filled to the
+       maximum size. Condition: the remainder is at most half a file, and no file exceeds the maximum size by more than
+       the tolerance.
+    2. Give all new files an equal share. Condition: each file is larger than the mean of the small-file limit and the
+       maximum size, so that no later batch has to rewrite it to pad it.
+    3. Write full files, and one last file with the remainder, which later batches pad.
     """
     full, rest = divmod(records, per_file)
     targets = full + filled_files
@@ -49,6 +52,7 @@ def spread_evenly(records: int, files: int) -> tuple[int, ...]:
 
 
 def _is_finished(share: int, per_file: int, options: FileSizingOptions) -> bool:
-    # Sizes are estimates: a file planned just above the limit may turn out small, a file beyond the middle hardly.
+    # Sizes are estimates: a file planned just above the limit may be below it when written; a file above the mean of
+    # the limit and the maximum hardly can.
     maximum = options.max_file_size_bytes
     return 2 * maximum * share >= per_file * (maximum + options.small_file_limit_bytes)
