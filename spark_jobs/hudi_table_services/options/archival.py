@@ -28,7 +28,7 @@ def resolve_archive_options(request: ArchiveRequest) -> ArchiveJobOptions:
         InvalidRequestError: names the key, its value and what is allowed; or both keys of a contradiction.
     """
     fields: dict[AnyOption, object] = {
-        TABLE_NAME: request.table_name,
+        TABLE_NAME: request.expected_table_name,
         MIN_COMMITS: request.min_commits,
         MAX_COMMITS: request.max_commits,
     }

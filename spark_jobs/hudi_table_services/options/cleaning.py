@@ -41,7 +41,7 @@ def resolve_clean_options(request: CleanRequest) -> CleanJobOptions:
         InvalidRequestError: names the key, its value and what is allowed; or both keys of a contradiction.
     """
     fields: dict[AnyOption, object] = {
-        TABLE_NAME: request.table_name,
+        TABLE_NAME: request.expected_table_name,
         CLEAN_POLICY: request.policy,
         COMMITS_RETAINED: request.commits_retained,
         HOURS_RETAINED: request.hours_retained,
