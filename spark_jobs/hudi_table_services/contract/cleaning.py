@@ -30,8 +30,9 @@ class CleanRequest(JobRequest):
     Attributes:
         policy: one of `POLICIES`, ``hoodie.clean.policy``; empty: that of the options, else by the retention given.
         commits_retained, hours_retained, file_versions_retained: ``hoodie.clean.….retained``; None: that of the
-            options, else Hudi's default.
-        max_commits_per_run: ``hoodie.clean.max.commits.to.clean``; None: that of the options, else no limit.
+            options, else the key's default.
+        max_commits_per_run: ``hoodie.clean.max.commits.to.clean``; None: that of the options, else the
+            key's default.
         preview: report what would be deleted, and delete nothing.
 
     Raises:

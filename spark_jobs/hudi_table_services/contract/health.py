@@ -34,7 +34,8 @@ class HealthRequest(JobRequest):
     Attributes:
         warn_above, fail_above: measure (see `MEASURES`) → number, as text, that it should not exceed. A measure
             named in one of them is not warned of by default.
-        small_file_limit_bytes: files below count as small; 0: Hudi's default, 100 MiB.
+        small_file_limit_bytes: files below count as small; 0: the default of
+            ``hoodie.parquet.small.file.limit``.
 
     Raises:
         InvalidRequestError: a field has no possible value.
