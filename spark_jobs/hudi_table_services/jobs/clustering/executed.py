@@ -35,7 +35,7 @@ class ExecutedPlan:
     Attributes:
         groups, outcomes: the groups carried out and their outcomes, pairwise; empty if an earlier attempt completed
             the plan.
-        given_up: file groups left out because others changed them.
+        dropped: file groups left out because others changed them.
     """
 
     clustering: Clustering
@@ -44,14 +44,14 @@ class ExecutedPlan:
     settings: SettledSlice
     groups: tuple[ClusteringGroup, ...] = ()
     outcomes: "tuple[GroupOutcome, ...]" = ()
-    given_up: frozenset[FileGroupId] = frozenset()
+    dropped: frozenset[FileGroupId] = frozenset()
     reused: bool = False
 
     @property
     def kept(self) -> "list[tuple[ClusteringGroup, GroupOutcome]]":
         """Groups that were committed."""
         pairs = zip(self.groups, self.outcomes, strict=True)
-        return [pair for pair in pairs if self.given_up.isdisjoint(file_groups_of(pair[0]))]
+        return [pair for pair in pairs if self.dropped.isdisjoint(file_groups_of(pair[0]))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ def log_executed(report: ClusteringPlanReport) -> None:
     if report.state == "reused":
         return
     _LOG.info(
-        "%s: %d files (%.1f MiB) became %d (%.1f MiB); %d rows checked, %d groups given up",
+        "%s: %d files (%.1f MiB) became %d (%.1f MiB); %d rows checked, %d groups dropped",
         report.instant_time,
         files_in,
         bytes_in / _MIB,
