@@ -185,8 +185,8 @@ class ClusteringAttempt:
         """
         with self._lock:
             now = read_table_now(self._table, snapshot, own_times={self.instant_time})
-            dropped = self._groups_to_drop(now)
-            metadata = metadata_without(dropped)
+            dropped_groups = self._groups_to_drop(now)
+            metadata = metadata_without(dropped_groups)
             kept = {stat.path for stat in metadata.write_stats}
             completed = complete(
                 self._table,
@@ -200,7 +200,7 @@ class ClusteringAttempt:
             self._traces.stop_heartbeat()  # under the lock: another attempt's heartbeat may be there afterwards
         _LOG.info("Completed clustering %s", self.instant_time)
         self._traces.remove_after_completion(keep=kept)
-        return completed, dropped
+        return completed, dropped_groups
 
     def _checks(self, snapshot: TableSnapshot, metadata: CommitMetadata) -> tuple[Check, ...]:
         paths = tuple(stat.path for stat in metadata.write_stats)
@@ -276,11 +276,11 @@ class ClusteringAttempt:
 
 
 def replaced_without(
-    replaced: Mapping[str, tuple[str, ...]], dropped: frozenset[FileGroupId]
+    replaced: Mapping[str, tuple[str, ...]], dropped_groups: frozenset[FileGroupId]
 ) -> dict[str, tuple[str, ...]]:
     """Replaced file ids by partition, without those of dropped groups; partitions without any are left out."""
     kept = {
-        path: tuple(file_id for file_id in ids if FileGroupId(path, file_id) not in dropped)
+        path: tuple(file_id for file_id in ids if FileGroupId(path, file_id) not in dropped_groups)
         for path, ids in replaced.items()
     }
     return {path: ids for path, ids in kept.items() if ids}

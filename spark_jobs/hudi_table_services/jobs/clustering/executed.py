@@ -35,7 +35,7 @@ class ExecutedPlan:
     Attributes:
         groups, outcomes: the groups carried out and their outcomes, pairwise; empty if an earlier attempt completed
             the plan.
-        dropped: file groups left out because others changed them.
+        dropped_groups: file groups left out because others changed them.
     """
 
     clustering: Clustering
@@ -44,14 +44,14 @@ class ExecutedPlan:
     settings: SettledSlice
     groups: tuple[ClusteringGroup, ...] = ()
     outcomes: "tuple[GroupOutcome, ...]" = ()
-    dropped: frozenset[FileGroupId] = frozenset()
+    dropped_groups: frozenset[FileGroupId] = frozenset()
     reused: bool = False
 
     @property
     def kept(self) -> "list[tuple[ClusteringGroup, GroupOutcome]]":
         """Groups that were committed."""
         pairs = zip(self.groups, self.outcomes, strict=True)
-        return [pair for pair in pairs if self.dropped.isdisjoint(file_groups_of(pair[0]))]
+        return [pair for pair in pairs if self.dropped_groups.isdisjoint(file_groups_of(pair[0]))]
 
 
 @dataclass(frozen=True, slots=True)

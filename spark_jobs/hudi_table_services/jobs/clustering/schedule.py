@@ -178,7 +178,7 @@ class _ScheduleJob:
         return base is not None and base.size_bytes < self._options.plan.small_file_limit_bytes
 
     def _reserving(self, snapshot: TableSnapshot) -> TableSnapshot:
-        """Reserve file groups that running writes rewrite: a plan for them would fail the write, or be dropped."""
+        """Reserve file groups that running writes rewrite: a plan for them fails the write, or drops them."""
         written = groups_being_written(self._table.timeline_store, snapshot.timeline)
         return replace(snapshot, reserved_file_groups={**written, **snapshot.reserved_file_groups})
 

@@ -107,9 +107,9 @@ def preview_release(
     released: set[FileGroupId] = set()
     messages = []
     for plan in plans:
-        released, kept = _split_groups(plan, file_groups)
+        to_release, kept = _split_groups(plan, file_groups)
         released.update(
-            plan.file_groups if rolls_back else chain.from_iterable(map(file_groups_of, released))
+            plan.file_groups if rolls_back else chain.from_iterable(map(file_groups_of, to_release))
         )
         is_running = not rolls_back and is_executed(table, plan.instant, options.expires_after_minutes)
         if rolls_back:
@@ -120,7 +120,9 @@ def preview_release(
                 "in the files that it writes"
             )
         else:
-            effect = f"would release {len(released)} of its {len(released) + len(kept)} groups to this write"
+            effect = (
+                f"would release {len(to_release)} of its {len(to_release) + len(kept)} groups to this write"
+            )
         messages.append(f"The pending clustering {_time(plan)} {effect}.")
     left = {group: plan for group, plan in snapshot.reserved_file_groups.items() if group not in released}
     return replace(snapshot, reserved_file_groups=left), tuple(messages)
@@ -185,8 +187,8 @@ def _split_groups(
 ) -> tuple[tuple[ClusteringGroup, ...], tuple[ClusteringGroup, ...]]:
     """Groups of the plan that contain one of the file groups, and the other groups."""
     wanted = frozenset(file_groups)
-    released = tuple(group for group in plan.plan.groups if not wanted.isdisjoint(file_groups_of(group)))
-    return released, tuple(group for group in plan.plan.groups if group not in released)
+    to_release = tuple(group for group in plan.plan.groups if not wanted.isdisjoint(file_groups_of(group)))
+    return to_release, tuple(group for group in plan.plan.groups if group not in to_release)
 
 
 def _wait_for(
