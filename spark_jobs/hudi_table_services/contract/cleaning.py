@@ -8,7 +8,7 @@ from hudi_table_services.contract.report import Figures, Report, Section
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.text import NOT_PARTITIONED, human_bytes
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.model.clean import CleanPolicy
+from hudi_table_services.model.cleaning import CleanPolicy
 
 if TYPE_CHECKING:
     from hudi_table_services.contract.result import JobResult

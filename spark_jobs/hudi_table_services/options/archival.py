@@ -3,8 +3,8 @@
 from hudi_table_services.contract.archival import ArchiveRequest
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.archival import ArchivalOptions
-from hudi_table_services.model.clean import CleanPolicy
-from hudi_table_services.options.archive_job_options import ArchiveJobOptions
+from hudi_table_services.model.cleaning import CleanPolicy
+from hudi_table_services.options.archival_job_options import ArchiveJobOptions
 from hudi_table_services.options.keys.archival import (
     ARCHIVAL_BATCH,
     BEYOND_SAVEPOINT,

@@ -1,8 +1,8 @@
 """From Hudi's keys to the typed options of the clean job."""
 
 from hudi_table_services.contract.cleaning import CleanRequest
-from hudi_table_services.model.clean import CleanOptions, CleanPolicy
-from hudi_table_services.options.clean_job_options import CleanJobOptions
+from hudi_table_services.model.cleaning import CleanOptions, CleanPolicy
+from hudi_table_services.options.cleaning_job_options import CleanJobOptions
 from hudi_table_services.options.keys.cleaning import (
     CLEAN_PARALLELISM,
     CLEAN_POLICY,

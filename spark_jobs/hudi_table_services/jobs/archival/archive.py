@@ -16,7 +16,7 @@ from hudi_table_services.jobs.archival.writing import ArchiveWriter, archive_wri
 from hudi_table_services.model.archival import ArchivalBound, ArchivalPlan
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.archival import resolve_archive_options
-from hudi_table_services.options.archive_job_options import ArchiveJobOptions
+from hudi_table_services.options.archival_job_options import ArchiveJobOptions
 from hudi_table_services.planning.archival import plan_archival
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.file_slices import first_write_time
