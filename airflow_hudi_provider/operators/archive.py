@@ -23,8 +23,9 @@ class ArchiveOperator(UpkeepOperator):
 
     :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
-    :param min_commits: completed writes that stay, ``hoodie.keep.min.commits``; 0: Hudi's default, 20. (templated)
-    :param max_commits: archive once there are more, ``hoodie.keep.max.commits``; 0: Hudi's default, 30. (templated)
+    :param min_commits: completed writes that stay. 0: that of ``hoodie.keep.min.commits``. (templated)
+    :param max_commits: archive once there are more completed writes. 0: that of ``hoodie.keep.max.commits``.
+        (templated)
     :param preview: report what would be archived, and what holds it back, and write nothing.
     :param hudi_options: any ``hoodie.*`` key, with Hudi's meaning. (templated)
     :param run_on: ``worker``: in the process of the task, which needs pyarrow for table versions 8 and 9; ``spark``.

@@ -28,10 +28,13 @@ class CleanOperator(UpkeepOperator):
     :param hudi_conn_id: connection of type ``hudi``: base path, Spark and storage connection. (templated)
     :param policy: ``KEEP_LATEST_COMMITS``, ``KEEP_LATEST_BY_HOURS`` or ``KEEP_LATEST_FILE_VERSIONS``; empty: the one
         whose retention is given alone. (templated)
-    :param commits_retained: commits whose state stays readable; 0: Hudi's default, 10. (templated)
-    :param hours_retained: hours whose commits stay readable; 0: Hudi's default, 24. (templated)
-    :param file_versions_retained: versions of each file group; 0: Hudi's default, 3. (templated)
-    :param max_commits_per_run: most commits that one run cleans, to catch up after a gap; 0: no limit. (templated)
+    :param commits_retained: commits whose state stays readable. 0: that of ``hoodie.clean.commits.retained``.
+        (templated)
+    :param hours_retained: hours whose commits stay readable. 0: that of ``hoodie.clean.hours.retained``. (templated)
+    :param file_versions_retained: versions of each file group. 0: that of ``hoodie.clean.fileversions.retained``.
+        (templated)
+    :param max_commits_per_run: most commits that one run cleans, to catch up after a gap. 0: that of
+        ``hoodie.clean.max.commits.to.clean``. (templated)
     :param preview: report what would be deleted, with names and bytes, and delete nothing.
     :param hudi_options: any ``hoodie.*`` key, with Hudi's meaning. (templated)
     :param run_on: ``worker``: in the process of the task; ``spark``: submitted, for tables with a lot of metadata.

@@ -28,7 +28,7 @@ class HudiTableHealthOperator(HudiServiceOperator):
     :param hudi_conn_id: connection of type ``hudi``: base path, Spark and storage connection. (templated)
     :param warn_above: measure → number above which the task's log and answer warn. (templated)
     :param fail_above: measure → number above which the task fails, without a retry. (templated)
-    :param small_file_limit_bytes: files below are small; 0: Hudi's default, 100 MiB.
+    :param small_file_limit_bytes: files below are small. 0: the default of ``hoodie.parquet.small.file.limit``.
     :param hudi_options: ``hoodie.clean.*`` keys that define the retention. (templated)
     :param run_on: ``worker``: in the process of the task; ``spark``: submitted, for tables with a lot of metadata.
     :param table_name: checked against the table's name. (templated)

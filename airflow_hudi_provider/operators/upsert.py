@@ -51,7 +51,7 @@ class UpsertWithSizingOperator(HudiWriteOperator):
     :param on_empty: what a source without rows to write means: ``succeed``, ``skip`` or ``fail``.
     :param on_pending_plan: what a clustering or compaction that is pending on files of this write means: ``refuse``
         fails the task, ``wait`` defers it until there is none, ``give_way`` makes the plan give these files up. Left
-        out: ``hoodie.clustering.updates.strategy`` decides, by default as ``give_way``. (templated)
+        out: ``hoodie.clustering.updates.strategy`` decides. (templated)
     :param on_rerun: what clearing the task means: ``reuse`` the commit it made, or ``write_again``.
     :param dry_run: plan and report, and write nothing.
     :param spark_conn_id: Spark connection, as ``SparkSubmitOperator`` takes it; left out: the hudi connection's, or

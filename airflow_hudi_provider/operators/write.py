@@ -36,7 +36,7 @@ class HudiWriteOperator(HudiJobOperator):
         across all DAGs, runs and backfills; waiting tasks are deferred and hold no worker.
     :param on_pending_plan: what a clustering or compaction that is pending on files of this write means: ``refuse``
         fails the task, ``wait`` defers it until there is none, ``give_way`` makes the plan give these files up. Left
-        out: ``hoodie.clustering.updates.strategy`` decides, by default as ``give_way``. (templated)
+        out: ``hoodie.clustering.updates.strategy`` decides. (templated)
     :param pending_plan_timeout: seconds that ``wait`` waits at a time before the task fails.
     :param emit_partitions: the asset events of the outlets carry the table's partition paths as partition keys, so
         that a DAG scheduled by ``PartitionedAssetTimetable`` runs once for each (Airflow 3.3).

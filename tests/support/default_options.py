@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from hudi_table_services.model.archival import ArchivalOptions
-from hudi_table_services.model.clean import CleanOptions
+from hudi_table_services.model.cleaning import CleanOptions
 from hudi_table_services.model.clustering import ClusteringOptions
 from hudi_table_services.model.file_sizing import FileSizingOptions
 from hudi_table_services.options.archival import DEFAULT_ARCHIVAL

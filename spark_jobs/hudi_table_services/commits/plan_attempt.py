@@ -40,7 +40,7 @@ from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.options.keys.clustering import EXPIRATION_MINUTES
 from hudi_table_services.planning.clustering.outdated_plans import partitions_of, unchanged_groups
-from hudi_table_services.planning.conflict_detection import groups_to_give_up
+from hudi_table_services.planning.conflict_detection import groups_to_drop
 from hudi_table_services.storage.locks.heartbeat import has_heartbeat, read_heartbeat_owner
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.pending_plans import running_writes
@@ -185,8 +185,8 @@ class ClusteringAttempt:
         """
         with self._lock:
             now = read_table_now(self._table, snapshot, own_times={self.instant_time})
-            given_up = self._given_up(now)
-            metadata = metadata_without(given_up)
+            dropped_groups = self._groups_to_drop(now)
+            metadata = metadata_without(dropped_groups)
             kept = {stat.path for stat in metadata.write_stats}
             completed = complete(
                 self._table,
@@ -200,7 +200,7 @@ class ClusteringAttempt:
             self._traces.stop_heartbeat()  # under the lock: another attempt's heartbeat may be there afterwards
         _LOG.info("Completed clustering %s", self.instant_time)
         self._traces.remove_after_completion(keep=kept)
-        return completed, given_up
+        return completed, dropped_groups
 
     def _checks(self, snapshot: TableSnapshot, metadata: CommitMetadata) -> tuple[Check, ...]:
         paths = tuple(stat.path for stat in metadata.write_stats)
@@ -214,9 +214,9 @@ class ClusteringAttempt:
             FilesThere(self.instant_time, paths, when_missing=lambda: self._leave_to_others(paths)),
         )
 
-    def _given_up(self, now: TableNow) -> frozenset[FileGroupId]:
+    def _groups_to_drop(self, now: TableNow) -> frozenset[FileGroupId]:
         """File groups that others wrote or replaced since the plan, or are writing: their changes take precedence."""
-        return groups_to_give_up((*now.changes, *running_writes(self._store, now.timeline)))
+        return groups_to_drop((*now.changes, *running_writes(self._store, now.timeline)))
 
     def _delete_uncounted(self, snapshot: TableSnapshot, kept: Collection[str]) -> None:
         """Delete files that do not count: with a completed instant they would be part of the table."""
@@ -276,11 +276,11 @@ class ClusteringAttempt:
 
 
 def replaced_without(
-    replaced: Mapping[str, tuple[str, ...]], given_up: frozenset[FileGroupId]
+    replaced: Mapping[str, tuple[str, ...]], dropped_groups: frozenset[FileGroupId]
 ) -> dict[str, tuple[str, ...]]:
     """Partition path → replaced file ids, without those of dropped groups and without empty partitions."""
     kept = {
-        path: tuple(file_id for file_id in ids if FileGroupId(path, file_id) not in given_up)
+        path: tuple(file_id for file_id in ids if FileGroupId(path, file_id) not in dropped_groups)
         for path, ids in replaced.items()
     }
     return {path: ids for path, ids in kept.items() if ids}

@@ -20,7 +20,7 @@ class ArchiveRequest(JobRequest):
     """Move the oldest completed instants from the active timeline into the archive.
 
     Attributes:
-        min_commits, max_commits: ``hoodie.keep.….commits``; None: that of the options, else Hudi's default.
+        min_commits, max_commits: ``hoodie.keep.….commits``; None: that of the options, else the key's default.
         preview: report what would be archived, and write nothing.
 
     Raises:

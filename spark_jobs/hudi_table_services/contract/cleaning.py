@@ -8,7 +8,7 @@ from hudi_table_services.contract.report import Figures, Report, Section
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.text import NOT_PARTITIONED, human_bytes
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.model.clean import CleanPolicy
+from hudi_table_services.model.cleaning import CleanPolicy
 
 if TYPE_CHECKING:
     from hudi_table_services.contract.result import JobResult
@@ -30,8 +30,9 @@ class CleanRequest(JobRequest):
     Attributes:
         policy: one of `POLICIES`, ``hoodie.clean.policy``; empty: that of the options, else by the retention given.
         commits_retained, hours_retained, file_versions_retained: ``hoodie.clean.….retained``; None: that of the
-            options, else Hudi's default.
-        max_commits_per_run: ``hoodie.clean.max.commits.to.clean``; None: that of the options, else no limit.
+            options, else the key's default.
+        max_commits_per_run: ``hoodie.clean.max.commits.to.clean``; None: that of the options, else the
+            key's default.
         preview: report what would be deleted, and delete nothing.
 
     Raises:

@@ -101,7 +101,7 @@ def _evidence_lines(plan: ClusteringPlanReport) -> Iterable[str]:
         before, after = _share(column.before), _share(column.after)
         yield f"Looking for one {column.column} reads {after} of these rows, before {before}"
     if plan.groups_given_up:
-        yield f"{_counted(plan.groups_given_up, 'group')} given up: other writers changed their files first"
+        yield f"{_counted(plan.groups_given_up, 'group')} dropped: other writers changed their files first"
     if plan.reason:
         yield f"{plan.reason[0].upper()}{plan.reason[1:]}"
     if plan.error:

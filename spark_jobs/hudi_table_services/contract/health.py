@@ -34,7 +34,8 @@ class HealthRequest(JobRequest):
     Attributes:
         warn_above, fail_above: measure (see `MEASURES`) → limit, a number as text. For a measure in one of them, the
             default limit does not apply.
-        small_file_limit_bytes: files below this size count as small; 0: Hudi's default, 100 MiB.
+        small_file_limit_bytes: files below this size count as small; 0: the default of
+            ``hoodie.parquet.small.file.limit``.
 
     Raises:
         InvalidRequestError: the value of a field is invalid.

@@ -30,7 +30,7 @@ class JobRequest:
     Attributes:
         base_path: URI or path of the table.
         request_id: identity of the request; the same id never acts twice. Default: a new id for each request.
-        table_name: for an existing table it must be its name. Empty: that of the options, else not given.
+        table_name: name of the table. Empty: not given as a field; see `expected_table_name`.
         options: Hudi's own keys.
         storage_options: credentials and endpoints of an object store; never shown.
         result_path: file or URI the result document is written to. Empty: not written.
@@ -64,15 +64,17 @@ class JobRequest:
                 raise InvalidRequestError(
                     f"Option {key} is a {type(value).__name__}; write its value as text."
                 )
-        object.__setattr__(self, "table_name", self.table_name or self._name_in_options())
 
     @property
     def work(self) -> str:
         """What the job does, e.g. ``upsert`` or ``schedule_clustering``."""
         raise NotImplementedError
 
-    def _name_in_options(self) -> str:
-        return next((self.options[key] for key in _TABLE_NAME_OPTIONS if self.options.get(key)), "")
+    @property
+    def expected_table_name(self) -> str:
+        """Name that an existing table must have: the field, else the name in the options. Empty: any name."""
+        in_options = (self.options[key] for key in _TABLE_NAME_OPTIONS if self.options.get(key))
+        return self.table_name or next(in_options, "")
 
     @property
     def can_be_repeated(self) -> bool:

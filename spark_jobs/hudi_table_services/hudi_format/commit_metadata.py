@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from hudi_table_services.hudi_format import write_stats
+from hudi_table_services.hudi_format import write_stat_codec
 from hudi_table_services.hudi_format.avro_container import (
     MAGIC,
     container_record_name,
@@ -60,7 +60,7 @@ def decode_commit_metadata(data: bytes) -> CommitMetadata:
 def _json_record(metadata: CommitMetadata) -> dict[str, object]:
     record: dict[str, object] = {
         "partitionToWriteStats": {
-            path: [write_stats.json_record(stat) for stat in stats]
+            path: [write_stat_codec.json_record(stat) for stat in stats]
             for path, stats in metadata.partition_to_write_stats.items()
         },
         "compacted": metadata.compacted,
@@ -74,7 +74,7 @@ def commit_record(metadata: CommitMetadata) -> dict[str, object]:
     """The record for an Avro file; that of a replace commit if the metadata names replaced file groups."""
     record: dict[str, object] = {
         "partitionToWriteStats": {
-            path: [write_stats.avro_record(stat) for stat in stats]
+            path: [write_stat_codec.avro_record(stat) for stat in stats]
             for path, stats in metadata.partition_to_write_stats.items()
         },
         "compacted": metadata.compacted,
@@ -97,7 +97,7 @@ def commit_of_record(values: Mapping[str, Any]) -> CommitMetadata:
     return CommitMetadata(
         operation_type=_operation(record.optional_text("operationType")),
         partition_to_write_stats={
-            path: tuple(write_stats.write_stat(stat, path) for stat in stats)
+            path: tuple(write_stat_codec.write_stat(stat, path) for stat in stats)
             for path, stats in record.record_lists("partitionToWriteStats").items()
         },
         extra_metadata=record.text_map("extraMetadata"),

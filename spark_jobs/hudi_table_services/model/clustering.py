@@ -115,7 +115,7 @@ class UpdatesStrategy(str, Enum):
     ALLOW = "SparkAllowUpdateStrategy"
     """The write continues; the plan is rolled back."""
     GIVE_WAY = "GiveWayUpdateStrategy"
-    """Ours: a plan that is not under execution gives the file groups up; otherwise the write waits for its end."""
+    """Ours: a plan that is not under execution releases the file groups; otherwise the write waits for its end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,8 +3,8 @@
 from hudi_table_services.contract.archival import ArchiveRequest
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.archival import ArchivalOptions
-from hudi_table_services.model.clean import CleanPolicy
-from hudi_table_services.options.archive_job_options import ArchiveJobOptions
+from hudi_table_services.model.cleaning import CleanPolicy
+from hudi_table_services.options.archival_job_options import ArchiveJobOptions
 from hudi_table_services.options.keys.archival import (
     ARCHIVAL_BATCH,
     BEYOND_SAVEPOINT,
@@ -28,7 +28,7 @@ def resolve_archive_options(request: ArchiveRequest) -> ArchiveJobOptions:
         InvalidRequestError: names the key, its value and what is allowed; or both keys of a contradiction.
     """
     fields: dict[AnyOption, object] = {
-        TABLE_NAME: request.table_name,
+        TABLE_NAME: request.expected_table_name,
         MIN_COMMITS: request.min_commits,
         MAX_COMMITS: request.max_commits,
     }

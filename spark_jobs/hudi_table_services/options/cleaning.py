@@ -1,8 +1,8 @@
 """From Hudi's keys to the typed options of the clean job."""
 
 from hudi_table_services.contract.cleaning import CleanRequest
-from hudi_table_services.model.clean import CleanOptions, CleanPolicy
-from hudi_table_services.options.clean_job_options import CleanJobOptions
+from hudi_table_services.model.cleaning import CleanOptions, CleanPolicy
+from hudi_table_services.options.cleaning_job_options import CleanJobOptions
 from hudi_table_services.options.keys.cleaning import (
     CLEAN_PARALLELISM,
     CLEAN_POLICY,
@@ -41,7 +41,7 @@ def resolve_clean_options(request: CleanRequest) -> CleanJobOptions:
         InvalidRequestError: names the key, its value and what is allowed; or both keys of a contradiction.
     """
     fields: dict[AnyOption, object] = {
-        TABLE_NAME: request.table_name,
+        TABLE_NAME: request.expected_table_name,
         CLEAN_POLICY: request.policy,
         COMMITS_RETAINED: request.commits_retained,
         HOURS_RETAINED: request.hours_retained,

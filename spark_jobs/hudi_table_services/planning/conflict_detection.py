@@ -58,7 +58,7 @@ def find_conflict(
     return None
 
 
-def groups_to_give_up(changes: Iterable[ConcurrentChange]) -> frozenset[FileGroupId]:
+def groups_to_drop(changes: Iterable[ConcurrentChange]) -> frozenset[FileGroupId]:
     """File groups that a clustering must not change: other writers wrote or replaced them, or are about to."""
     return frozenset(group for change in changes for group in change.file_groups)
 

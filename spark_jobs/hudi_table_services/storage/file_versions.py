@@ -7,7 +7,7 @@ from datetime import datetime
 
 from hudi_table_services.errors import MalformedFileNameError
 from hudi_table_services.hudi_format.partition_metadata import PARTITION_METAFILE
-from hudi_table_services.model.clean import FileGroupVersions, PartitionFiles, SliceFiles
+from hudi_table_services.model.cleaning import FileGroupVersions, PartitionFiles, SliceFiles
 from hudi_table_services.model.data_file import BaseFile
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant

@@ -102,7 +102,7 @@ def test_an_execution_shows_its_achievements() -> None:
     assert "New files have 112.7 MiB on average, 94% of the 120.0 MiB asked for" in text
     assert "2,000 rows checked" in text
     assert "Looking for one x reads 3.4% of these rows, before 100%" in text
-    assert "1 group given up" in text
+    assert "1 group dropped" in text
     assert "before: 83 files" in text
     assert "after: 3 files" in text
     assert f"completed: {INSTANT}: 83 files of 340.0 MiB in 2 groups became 3 of 338.0 MiB" in text

@@ -31,13 +31,13 @@ def table(small_files: TableUnderTest, tmp_path: Path) -> TableUnderTest:
 @pytest.mark.parametrize(
     ("operation", "options", "says"),
     [
-        ("upsert", {}, "would give 1 of its 2 groups up to this write"),
-        ("insert_overwrite", {}, "would give 1 of its 2 groups up to this write"),
-        ("insert_overwrite_table", {}, "would give 2 of its 2 groups up to this write"),
+        ("upsert", {}, "would release 1 of its 2 groups to this write"),
+        ("insert_overwrite", {}, "would release 1 of its 2 groups to this write"),
+        ("insert_overwrite_table", {}, "would release 2 of its 2 groups to this write"),
         (
             "delete_partition",
             {"hoodie.datasource.write.partitions.to.delete": "a"},
-            "would give 1 of its 2 groups up to this write",
+            "would release 1 of its 2 groups to this write",
         ),
         ("upsert", HUDIS_ALLOW, "would be rolled back"),
     ],

@@ -138,7 +138,11 @@ def test_without_an_id_every_request_is_another_one() -> None:
 
 
 def test_the_table_name_may_come_by_its_hudi_key() -> None:
-    assert UpsertRequest(base_path="/t", options={"hoodie.table.name": "flights"}).table_name == "flights"
     assert (
-        UpsertRequest(base_path="/t", options={"hoodie.datasource.write.table.name": "f"}).table_name == "f"
+        UpsertRequest(base_path="/t", options={"hoodie.table.name": "flights"}).expected_table_name
+        == "flights"
+    )
+    assert (
+        UpsertRequest(base_path="/t", options={"hoodie.datasource.write.table.name": "f"}).expected_table_name
+        == "f"
     )

@@ -25,7 +25,7 @@ from hudi_table_services.model.table_service_plans import (
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
-from hudi_table_services.planning.conflict_detection import find_conflict, groups_to_give_up
+from hudi_table_services.planning.conflict_detection import find_conflict, groups_to_drop
 from hudi_table_services.planning.file_sizing.write_profile import workload_profile
 from hudi_table_services.storage.concurrent_changes import load_commit_changes
 from hudi_table_services.storage.pending_plans import running_writes
@@ -239,6 +239,6 @@ def test_outcome_of_our_clustering_after_another_action(
     if of_clustering == FAILS:
         assert ChangeKind.UNDONE in {change.kind for change in changes}
     else:
-        given_up = groups_to_give_up(changes)
-        assert (SHARED in given_up) is (of_clustering == GIVES_UP)
-        assert FileGroupId("city=y", "far-0") not in given_up
+        dropped = groups_to_drop(changes)
+        assert (SHARED in dropped) is (of_clustering == GIVES_UP)
+        assert FileGroupId("city=y", "far-0") not in dropped

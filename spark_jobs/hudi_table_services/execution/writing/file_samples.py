@@ -2,7 +2,6 @@
 
 import struct
 from collections.abc import Collection
-from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow.parquet as pq
 
@@ -10,11 +9,11 @@ from hudi_table_services.execution.base_file_writer import RECORD_KEY
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.file_sizing import FileSample
 from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.storage.stores.storage import Storage
 
 MAX_SAMPLES_PER_PARTITION = 16
 _TRAILER_BYTES = 8
-_READ_THREADS = 8
 
 
 def sample_base_files(
@@ -28,8 +27,7 @@ def sample_base_files(
     chosen = [s for path in partition_paths for s in _choose(snapshot.slices_of(path))]
     if not chosen:
         chosen = list(_choose(snapshot.all_slices))
-    with ThreadPoolExecutor(_READ_THREADS) as pool:
-        return tuple(pool.map(lambda file_slice: _sample(storage, file_slice), chosen))
+    return tuple(map_in_parallel(lambda file_slice: _sample(storage, file_slice), chosen))
 
 
 def _choose(slices: tuple[FileSlice, ...]) -> list[FileSlice]:

@@ -16,7 +16,7 @@ from hudi_table_services.jobs.archival.writing import ArchiveWriter, archive_wri
 from hudi_table_services.model.archival import ArchivalBound, ArchivalPlan
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.archival import resolve_archive_options
-from hudi_table_services.options.archive_job_options import ArchiveJobOptions
+from hudi_table_services.options.archival_job_options import ArchiveJobOptions
 from hudi_table_services.planning.archival import plan_archival
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.file_slices import first_write_time
@@ -43,7 +43,7 @@ def archive(
     storage = storage or open_storage(request.base_path, request.storage_options)
     config = read_table_config(storage)
     # No data file changes, so the metadata table stays valid and is not switched off.
-    check_writable(config, request.table_name, metadata_enable=False)
+    check_writable(config, request.expected_table_name, metadata_enable=False)
     table = TableAccess(storage=storage, clock=clock or SystemClock(), config=config)
     return _ArchiveJob(request, options, table).run()
 
@@ -137,7 +137,7 @@ class _ArchiveJob:
             outcome=outcome,
             service=self._request.service,
             operation=self._request.work,
-            table_name=self._request.table_name,
+            table_name=self._request.expected_table_name,
             base_path=self._request.base_path,
             reason=reason,
             report=report,

@@ -19,12 +19,18 @@ from hudi_table_services.errors import CommitConflictError
 from hudi_table_services.hudi_format.table_service_plans import encode_clean_plan
 from hudi_table_services.jobs.cleaning.deletion import CompletedClean, carry_out
 from hudi_table_services.jobs.cleaning.reporting import CleanReporter
-from hudi_table_services.model.clean import CleanPolicy, FilesToDelete, PartitionFiles, PinnedFiles, Retention
+from hudi_table_services.model.cleaning import (
+    CleanPolicy,
+    FilesToDelete,
+    PartitionFiles,
+    PinnedFiles,
+    Retention,
+)
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_service_plans import CleanMetadata
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.options.clean_job_options import CleanJobOptions
 from hudi_table_services.options.cleaning import resolve_clean_options
+from hudi_table_services.options.cleaning_job_options import CleanJobOptions
 from hudi_table_services.planning.cleaning.partition import plan_partition
 from hudi_table_services.planning.cleaning.retention import retain_from
 from hudi_table_services.planning.cleaning.stored_plan import (
@@ -115,7 +121,7 @@ class _CleanJob:
         self._watch = Stopwatch()
         self._report = CleanReporter(request, options, self._watch)
         config = read_table_config(storage)
-        check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
+        check_writable(config, request.expected_table_name, metadata_enable=options.metadata_enable)
         self._table = TableAccess(storage=storage, clock=clock, config=config)
 
     def run(self) -> JobResult:

@@ -8,9 +8,9 @@ from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.cleaning import CleanedPartition, CleanReport, CleanRequest
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.jobs.cleaning.deletion import CompletedClean
-from hudi_table_services.model.clean import FilesToDelete, Retention
+from hudi_table_services.model.cleaning import FilesToDelete, Retention
 from hudi_table_services.model.instant import Instant
-from hudi_table_services.options.clean_job_options import CleanJobOptions
+from hudi_table_services.options.cleaning_job_options import CleanJobOptions
 from hudi_table_services.tables.clean_history import PastClean
 
 _LOG = logging.getLogger(__name__)
@@ -144,7 +144,7 @@ class CleanReporter:
             outcome=outcome,
             service=self._request.service,
             operation=self._request.work,
-            table_name=self._request.table_name,
+            table_name=self._request.expected_table_name,
             base_path=self._request.base_path,
             report=self._report,
             timings_s=self._watch.seconds,

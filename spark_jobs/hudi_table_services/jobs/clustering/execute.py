@@ -145,7 +145,7 @@ class _ExecuteJob:
         self._watch = Stopwatch()
         self._report = ClusteringReporter(request, options.warnings, self._watch, spark)
         config = read_table_config(storage)
-        check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
+        check_writable(config, request.expected_table_name, metadata_enable=options.metadata_enable)
         self._table = TableAccess(storage=storage, clock=clock, config=config)
 
     def run(self, instants: Sequence[str]) -> JobResult:
@@ -228,17 +228,17 @@ class _ExecuteJob:
             what = f"clustering {attempt.instant_time} of {self._table.config.table_name}"
             outcomes = rewrite_groups(self._spark, job, work.tasks, what)
         with self._watch.phase("commit"):
-            instant, given_up = attempt.complete(
+            instant, dropped_groups = attempt.complete(
                 work.snapshot, lambda without: self._metadata(work, outcomes, without)
             )
         return ExecutedPlan(
             clustering,
             instant,
-            self._metadata(work, outcomes, given_up),
+            self._metadata(work, outcomes, dropped_groups),
             settings=work.settings,
             groups=work.groups,
             outcomes=tuple(outcomes),
-            given_up=given_up,
+            dropped_groups=dropped_groups,
         )
 
     def _prepare(self, clustering: Clustering) -> _Work:
@@ -303,12 +303,12 @@ class _ExecuteJob:
         )
 
     def _metadata(
-        self, work: _Work, outcomes: Sequence[GroupOutcome], given_up: frozenset[FileGroupId]
+        self, work: _Work, outcomes: Sequence[GroupOutcome], dropped_groups: frozenset[FileGroupId]
     ) -> CommitMetadata:
         stats: list[WriteStat] = []
         replaced: dict[str, tuple[str, ...]] = {}
         for group, outcome in zip(work.groups, outcomes, strict=True):
-            if not given_up.isdisjoint(FileGroupId(s.partition_path, s.file_id) for s in group.slices):
+            if not dropped_groups.isdisjoint(FileGroupId(s.partition_path, s.file_id) for s in group.slices):
                 continue
             stats.extend(file.stat for file in outcome.written)
             for planned in group.slices:
@@ -321,7 +321,8 @@ class _ExecuteJob:
             "schema": to_avro_json(work.schema, self._table.config.table_name, with_meta_fields=False),
         }
         ordered = {
-            path: tuple(sorted(ids)) for path, ids in sorted(replaced_without(replaced, given_up).items())
+            path: tuple(sorted(ids))
+            for path, ids in sorted(replaced_without(replaced, dropped_groups).items())
         }
         return commit_metadata(stats, WriteOperation.CLUSTER, extra, ordered)
 

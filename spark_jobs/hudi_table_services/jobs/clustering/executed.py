@@ -35,7 +35,7 @@ class ExecutedPlan:
     Attributes:
         groups, outcomes: executed groups, and the outcome of each in the same order; empty if an earlier attempt
             completed the plan.
-        given_up: file groups that other writers changed; groups of the plan that contain one are dropped.
+        dropped_groups: file groups that other writers changed; groups of the plan that contain one are dropped.
     """
 
     clustering: Clustering
@@ -44,14 +44,14 @@ class ExecutedPlan:
     settings: SettledSlice
     groups: tuple[ClusteringGroup, ...] = ()
     outcomes: "tuple[GroupOutcome, ...]" = ()
-    given_up: frozenset[FileGroupId] = frozenset()
+    dropped_groups: frozenset[FileGroupId] = frozenset()
     reused: bool = False
 
     @property
     def kept(self) -> "list[tuple[ClusteringGroup, GroupOutcome]]":
         """Groups that were committed."""
         pairs = zip(self.groups, self.outcomes, strict=True)
-        return [pair for pair in pairs if self.given_up.isdisjoint(file_groups_of(pair[0]))]
+        return [pair for pair in pairs if self.dropped_groups.isdisjoint(file_groups_of(pair[0]))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from hudi_table_services.contract.result import FileStats, JobResult, Outcome
 from hudi_table_services.errors import CorruptTableError, UnhealthyTableError
 from hudi_table_services.jobs.archival.checks import archival_facts
 from hudi_table_services.jobs.health.health_files import check_files
-from hudi_table_services.model.clean import Retention
+from hudi_table_services.model.cleaning import Retention
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
@@ -59,7 +59,7 @@ def table_health(
     watch = Stopwatch()
     storage = storage or open_storage(request.base_path, request.storage_options)
     table = TableAccess(storage=storage, clock=clock or SystemClock(), config=read_table_config(storage))
-    check_name(table.config, request.table_name)
+    check_name(table.config, request.expected_table_name)
     with watch.phase("look"):
         inspection = _inspect(table, request)
     measures = inspection.report.measures

@@ -50,7 +50,9 @@ def repair_orphan_files(
     storage = storage or open_storage(request.base_path, request.storage_options)
     config = read_table_config(storage)
     check_writable(
-        config, request.table_name, metadata_enable=options.metadata_enable if request.execute else False
+        config,
+        request.expected_table_name,
+        metadata_enable=options.metadata_enable if request.execute else False,
     )
     if request.backup_path:
         backup = backup or open_storage(request.backup_path, request.storage_options)
@@ -175,7 +177,7 @@ class _RepairJob:
             outcome=outcome,
             service=request.service,
             operation=request.work,
-            table_name=request.table_name,
+            table_name=request.expected_table_name,
             base_path=request.base_path,
             reason=reason,
             report=report,

@@ -66,7 +66,9 @@ def restore(
     storage = storage or open_storage(request.base_path, request.storage_options)
     config = read_table_config(storage)
     check_writable(
-        config, request.table_name, metadata_enable=False if request.preview else options.metadata_enable
+        config,
+        request.expected_table_name,
+        metadata_enable=False if request.preview else options.metadata_enable,
     )
     table = TableAccess(storage=storage, clock=clock or SystemClock(), config=config)
     job = _RestoreJob(request, options, table)

@@ -1,6 +1,6 @@
 """Release file groups from pending clusterings, so that a write can change them and neither of the two is lost.
 
-A plan that is not under execution gives up these file groups: a plan of its other groups replaces it. If the plan is
+A plan that is not under execution releases these file groups: a plan of its other groups replaces it. If the plan is
 under execution, the write waits for the end and then places its rows again, in the files that the clustering wrote.
 Plans are never changed in place, since another job may have read the old plan, and Hudi executes the plan that it read.
 """
@@ -108,9 +108,9 @@ def preview_release(
     released: set[FileGroupId] = set()
     messages = []
     for plan in plans:
-        given_up, kept = _split_groups(plan, file_groups)
+        to_release, kept = _split_groups(plan, file_groups)
         released.update(
-            plan.file_groups if rolls_back else chain.from_iterable(map(file_groups_of, given_up))
+            plan.file_groups if rolls_back else chain.from_iterable(map(file_groups_of, to_release))
         )
         is_running = not rolls_back and is_executed(table, plan.instant, options.expires_after_minutes)
         if rolls_back:
@@ -121,7 +121,9 @@ def preview_release(
                 "in the files that it writes"
             )
         else:
-            effect = f"would give {len(given_up)} of its {len(given_up) + len(kept)} groups up to this write"
+            effect = (
+                f"would release {len(to_release)} of its {len(to_release) + len(kept)} groups to this write"
+            )
         messages.append(f"The pending clustering {_time(plan)} {effect}.")
     left = {group: plan for group, plan in snapshot.reserved_file_groups.items() if group not in released}
     return replace(snapshot, reserved_file_groups=left), tuple(messages)
@@ -186,8 +188,8 @@ def _split_groups(
 ) -> tuple[tuple[ClusteringGroup, ...], tuple[ClusteringGroup, ...]]:
     """Groups of the plan that contain one of the file groups, and the other groups."""
     wanted = frozenset(file_groups)
-    given_up = tuple(group for group in plan.plan.groups if not wanted.isdisjoint(file_groups_of(group)))
-    return given_up, tuple(group for group in plan.plan.groups if group not in given_up)
+    to_release = tuple(group for group in plan.plan.groups if not wanted.isdisjoint(file_groups_of(group)))
+    return to_release, tuple(group for group in plan.plan.groups if group not in to_release)
 
 
 def _wait_for(

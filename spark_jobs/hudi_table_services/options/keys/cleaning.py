@@ -1,6 +1,6 @@
 """Keys that cleaning reads (HoodieCleanConfig, Hudi 0.15 and 1.2)."""
 
-from hudi_table_services.model.clean import CleanPolicy
+from hudi_table_services.model.cleaning import CleanPolicy
 from hudi_table_services.options.kinds import Flag, Member, Names, Number, OrNone, Pattern, WholeNumber
 from hudi_table_services.options.option import AnyOption, Service, ignored, option
 

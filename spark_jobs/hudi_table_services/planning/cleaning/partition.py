@@ -6,7 +6,7 @@ readers; and files that a pending plan will read are kept by name.
 
 from collections.abc import Collection
 
-from hudi_table_services.model.clean import (
+from hudi_table_services.model.cleaning import (
     CleanOptions,
     CleanPolicy,
     FileGroupVersions,

@@ -6,7 +6,7 @@ to a number of commits; and the result names the instant that holds cleaning bac
 
 from collections.abc import Mapping, Sequence
 
-from hudi_table_services.model.clean import CleanOptions, CleanPolicy, Retention
+from hudi_table_services.model.cleaning import CleanOptions, CleanPolicy, Retention
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.timeline import Timeline
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from hudi_table_services.errors import CorruptTableError, MalformedFileNameError
-from hudi_table_services.model.clean import CleanOptions, FilesToDelete, Retention
+from hudi_table_services.model.cleaning import CleanOptions, FilesToDelete, Retention
 from hudi_table_services.model.data_file import BaseFile, LogFile
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_path import may_hold_data

@@ -1,7 +1,7 @@
 """Rules about single options: the name, the value, and whether any job reads the option."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from hudi_table_services.contract.archival import ArchiveRequest
 from hudi_table_services.contract.cleaning import CleanRequest
@@ -14,7 +14,7 @@ from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.keys.inline import AUTOMATIC_SWITCHES, INLINE_SWITCHES
 from hudi_table_services.options.keys.writing import METADATA_KEY_PREFIX
-from hudi_table_services.options.option import AnyOption, Effect
+from hudi_table_services.options.option import AnyOption, Effect, Service
 from hudi_table_services.options.registry import (
     ALIASES,
     KNOWN_OPTIONS,
@@ -194,14 +194,14 @@ def _ignored_option(settings: Settings) -> Iterator[Problem]:
 )
 def _refused_by_job(settings: Settings) -> Iterator[Problem]:
     options = _worth_trying(settings)
-    told = set()
-    for attempt in (_write, _cluster, _clean, _archive):
+    reported = set()
+    for check in CHECKS_OF_JOBS.values():
         try:
-            attempt(options)
+            check(options)
         except HudiTableServiceError as error:
-            if error.message in told:
+            if error.message in reported:
                 continue
-            told.add(error.message)
+            reported.add(error.message)
             keys = [key for key in _KEY.findall(error.message) if key in KNOWN_OPTIONS]
             yield Problem(
                 keys=tuple(dict.fromkeys(keys)),
@@ -212,13 +212,13 @@ def _refused_by_job(settings: Settings) -> Iterator[Problem]:
 
 def _worth_trying(settings: Settings) -> Mapping[str, str]:
     """The options without those that other rules report, so that the jobs reach the checks that no rule makes."""
-    told = {
+    reported = {
         key
         for rule in (_unknown_option, _two_names, _bad_value, _unsupported_option)
         for problem in rule.check(settings)
         for key in problem.keys
     }
-    return {key: value for key, value in settings.given.items() if key not in told}
+    return {key: value for key, value in settings.given.items() if key not in reported}
 
 
 def _write(options: Mapping[str, str]) -> None:
@@ -238,6 +238,14 @@ def _clean(options: Mapping[str, str]) -> None:
 def _archive(options: Mapping[str, str]) -> None:
     resolve_archive_options(ArchiveRequest(base_path="/", options=options))
 
+
+CHECKS_OF_JOBS: Mapping[Service, Callable[[Mapping[str, str]], None]] = {
+    Service.WRITES: _write,
+    Service.CLUSTERING: _cluster,
+    Service.CLEANING: _clean,
+    Service.ARCHIVAL: _archive,
+}
+"""Services with options of their own → what their jobs check before they read a table."""
 
 NAME_RULES = (
     _unknown_option,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from hudi_table_services.model.clean import FileGroupVersions, PartitionFiles
+from hudi_table_services.model.cleaning import FileGroupVersions, PartitionFiles
 from hudi_table_services.model.table_service_plans import SavepointPartition
 
 

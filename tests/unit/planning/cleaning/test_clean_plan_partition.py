@@ -4,7 +4,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from hudi_table_services.model.clean import (
+from hudi_table_services.model.cleaning import (
     CleanOptions,
     CleanPolicy,
     FileGroupVersions,

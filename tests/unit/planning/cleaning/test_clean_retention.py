@@ -2,7 +2,7 @@
 
 import pytest
 
-from hudi_table_services.model.clean import CleanOptions, CleanPolicy, Retention
+from hudi_table_services.model.cleaning import CleanOptions, CleanPolicy, Retention
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.planning.cleaning.retention import retain_from

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hudi_table_services.model.clean import CleanOptions
+from hudi_table_services.model.cleaning import CleanOptions
 from hudi_table_services.options.locks import LockOptions
 from hudi_table_services.options.writing_values import FailedWritesPolicy
 
