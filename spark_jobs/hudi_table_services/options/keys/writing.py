@@ -197,7 +197,7 @@ CONFLICT_STRATEGY = option(
     "hoodie.write.lock.conflict.resolution.strategy",
     "SimpleConcurrentFileWritesConflictResolutionStrategy",
     "or PreferWriterConflictResolutionStrategy: a pending plan for the same files does not "
-    "stop the commit; whoever executes it has to give way (docs/concurrency.md)",
+    "stop the commit, and the execution of the plan gives way (docs/concurrency.md)",
     Member(ConflictStrategy, by_class=True),
 )
 RETRIES_ON_CONFLICT = option(
@@ -271,7 +271,7 @@ WRITE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
             "drop columns the batch lacks",
         ),
         METADATA_KEY_PREFIX,
-        fixed("hoodie.auto.commit", "true", "complete the commit without being told to"),
+        fixed("hoodie.auto.commit", "true", "complete the commit automatically"),
     ),
     "File sizing": (
         MAX_FILE_SIZE,

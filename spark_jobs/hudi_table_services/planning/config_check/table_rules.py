@@ -96,15 +96,15 @@ def _table_not_written(settings: Settings) -> Iterator[Problem]:
         return
     config = TableConfig(settings.table.properties)
     try:
-        told = [f"The table {feature}." for feature in refused_features(config)]
+        reasons = [f"The table {feature}." for feature in refused_features(config)]
         if not config.table_version.is_writable:
-            told.append(f"Version {int(config.table_version)} can be read only.")
+            reasons.append(f"Version {int(config.table_version)} can be read only.")
     except HudiTableServiceError as error:
-        told = [str(error)]
-    for each in told:
+        reasons = [str(error)]
+    for reason in reasons:
         yield Problem(
             properties=(_VERSION,),
-            reason=each,
+            reason=reason,
             cure="Keep writing it with Hudi; health, sensors and the hook can read it all the same.",
         )
 
@@ -166,7 +166,7 @@ def _metadata_settings_differ(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=(_METADATA,),
             properties=(_METADATA_PARTITIONS,),
-            reason="Whoever writes next deletes the metadata table, and a writer with the default builds it again.",
+            reason="A writer with this setting deletes the metadata table; a writer with the default rebuilds it.",
             cure=f"Give all writers and services of the table the same {_METADATA}.",
         )
 
