@@ -44,9 +44,9 @@ class SparkLogSorter:
         self.close()
         level, text = found
         getattr(self._log, level)("%s", text)
-        told = _SPARK_UI.fullmatch(text.strip())
-        if told is not None and self._on_spark_ui is not None:
-            self._on_spark_ui(told["address"])
+        found_ui = _SPARK_UI.fullmatch(text.strip())
+        if found_ui is not None and self._on_spark_ui is not None:
+            self._on_spark_ui(found_ui["address"])
 
     def close(self) -> None:
         """End the folded group, if one is open."""

@@ -54,8 +54,8 @@ def _files(report: HealthReport, files: FileStats) -> Iterator[str]:
     for each in report.partitions:
         path = each.partition_path or "(not partitioned)"
         yield f"  {path}: {each.small_file_count} of {each.file_count} files are small"
-    for told in report.missing_examples:
-        yield f"  missing: {told}"
+    for missing in report.missing_examples:
+        yield f"  missing: {missing}"
     for path in report.foreign_examples:
         yield f"  foreign: {path}"
     for path in report.leftover_examples:

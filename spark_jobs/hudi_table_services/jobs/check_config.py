@@ -42,7 +42,7 @@ def check_table_config(request: CheckConfigRequest, *, storage: Storage | None =
     table = None
     if request.base_path:
         with watch.phase("look"):
-            table = _look(storage or open_storage(request.base_path, request.storage_options), request)
+            table = _table_facts(storage or open_storage(request.base_path, request.storage_options), request)
     report = check_config(request.options, request.runtime, table, accepted_rules=request.accepted_rules)
     for line in report.lines():
         _LOG.info("%s", line)
@@ -62,8 +62,8 @@ def check_table_config(request: CheckConfigRequest, *, storage: Storage | None =
 
 
 def _warnings(report: ConfigReport) -> tuple[str, ...]:
-    told = [each for each in report.findings if each.severity != Severity.ADVICE.value]
-    return tuple(f"{each.rule} ({', '.join(each.options)}): {each.reason} {each.cure}" for each in told)
+    warned = [each for each in report.findings if each.severity != Severity.ADVICE.value]
+    return tuple(f"{each.rule} ({', '.join(each.options)}): {each.reason} {each.cure}" for each in warned)
 
 
 def _no_table(request: CheckConfigRequest, table: TableFacts | None) -> tuple[str, ...]:
@@ -74,12 +74,12 @@ def _no_table(request: CheckConfigRequest, table: TableFacts | None) -> tuple[st
 
 def _unsafe(report: ConfigReport, request: CheckConfigRequest) -> UnsafeConfigError:
     bad = [each for each in report.findings if request.fails_with(each.severity)]
-    told = "; ".join(f"{each.rule} ({', '.join(each.options)}): {each.reason}" for each in bad)
+    reasons = "; ".join(f"{each.rule} ({', '.join(each.options)}): {each.reason}" for each in bad)
     cures = " ".join(dict.fromkeys(each.cure for each in bad))
-    return UnsafeConfigError(f"{report.verdict}. {told}", hint=cures, evidence=report)
+    return UnsafeConfigError(f"{report.verdict}. {reasons}", hint=cures, evidence=report)
 
 
-def _look(storage: Storage, request: CheckConfigRequest) -> TableFacts | None:
+def _table_facts(storage: Storage, request: CheckConfigRequest) -> TableFacts | None:
     config = find_table_config(storage)
     if config is None:
         return None
@@ -95,7 +95,7 @@ def _facts(storage: Storage, config: TableConfig, *, lists_partitions: bool) -> 
     try:
         store = TimelineStore(storage, config, SystemClock())
     except UnsupportedTableError:
-        # A version that nobody here can read is a finding, not a reason to tell nothing.
+        # A table version that this release cannot read is a finding, not a failure of the check.
         return TableFacts(properties=config.properties)
     timeline = store.load()
     planned = {i.requested_time: _planned_partitions(store, i) for i in timeline.pending}

@@ -224,7 +224,7 @@ ROLLBACK_ON_CONFLICT = option(
 ENABLE_EXPIRATIONS = option(
     "hoodie.clustering.enable.expirations",
     False,
-    "scheduling cancels plans that nobody finished",
+    "scheduling cancels plans that no execution finished",
     Flag(),
     services=(Service.CLUSTERING,),
 )

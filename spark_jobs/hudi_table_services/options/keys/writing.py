@@ -274,7 +274,7 @@ WRITE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
             "drop columns the batch lacks",
         ),
         METADATA_KEY_PREFIX,
-        fixed("hoodie.auto.commit", "true", "complete the commit without being told to"),
+        fixed("hoodie.auto.commit", "true", "complete the commit automatically"),
     ),
     "File sizing": (
         MAX_FILE_SIZE,

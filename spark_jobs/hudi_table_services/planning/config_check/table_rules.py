@@ -85,15 +85,15 @@ def _table_not_written(settings: Settings) -> Iterator[Problem]:
         return
     config = TableConfig(settings.table.properties)
     try:
-        told = [f"The table {feature}." for feature in refused_features(config)]
+        reasons = [f"The table {feature}." for feature in refused_features(config)]
         if not config.table_version.is_writable:
-            told.append(f"Version {int(config.table_version)} can be read only.")
+            reasons.append(f"Version {int(config.table_version)} can be read only.")
     except HudiTableServiceError as error:
-        told = [str(error)]
-    for each in told:
+        reasons = [str(error)]
+    for reason in reasons:
         yield Problem(
             properties=(_VERSION,),
-            reason=each,
+            reason=reason,
             cure="Keep writing it with Hudi; health reports, sensors and the hook can read it.",
         )
 

@@ -43,8 +43,8 @@ def _is_shared(settings: Settings) -> bool:
 def _several(settings: Settings) -> tuple[str, ...]:
     """Names of the facts according to which several processes may write at once; empty: no fact says so."""
     facts = settings.facts
-    told = {"writers": (facts.writers or 0) > 1, "services_apart": bool(facts.services_apart)}
-    return tuple(name for name, is_so in told.items() if is_so)
+    facts_given = {"writers": (facts.writers or 0) > 1, "services_apart": bool(facts.services_apart)}
+    return tuple(name for name, is_so in facts_given.items() if is_so)
 
 
 def _lock_for(settings: Settings) -> str:
