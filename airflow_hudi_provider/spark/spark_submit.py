@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from airflow_hudi_provider.tasks.run import TaskRun
 
 _DEFAULT_SPARK_CONN_ID = "spark_default"
-_KILL_GRACE_SECONDS = 3.0
+_KILL_GRACE_SECONDS = 2.0
 
 
 class SparkSubmit:

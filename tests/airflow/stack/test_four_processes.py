@@ -111,7 +111,7 @@ def test_a_task_marked_failed_ends_spark_and_clearing_repairs(api: AirflowApi, f
         lambda: not set(before) & set(spark_processes(folder)), LONG, lambda: "Spark goes on after the kill"
     )
     wait_until(
-        lambda: "as it was" in api.log("marked_failed", run_id, "load", 1),
+        lambda: "Killed " in api.log("marked_failed", run_id, "load", 1),
         LONG,
         lambda: api.log("marked_failed", run_id, "load", 1),
     )
