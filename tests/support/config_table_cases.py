@@ -255,7 +255,7 @@ TABLE_CASES: Cases = {
         [
             found(
                 "warning",
-                "builds it again",
+                "rebuilds it",
                 options={"hoodie.metadata.enable": "false"},
                 table=table(METADATA),
                 facts=HUDI,

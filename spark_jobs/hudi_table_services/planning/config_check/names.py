@@ -193,14 +193,14 @@ def _ignored_option(settings: Settings) -> Iterator[Problem]:
 )
 def _refused_by_job(settings: Settings) -> Iterator[Problem]:
     options = _worth_trying(settings)
-    told = set()
+    reported = set()
     for attempt in (_write, _cluster, _clean, _archive):
         try:
             attempt(options)
         except HudiTableServiceError as error:
-            if error.message in told:
+            if error.message in reported:
                 continue
-            told.add(error.message)
+            reported.add(error.message)
             keys = [key for key in _KEY.findall(error.message) if key in KNOWN_OPTIONS]
             yield Problem(
                 keys=tuple(dict.fromkeys(keys)),
@@ -211,13 +211,13 @@ def _refused_by_job(settings: Settings) -> Iterator[Problem]:
 
 def _worth_trying(settings: Settings) -> Mapping[str, str]:
     """Options without a finding of another rule, so that the jobs reach the checks that only they have."""
-    told = {
+    reported = {
         key
         for rule in (_unknown_option, _two_names, _bad_value, _unsupported_option)
         for problem in rule.check(settings)
         for key in problem.keys
     }
-    return {key: value for key, value in settings.given.items() if key not in told}
+    return {key: value for key, value in settings.given.items() if key not in reported}
 
 
 def _write(options: Mapping[str, str]) -> None:

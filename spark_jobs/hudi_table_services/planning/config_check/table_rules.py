@@ -96,12 +96,12 @@ def _table_not_written(settings: Settings) -> Iterator[Problem]:
         return
     config = TableConfig(settings.table.properties)
     try:
-        told = [f"The table {feature}." for feature in refused_features(config)]
+        problems = [f"The table {feature}." for feature in refused_features(config)]
         if not config.table_version.is_writable:
-            told.append(f"Version {int(config.table_version)} can be read only.")
+            problems.append(f"Version {int(config.table_version)} can be read only.")
     except HudiTableServiceError as error:
-        told = [str(error)]
-    for each in told:
+        problems = [str(error)]
+    for each in problems:
         yield Problem(
             properties=(_VERSION,),
             reason=each,
@@ -166,7 +166,7 @@ def _metadata_settings_differ(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=(_METADATA,),
             properties=(_METADATA_PARTITIONS,),
-            reason="Whoever writes next deletes the metadata table, and a writer with the default builds it again.",
+            reason="The next job with these options deletes the metadata table; a writer with the default rebuilds it.",
             cure=f"Give all writers and services of the table the same {_METADATA}.",
         )
 

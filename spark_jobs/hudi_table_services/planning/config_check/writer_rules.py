@@ -43,8 +43,8 @@ def _is_shared(settings: Settings) -> bool:
 def _several(settings: Settings) -> tuple[str, ...]:
     """Facts by which more than one process may write at once; empty: none says so."""
     facts = settings.facts
-    told = {"writers": (facts.writers or 0) > 1, "services_apart": bool(facts.services_apart)}
-    return tuple(name for name, is_so in told.items() if is_so)
+    is_concurrent = {"writers": (facts.writers or 0) > 1, "services_apart": bool(facts.services_apart)}
+    return tuple(name for name, is_so in is_concurrent.items() if is_so)
 
 
 def _lock_for(settings: Settings) -> str:

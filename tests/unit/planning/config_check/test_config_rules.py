@@ -33,8 +33,8 @@ def test_every_rule_is_shown_with_and_without_a_finding() -> None:
 def test_it_is_found(rule: str, case: Case) -> None:
     (finding,) = case.findings(rule)
     assert finding.severity == case.severity
-    told = f"{finding.reason} {finding.cure}"
-    assert case.says in told
+    text = f"{finding.reason} {finding.cure}"
+    assert case.says in text
     assert set(case.names) <= finding.options.keys()
     assert finding.source
     assert finding.cure
