@@ -22,16 +22,17 @@ Options are Hudi's own `hoodie.*` keys, with Hudi's meaning and defaults. Differ
 A job of this release treats a key in one of these ways:
 
 - **honoured**: the key does what the table says;
-- **default only**: any other value is refused, as it asks for something this release does not do;
-- **refused**: the job ends with an error, since ignoring the key would not do what was asked for;
+- **default only**: jobs reject any other value, because this release supports only the default;
+- **refused**: the job ends with an error, because to ignore the key would change the result of the job;
 - **no effect**: Hudi knows the key, and this release ignores it with a warning in the result document. The
-  same holds for an honoured key of another service, and for one that the other options make useless, e.g. the split
-  size beside auto split;
-- a key that is none of these is an error that names the nearest known key.
+  same applies to an honoured key of another service, and to a key that another option makes ineffective, e.g. the
+  split size if auto split is on;
+- any other key is an error that names the most similar known key.
 
-Keys with `*` stand for all keys of the prefix that are not listed themselves. A field of the request and its key may
-both be given if they agree; so may two names of one key. Options that begin with
-`hoodie.datasource.write.commitmeta.key.prefix` (default `_`) go into the metadata of the commit and nowhere else.
+A key with `*` stands for all keys with the prefix that are not listed individually. A request may contain a field and
+its key, or two names of one key, if their values agree. Options that begin with
+`hoodie.datasource.write.commitmeta.key.prefix` (default `_`) are stored in the metadata of the commit and have no
+other effect.
 """
 
 CONTRADICTIONS = """\
@@ -46,7 +47,7 @@ Refused, naming both sides:
 | `hoodie.record.merge.mode` | a payload class that merges the other way |
 | `hoodie.datasource.insert.dup.policy` other than `none` | an operation other than `insert`, or `hoodie.combine.before.insert=false` |
 | `hoodie.datasource.write.partitions.to.delete` | an operation other than `delete_partition`, which needs it |
-| `hoodie.write.concurrency.mode=OPTIMISTIC_CONCURRENCY_CONTROL` | no `hoodie.write.lock.provider`, or one that holds within a process only |
+| `hoodie.write.concurrency.mode=OPTIMISTIC_CONCURRENCY_CONTROL` | no `hoodie.write.lock.provider`, or one that works only within a process |
 | `hoodie.keep.min.commits` | a `hoodie.keep.max.commits` that is not larger; `hoodie.clean.commits.retained` that is not smaller |
 | `hoodie.write.concurrency.mode=OPTIMISTIC_CONCURRENCY_CONTROL` | `hoodie.cleaner.policy.failed.writes=EAGER`; left out, it is `LAZY` |
 | `hoodie.airflow.parquet.compression.level` | a codec without levels |

@@ -1,1 +1,1 @@
-"""What tasks report: judgement of a result, task log lines, figures and pictures."""
+"""How tasks report results: outcome of the task, return values, asset events, log lines and text pictures."""

@@ -10,7 +10,7 @@ SHOWN_FILES = 200
 
 
 def clean_answer(result: JobResult) -> dict[str, Any]:
-    """Return value of the task; only a preview has the names of files, the first `SHOWN_FILES`."""
+    """Return value of the task. Only a preview contains file names, at most `SHOWN_FILES`."""
     report = _report(result)
     answer = {
         "outcome": result.outcome.value,

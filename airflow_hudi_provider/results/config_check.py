@@ -1,4 +1,4 @@
-"""Return value of a check of settings."""
+"""Return value of a configuration check."""
 
 import json
 from dataclasses import asdict
@@ -11,7 +11,7 @@ SHOWN_FINDINGS = 100
 
 
 def config_answer(result: JobResult) -> dict[str, Any]:
-    """The report as plain JSON values, of findings the first `SHOWN_FINDINGS`."""
+    """Return the report as plain JSON values, with at most `SHOWN_FINDINGS` findings."""
     report = _report(result)
     answer: dict[str, Any] = json.loads(json.dumps(asdict(report)))
     return {

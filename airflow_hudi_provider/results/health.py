@@ -11,7 +11,7 @@ SHOWN_PENDING = 50
 
 
 def health_answer(result: JobResult) -> dict[str, Any]:
-    """The report as plain JSON values, of pending instants the first `SHOWN_PENDING`."""
+    """Return the report as plain JSON values, with at most `SHOWN_PENDING` pending instants."""
     report = _report(result)
     answer: dict[str, Any] = json.loads(json.dumps(asdict(report)))
     return {

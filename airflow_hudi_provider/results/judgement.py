@@ -8,7 +8,7 @@ from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from hudi_table_services.contract.result import JobError, JobResult, Outcome
 from hudi_table_services.errors import HudiTableServiceError
 
-_TOLD_PARTITIONS = 50
+_SHOWN_PARTITIONS = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ def xcom_of(result: JobResult) -> dict[str, Any]:
     """The result document as plain JSON values, with the first partitions only: XComs are rows of a database."""
     document: dict[str, Any] = json.loads(result.to_json())
     document["partition_count"] = len(result.partitions)
-    document["partitions"] = document["partitions"][:_TOLD_PARTITIONS]
+    document["partitions"] = document["partitions"][:_SHOWN_PARTITIONS]
     return document
 
 
@@ -92,6 +92,6 @@ def event_of(result: JobResult) -> dict[str, Any]:
         "completion_time": result.completion_time,
         "operation": result.operation,
         "rows": json.loads(result.to_json())["rows"],
-        "partitions": [partition.partition_path for partition in result.partitions[:_TOLD_PARTITIONS]],
+        "partitions": [partition.partition_path for partition in result.partitions[:_SHOWN_PARTITIONS]],
         "partition_count": len(result.partitions),
     }

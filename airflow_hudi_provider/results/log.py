@@ -1,4 +1,4 @@
-"""What people read in a task's log: the job's own lines, Spark's folded away, and tables of the result."""
+"""Task log: lines of the job, Spark's lines in folded groups, and tables of the result."""
 
 import re
 from collections.abc import Callable
@@ -15,18 +15,18 @@ _SHOWN_OUTPUT_LINES = 3_000
 
 
 def job_line(line: str) -> tuple[str, str] | None:
-    """Level (lower case) and text of a line of the job; None: a line of Spark's."""
+    """Return level (lower case) and text of a line of the job; None: the line is Spark's."""
     match = _JOB_LINE.match(line)
     return None if match is None else (match["level"].lower(), match["text"])
 
 
 class SparkLogSorter:
-    """Stands in for the logger of Airflow's Spark hook, which logs every line of spark-submit.
+    """Replaces the logger of Airflow's Spark hook, which logs every line of spark-submit.
 
-    Lines of the job are shown as they come. All others are Spark's and lie in folded groups.
+    Lines of the job are logged unchanged. All other lines are Spark's and are logged in folded groups.
 
     Args:
-        on_spark_ui: called with the address of Spark's UI where the job tells it.
+        on_spark_ui: called with the address of Spark's UI when the job logs it.
     """
 
     def __init__(self, log: Any, on_spark_ui: Callable[[str], None] | None = None) -> None:
@@ -44,9 +44,9 @@ class SparkLogSorter:
         self.close()
         level, text = found
         getattr(self._log, level)("%s", text)
-        found_ui = _SPARK_UI.fullmatch(text.strip())
-        if found_ui is not None and self._on_spark_ui is not None:
-            self._on_spark_ui(found_ui["address"])
+        spark_ui = _SPARK_UI.fullmatch(text.strip())
+        if spark_ui is not None and self._on_spark_ui is not None:
+            self._on_spark_ui(spark_ui["address"])
 
     def close(self) -> None:
         """End the folded group, if one is open."""
@@ -64,7 +64,7 @@ class SparkLogSorter:
 
 
 def log_output(log: Any, lines: list[str]) -> None:
-    """The output of a run that was followed elsewhere, in a folded group; of a long one its end."""
+    """Log the output of a run that another process followed, in a folded group; only the end of a long output."""
     log.info(_GROUP, "Output of spark-submit")
     if len(lines) > _SHOWN_OUTPUT_LINES:
         log.info("… %d lines before these", len(lines) - _SHOWN_OUTPUT_LINES)
@@ -74,7 +74,7 @@ def log_output(log: Any, lines: list[str]) -> None:
 
 
 def log_result(log: Any, result: JobResult) -> None:
-    """Plan, rows and files of a result, in groups that Airflow folds."""
+    """Log plan, rows and files of a result, in groups that Airflow folds."""
     for title, lines in result.sections():
         if lines:
             log.info(_GROUP, title)

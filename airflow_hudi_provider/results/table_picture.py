@@ -12,7 +12,7 @@ SHOWN_INSTANTS = 10
 
 
 def draw_table(snapshot: TableSnapshot) -> str:
-    """Partitions in order, the largest files first; a full bar is the largest file of the table."""
+    """Draw the partitions in order, with the largest files first; a full bar is the largest file of the table."""
     config = snapshot.config
     sizes = {
         path: sorted((s.size_bytes for s in snapshot.slices_of(path)), reverse=True)
@@ -41,7 +41,7 @@ def _partition_lines(path: str, sizes: Sequence[int], largest: int) -> Iterable[
 
 
 def instant_lines(instants: Sequence[Instant]) -> Iterable[str]:
-    """One line each; pending ones stand out."""
+    """Yield one line per instant; lines of pending instants show the state."""
     for instant in instants:
         state = "" if instant.is_completed else f"  {instant.state.value.upper()}"
         yield f"  {instant.requested_time}  {instant.action.value}{state}"

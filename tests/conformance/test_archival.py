@@ -100,7 +100,7 @@ def test_our_archive_is_read_by_hudi_which_archives_on_top_of_it(
         assert each.metadata.extra_metadata == said[each.instant.requested_time].extra_metadata
         assert each.metadata.write_stats == said[each.instant.requested_time].write_stats
     assert_all_read(judge, base_path, model, oracle)
-    if from_the_start is not None:  # which in 0.15 begins with the active timeline, whoever archived
+    if from_the_start is not None:  # in Hudi 0.15 this begins with the active timeline, after any archival
         assert_rows_equal(judge.read_incremental(base_path, "0"), model, "from before the archived commits")
         assert judge.read_incremental(base_path, "0").num_rows == from_the_start.num_rows
 

@@ -172,7 +172,7 @@ def clusterings_within_writes(base_path: Path) -> set[str]:
     """Clusterings that completed between request and completion of a write, by the times of the timeline's files."""
     files: list[tuple[str, float]] = []
     for path in timeline_folder(base_path).iterdir():
-        with suppress(FileNotFoundError):  # archived this moment
+        with suppress(FileNotFoundError):  # archived meanwhile
             files.append((path.name, path.stat().st_mtime))
     requested = {name.partition(".")[0]: when for name, when in files if name.endswith(".commit.requested")}
     writes = [

@@ -90,4 +90,4 @@ def test_a_wrong_value_in_a_nested_column_is_named() -> None:
     judged = as_table(rows).to_pylist(maps_as_pydicts="strict")
     judged[0]["visits"][0]["cost"] += 1
     with pytest.raises(AssertionError, match="visits"):
-        assert_rows_equal(pa.Table.from_pylist(judged, schema=ALL_TYPES), merged({}, rows), "nobody")
+        assert_rows_equal(pa.Table.from_pylist(judged, schema=ALL_TYPES), merged({}, rows), "no reader")

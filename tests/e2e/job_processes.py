@@ -164,7 +164,7 @@ def _session_members(session: int) -> list[int]:
 
 
 def busy_workers(jvm: int) -> list[int]:
-    """Python workers of the Spark in this JVM that compute at this moment."""
+    """Python workers of the Spark in this JVM that are computing now."""
     daemons = [pid for pid in _children(jvm) if b"pyspark.daemon" in _of_process(pid, "cmdline")]
     workers = [worker for daemon in daemons for worker in _children(daemon)]
     return [pid for pid in workers if _of_process(pid, "stat").rpartition(b")")[2].split()[:1] == [b"R"]]

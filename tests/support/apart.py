@@ -1,4 +1,4 @@
-"""Runs a part of a test in a process of its own: with a small disk that can be filled, or as a user without rights."""
+"""Run part of a test in a separate process: on a small disk that can be filled, or as an unprivileged user."""
 
 import _strptime  # noqa: F401 - see below
 import ctypes
@@ -11,24 +11,24 @@ from pathlib import Path
 
 import pytest
 
-# What jobs import late is imported here: a user without rights may not read the folder of the interpreter.
+# Import here what jobs import late: an unprivileged user may not be able to read the interpreter's folder.
 import hudi_table_services.execution.history_files  # noqa: F401
 
 _NEW_MOUNTS, _NEW_USERS = 0x00020000, 0x10000000
-_NOBODY = 65534
+_UNPRIVILEGED_ID = 65534
 _SHOWN = 12_000
 
 
-def as_nobody(body: Callable[[], None]) -> None:
-    """As a user for whom modes of files matter, which they do not for root. Others run it as themselves."""
-    _in_a_process(lambda: (_become_nobody(), body()))
+def as_unprivileged_user(body: Callable[[], None]) -> None:
+    """Run the body as a user to whom file modes apply: root drops its privileges, other users keep their id."""
+    _in_a_process(lambda: (_drop_privileges(), body()))
 
 
 def on_a_small_disk(folder: Path, kilobytes: int, body: Callable[["SmallDisk"], None]) -> None:
-    """On a file system of this size, mounted at the folder for this process only.
+    """Run the body with a file system of this size, mounted at the folder for this process only.
 
-    Who is not root becomes it in a namespace of its own; `unshare --map-root-user --mount` does the same for a shell.
-    Where that is refused as well the test is skipped, and says so. For root, as in CI, a refusal is a failure.
+    A user other than root becomes root in a separate namespace, as with `unshare --map-root-user --mount` in a shell.
+    If the system refuses that, too, the test is skipped with this reason. For root, as in CI, a refusal is a failure.
     """
     is_root = os.geteuid() == 0
     if not is_root and subprocess.run(["unshare", "-Urm", "true"], check=False).returncode:
@@ -89,11 +89,11 @@ def _in_a_process(body: Callable[[], object]) -> None:
         pytest.fail(message or f"the process ended with status {status}", pytrace=False)
 
 
-def _become_nobody() -> None:
+def _drop_privileges() -> None:
     if os.geteuid() == 0:
         os.setgroups([])
-        os.setgid(_NOBODY)
-        os.setuid(_NOBODY)
+        os.setgid(_UNPRIVILEGED_ID)
+        os.setuid(_UNPRIVILEGED_ID)
 
 
 def _own_mounts(is_root: bool) -> None:

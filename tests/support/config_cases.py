@@ -1,4 +1,4 @@
-"""Settings in which a rule of the check finds something, and settings beside them that pass: how a case is told."""
+"""Test cases of the configuration check: settings with a finding, and similar settings that pass."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

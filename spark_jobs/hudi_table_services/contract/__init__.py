@@ -1,1 +1,1 @@
-"""What the two sides of a job know of each other: request, result, options. Standard library only."""
+"""The documents between a job and its caller: requests, reports and results. Standard library only."""

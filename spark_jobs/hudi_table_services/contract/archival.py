@@ -20,7 +20,7 @@ class ArchiveRequest(JobRequest):
     """Move the oldest completed instants from the active timeline into the archive.
 
     Attributes:
-        min_commits, max_commits: ``hoodie.keep.….commits``; None: that of the options, else the key's default.
+        min_commits, max_commits: ``hoodie.keep.….commits``; None: the value in the options, else Hudi's default.
         preview: report what would be archived, and write nothing.
 
     Raises:
@@ -47,17 +47,17 @@ class ArchiveRequest(JobRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveReport(Report):
-    """What an archive job did, or, in a preview, would do.
+    """Result of an archive job; in a preview, the expected result.
 
     Attributes:
-        commits_before: completed writes on the active timeline before it.
-        archived_commits: completed writes that left it.
-        archived_services: cleans and rollbacks that left it.
-        oldest_active: requested time of the first write that stays; empty: there is none.
-        retention: how that came about, in words.
-        held_back_by: instant time at which archival had to stop; empty: nothing held it back.
-        instants: what left, as ``<requested time>.<action>``, oldest first.
-        files: the archive's new files, merged ones among them: paths in version 6, names in 8 and 9.
+        commits_before: number of completed writes on the active timeline before the job.
+        archived_commits: number of completed writes that the job archived.
+        archived_services: number of cleans and rollbacks that the job archived.
+        oldest_active: requested time of the first write that stays active; empty: there is none.
+        retention: reason for `oldest_active`, in words.
+        held_back_by: instant time at which archival had to stop; empty: archival did not have to stop.
+        instants: archived instants, as ``<requested time>.<action>``, oldest first.
+        files: new files of the archive, including merged ones: paths in table version 6, names in versions 8 and 9.
     """
 
     service: ClassVar[str] = ARCHIVAL

@@ -25,14 +25,14 @@ _LEAST_ONE = ("commits_retained", "hours_retained", "file_versions_retained", "m
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanRequest(JobRequest):
-    """Delete versions of files that no reader may ask for any more.
+    """Delete file versions that the retention policy no longer keeps for readers.
 
     Attributes:
-        policy: one of `POLICIES`, ``hoodie.clean.policy``; empty: that of the options, else by the retention given.
-        commits_retained, hours_retained, file_versions_retained: ``hoodie.clean.….retained``; None: that of the
-            options, else the key's default.
-        max_commits_per_run: ``hoodie.clean.max.commits.to.clean``; None: that of the options, else the
-            key's default.
+        policy: one of `POLICIES`, ``hoodie.clean.policy``; empty: the value in the options, else the policy of the
+            given retention.
+        commits_retained, hours_retained, file_versions_retained: ``hoodie.clean.….retained``; None: the value in the
+            options, else Hudi's default.
+        max_commits_per_run: ``hoodie.clean.max.commits.to.clean``; None: the value in the options, else no limit.
         preview: report what would be deleted, and delete nothing.
 
     Raises:
@@ -64,13 +64,13 @@ class CleanRequest(JobRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanedPartition:
-    """One partition path.
+    """Result of a clean in one partition.
 
     Attributes:
-        file_count, size_bytes: files deleted, or, in a preview, that would be.
-        file_names: in previews their names.
-        failed_files: names of files that storage would not delete; the next clean tries again.
-        is_removed: nothing was left, so the folder went too.
+        file_count, size_bytes: files that the clean deleted; in a preview, files that a clean would delete.
+        file_names: in previews, names of these files.
+        failed_files: names of files that could not be deleted; the next clean tries again.
+        is_removed: the partition became empty, so the clean deleted its folder, too.
     """
 
     partition_path: str
@@ -83,16 +83,16 @@ class CleanedPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanReport(Report):
-    """What a clean job did.
+    """Result of a clean job.
 
     Attributes:
         policy: ``KEEP_LATEST_COMMITS``, ``KEEP_LATEST_BY_HOURS`` or ``KEEP_LATEST_FILE_VERSIONS``.
-        earliest_commit_to_retain: from where on everything stays readable; empty: the policy has none.
-        retention: how that came about, in words.
-        blocker: requested time of the pending instant without which more could be cleaned; empty: none.
-        finished: requested times of cleans that an earlier job had left pending.
-        rolled_back: requested times of dead writes that were rolled back first.
-        waiting: partitions in which outdated files stay for readers, savepoints or pending plans.
+        earliest_commit_to_retain: requested time of the first commit that stays readable; empty: the policy has none.
+        retention: reason for `earliest_commit_to_retain`, in words.
+        blocker: requested time of the pending instant that limits the clean; empty: none.
+        finished: requested times of cleans of earlier jobs that this job completed.
+        rolled_back: requested times of dead writes that the job rolled back first.
+        waiting: partitions in which readers, savepoints or pending plans still need outdated files.
         partitions_listed: number of partitions that the job listed.
     """
 
@@ -122,7 +122,7 @@ class CleanReport(Report):
 
     @property
     def paths(self) -> list[str]:
-        """Files by path; only previews name them."""
+        """Return the paths of the files; empty except in previews."""
         return [
             f"{each.partition_path}/{name}" if each.partition_path else name
             for each in self.partitions

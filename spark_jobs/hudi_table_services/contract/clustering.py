@@ -20,15 +20,15 @@ WHEN_HELD = ("fail", "wait")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleClusteringRequest(JobRequest):
-    """Plan a clustering and put it on the timeline.
+    """Plan a clustering and write the plan to the timeline.
 
     Attributes:
-        sort_columns: ``hoodie.clustering.plan.strategy.sort.columns``; empty: that of the options, else none.
-        layout: one of `LAYOUTS`, ``hoodie.layout.optimize.strategy``; empty: that of the options, else linear.
+        sort_columns: ``hoodie.clustering.plan.strategy.sort.columns``; empty: the value in the options, else none.
+        layout: one of `LAYOUTS`, ``hoodie.layout.optimize.strategy``; empty: the value in the options, else linear.
         partitions: ``hoodie.clustering.plan.strategy.partition.selected``.
-        every_n_commits: plan only after as many commits since the last clustering; 0: no such gate.
+        every_n_commits: minimum number of commits since the last clustering; 0: no minimum.
             ``hoodie.clustering.async.max.commits`` with ``hoodie.clustering.async.enabled``.
-        preview: plan, report and write nothing.
+        preview: report the plan and write nothing.
 
     Raises:
         InvalidRequestError: the value of a field is invalid.
@@ -53,11 +53,11 @@ class ScheduleClusteringRequest(JobRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecuteClusteringRequest(JobRequest):
-    """Carry out pending clusterings.
+    """Execute pending clustering plans.
 
     Attributes:
-        instants: requested times of the plans; empty: all that are pending, oldest first.
-        when_held: one of `WHEN_HELD`: what to do while another execution of a plan is alive.
+        instants: requested times of the plans; empty: all pending plans, oldest first.
+        when_held: one of `WHEN_HELD`: what to do while another execution of the same plan is alive.
 
     Raises:
         InvalidRequestError: the value of a field is invalid.
@@ -80,7 +80,7 @@ class ExecuteClusteringRequest(JobRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusteringRequest(ScheduleClusteringRequest):
-    """Plan a clustering and carry it out.
+    """Plan a clustering and execute the plan.
 
     Attributes:
         when_held: see `ExecuteClusteringRequest`.
@@ -103,11 +103,12 @@ class ClusteringRequest(ScheduleClusteringRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CancelClusteringRequest(JobRequest):
-    """Take pending clusterings off the timeline, with what they wrote.
+    """Remove pending clustering plans from the timeline, together with the files written for them.
 
     Attributes:
         instants: requested times of the plans.
-        older_than_minutes: without instants: plans of at least this age, 0 for all; None: no others.
+        older_than_minutes: without `instants`: cancel plans of at least this age, 0: all plans; None: cancel only
+            `instants`.
         preview: report which plans would be cancelled, and cancel none.
 
     Raises:
@@ -150,12 +151,12 @@ def _check_word(name: str, value: str, allowed: tuple[str, ...]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusteringGroupReport:
-    """File groups of one partition that are, or were, rewritten together.
+    """File groups of one partition that a clustering rewrites together.
 
     Attributes:
-        reason: what the group improves, in words.
-        expected_files: files that the plan asks for.
-        output_files, output_bytes, rows: what became of it; None before it was executed.
+        reason: what the clustering of this group improves, in words.
+        expected_files: number of files that the plan expects.
+        output_files, output_bytes, rows: result of the execution; None before it.
     """
 
     partition_path: str
@@ -170,10 +171,10 @@ class ClusteringGroupReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnSkipping:
-    """How much of the rewritten rows a reader that looks for one value of a column has to read.
+    """Share of the rewritten rows that a query for one value of a column must read.
 
     Attributes:
-        before, after: share between 0 and 1, by the ranges in the footers' row groups.
+        before, after: share between 0 and 1, calculated from the value ranges of the row groups.
     """
 
     column: str
@@ -183,16 +184,16 @@ class ColumnSkipping:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusteringPlanReport:
-    """One plan.
+    """State and result of one clustering plan.
 
     Attributes:
-        instant_time: its requested time; empty in a preview.
+        instant_time: requested time of the plan; empty in a preview.
         state: ``previewed``, ``requested``, ``completed``, ``reused`` (completed before), ``cancelled``, ``failed``.
-        layout: order of the rows, e.g. ``ZORDER(a, b)``; empty: as they are read.
-        groups_given_up: file groups of the plan whose files another writer changed first; they stayed as they were.
-        rows_checked: rows whose number and keys were compared before the commit.
-        error: why it failed; empty otherwise.
-        reason: why its execution cancelled it; empty otherwise.
+        layout: order of the rows, e.g. ``ZORDER(a, b)``; empty: order of the input.
+        groups_given_up: number of dropped groups; another writer changed their files first, so they stay unchanged.
+        rows_checked: number of rows whose count and keys the job compared before the commit.
+        error: why the plan failed; empty: it did not fail.
+        reason: why the execution cancelled the plan; empty: it did not cancel it.
     """
 
     instant_time: str
@@ -210,13 +211,13 @@ class ClusteringPlanReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusteringReport(Report):
-    """What a clustering job did.
+    """Result of a clustering job.
 
     Attributes:
         plans: oldest first.
-        skipped: what was left out of the plan, by partition, with the reason.
-        commits: how many commits there are since the last clustering, in words.
-        commit_count: the same as a number.
+        skipped: what the plan left out, by partition, with the reason.
+        commits: number of commits since the last clustering, in words.
+        commit_count: number of commits since the last clustering.
     """
 
     service: ClassVar[str] = CLUSTERING
@@ -228,7 +229,7 @@ class ClusteringReport(Report):
 
     @property
     def instants(self) -> tuple[str, ...]:
-        """Requested times of what the job is about, without plans that an execution cancelled."""
+        """Return the requested times of the plans, without plans that an execution cancelled."""
         return tuple(plan.instant_time for plan in self.plans if plan.instant_time and not plan.reason)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Plans of clusterings as text, for logs and for people who approve: files to cluster, and the files that result."""
+"""Clustering reports as text, for logs and approvals: files to cluster, and files that result."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -16,7 +16,7 @@ SHOWN_SKIPPED = 20
 
 
 def clustering_sections(report: ClusteringReport, result: JobResult) -> list[Section]:
-    """Titles with their lines: each plan, the sizes of files, what was left out."""
+    """Return titles with their lines: each plan, the file sizes, and what the plan left out."""
     sections = [(plan_title(plan), plan_lines(plan)) for plan in report.plans]
     if sizes := _size_lines(report, result):
         sections.append(("Sizes of files", sizes))
@@ -57,7 +57,7 @@ def plan_title(plan: ClusteringPlanReport) -> str:
 
 
 def plan_lines(plan: ClusteringPlanReport) -> list[str]:
-    """A table of the groups, and what an execution achieved."""
+    """Return a table of the groups and the result of the execution."""
     return [*_group_lines(plan.groups), *_evidence_lines(plan)]
 
 
@@ -109,7 +109,7 @@ def _evidence_lines(plan: ClusteringPlanReport) -> Iterable[str]:
 
 
 def _size_lines(report: ClusteringReport, result: JobResult) -> list[str]:
-    """Of a plan: files of the table now and as they are expected to be; of an execution: files read and written."""
+    """Return size histograms. For a plan: files now and expected files; for an execution: files read and written."""
     if not result.files_before.file_count:
         return []
     now, then = ("before", "after") if _is_executed(report) else ("now", "expected")
@@ -142,5 +142,5 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _share(value: float) -> str:
-    """One digit below 10 %, where it matters."""
+    """Return a percentage, with one decimal digit below 10 %."""
     return f"{value:.0%}" if value >= 0.1 else f"{value:.1%}"

@@ -1,4 +1,4 @@
-"""The result of a request that an earlier attempt completed, from the metadata of its commit."""
+"""Build the result of a request that an earlier attempt completed."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from hudi_table_services.model.write_stat import CommitMetadata
 
 
 def result_of_completed(request: JobRequest, instant: Instant, metadata: CommitMetadata) -> JobResult:
-    """Counts from the commit's own metadata; the files before the commit are not known any more."""
+    """Build the result from the metadata of the commit. File figures are missing, because they are not stored there."""
     stats = metadata.write_stats
     replaced: Mapping[str, tuple[str, ...]] = metadata.partition_to_replace_file_ids or {}
     return JobResult(

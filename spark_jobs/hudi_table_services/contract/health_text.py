@@ -10,7 +10,7 @@ _BAR_CELLS = 30
 
 
 def health_lines(report: HealthReport, files: FileStats) -> list[str]:
-    """Verdict first, then what it rests on."""
+    """Return the verdict, then the facts behind it."""
     return [
         *_verdict(report),
         *_pending(report),
@@ -35,7 +35,7 @@ def _pending(report: HealthReport) -> Iterator[str]:
 
 
 def pending_lines(instant: PendingInstant) -> Iterator[str]:
-    """What it is, what it blocks, what to do, what not."""
+    """Yield the meaning of a pending instant, what it blocks, the next step and what to avoid."""
     title = f"{instant.action} {instant.state}" + (f", {instant.operation}" if instant.operation else "")
     beat = "" if instant.heartbeat == "none" else f", heartbeat {instant.heartbeat}"
     yield f"  {instant.instant_time} {title}, {human_time(instant.age_s)} old{beat}: {instant.meaning}."
@@ -54,8 +54,8 @@ def _files(report: HealthReport, files: FileStats) -> Iterator[str]:
     for each in report.partitions:
         path = each.partition_path or "(not partitioned)"
         yield f"  {path}: {each.small_file_count} of {each.file_count} files are small"
-    for missing in report.missing_examples:
-        yield f"  missing: {missing}"
+    for example in report.missing_examples:
+        yield f"  missing: {example}"
     for path in report.foreign_examples:
         yield f"  foreign: {path}"
     for path in report.leftover_examples:

@@ -1,4 +1,4 @@
-"""Reading JSON documents strictly: a wrong or unknown field is named, never ignored."""
+"""Strict reader of JSON documents: it rejects wrong and unknown fields by name and ignores none."""
 
 import difflib
 import json
@@ -16,13 +16,13 @@ _KNOWN_VERSIONS = (1, CONTRACT_VERSION)
 
 
 def parse_document(text: str, what: str) -> tuple[int, Mapping[str, object]]:
-    """Contract version of a document, and its other fields.
+    """Return the contract version of a document and its other fields.
 
     Args:
         what: name of the document in messages.
 
     Raises:
-        InvalidRequestError: not JSON, a field that comes twice, not an object, or of an unknown version.
+        InvalidRequestError: the text is not a JSON object, has a field twice, or has an unknown version.
     """
     try:
         value = json.loads(text, object_pairs_hook=_without_repetition)
@@ -30,7 +30,7 @@ def parse_document(text: str, what: str) -> tuple[int, Mapping[str, object]]:
         raise InvalidRequestError(f"The {what} is not JSON: {error}.") from error
     fields = dict(as_object(value, what))
     version = fields.pop("contract_version", None)
-    # JSON's true and 1.0 are no versions, though Python considers them equal to 1.
+    # JSON's true and 1.0 are not versions, although Python treats them as equal to 1.
     if type(version) is not int or version not in _KNOWN_VERSIONS:
         known = " and ".join(map(str, _KNOWN_VERSIONS))
         raise InvalidRequestError(
@@ -41,7 +41,7 @@ def parse_document(text: str, what: str) -> tuple[int, Mapping[str, object]]:
 
 
 def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """JSON leaves open which of two fields of one name counts."""
+    """Reject a repeated field: JSON does not define which of the two values counts."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
@@ -51,16 +51,16 @@ def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def as_object(value: object, what: str) -> Mapping[str, object]:
-    """The value, which must be an object; raises InvalidRequestError."""
+    """Return the value if it is an object. Raises InvalidRequestError."""
     if not isinstance(value, dict):
         raise InvalidRequestError(f"The {what} must be a JSON object.")
     return value
 
 
 class JsonDocument:
-    """Fields of a JSON object, taken one by one; `finish` refuses fields that were not taken.
+    """Fields of a JSON object. Each field is read once; `finish` rejects fields that were not read.
 
-    Values are not repeated in messages: they may be secret.
+    Messages do not contain values, because values may be secret.
     """
 
     def __init__(self, fields: Mapping[str, object], what: str) -> None:
@@ -69,7 +69,7 @@ class JsonDocument:
         self._known: list[str] = []
 
     def offers(self, name: str) -> bool:
-        """Whether the field is there; from now on it counts as known."""
+        """Whether the field is present. From now on the field is known."""
         self._known.append(name)
         return name in self._fields
 
@@ -119,7 +119,7 @@ class JsonDocument:
         return value
 
     def optional_part(self, name: str) -> "JsonDocument | None":
-        """An object within the document; it has to be finished by itself."""
+        """Return an object within the document. The caller must also call its `finish`."""
         value = self._fields.pop(name)
         if value is None:
             return None
@@ -128,7 +128,7 @@ class JsonDocument:
         )
 
     def finish(self) -> None:
-        """Raises InvalidRequestError naming the fields that were not taken."""
+        """Raise InvalidRequestError with the names of the fields that were not read, if there are any."""
         if not self._fields:
             return
         unknown = sorted(self._fields)
@@ -156,7 +156,7 @@ _READERS: dict[object, Callable[[JsonDocument, str], object]] = {
 
 
 def read_record(document: JsonDocument, record_type: type) -> dict[str, Any]:
-    """Arguments for a dataclass, each read as the type of its field says; fields left out are left to the defaults.
+    """Read the arguments of a dataclass, each by the type of its field. Absent fields keep their defaults.
 
     Raises:
         InvalidRequestError: a field is wrong or unknown.

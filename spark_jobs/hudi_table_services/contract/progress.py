@@ -1,4 +1,4 @@
-"""Progress of a running job: a line of its log, and a small document beside the result document."""
+"""Progress of a running job, as a log line and as a small document next to the result document."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -11,16 +11,16 @@ _RESULT_SUFFIX = ".json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobProgress:
-    """How far a phase of a job is.
+    """Progress of one phase of a job.
 
     Attributes:
-        phase: what the job does now, in words; also the description of the Spark job.
-        done: tasks of the phase, mostly file groups, that have ended.
-        total: all of them.
-        rows: rows in files that were written in this phase; 0 in phases that write none.
+        phase: the current work, in words; also the description of the Spark job.
+        done: number of finished tasks of the phase; mostly, a task is a file group.
+        total: number of all tasks of the phase.
+        rows: rows in files that this phase has written; 0 in phases that write no rows.
         written_bytes: bytes of these files.
         elapsed_s: seconds since the phase began.
-        remaining_s: seconds left at the rate so far; None: no task has ended yet.
+        remaining_s: estimated remaining seconds, at the rate so far; None: no task has finished yet.
     """
 
     phase: str
@@ -36,7 +36,7 @@ class JobProgress:
 
     @property
     def text(self) -> str:
-        """For a log."""
+        """Return the progress as a log line."""
         parts = [f"{self.done} of {self.total} done"]
         if self.rows:
             parts.append(f"{self.rows:,} rows, {self.written_bytes / (1 << 20):,.1f} MiB written")
@@ -46,7 +46,7 @@ class JobProgress:
 
 
 def progress_path(result_path: str) -> str:
-    """Where a job with this result path notes its progress: ``…/flights.progress.json`` beside ``…/flights.json``."""
+    """Return the path of the progress document: ``…/flights.progress.json`` for the result ``…/flights.json``."""
     return f"{result_path.removesuffix(_RESULT_SUFFIX)}.progress.json"
 
 

@@ -18,11 +18,11 @@ RECOVERY, SAVEPOINTS, ORPHANS = "recovery", "savepoints", "orphans"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackRequest(JobRequest):
-    """Undo instants. The job skips instants that are already undone, so the same request can be run again.
+    """Roll back instants. Instants that are already rolled back are skipped, so the same request can run again.
 
     Attributes:
-        instants: requested times, in any order: dead writes, or the newest completed ones.
-        all_failed: every pending write without a living heartbeat, instead of instants by name.
+        instants: requested times, in any order, of dead writes or of the newest completed instants.
+        all_failed: roll back every pending write without a live heartbeat, instead of `instants`.
         preview: report what would be undone, and undo nothing.
 
     Raises:
@@ -40,7 +40,7 @@ class RollbackRequest(JobRequest):
         check_instants(self.instants)
         if bool(self.instants) == self.all_failed:
             raise InvalidRequestError(
-                "The request has to name instants, or to ask for all failed ones; not both.",
+                "The request must name either instants or all failed writes, but not both.",
                 hint="Give --instant or --all-failed.",
             )
 
@@ -51,7 +51,7 @@ class RollbackRequest(JobRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreRequest(JobRequest):
-    """Take the table back to a savepoint: everything since is undone, newest first.
+    """Restore the table to a savepoint: undo all later instants, newest first.
 
     Attributes:
         savepoint: *required*; requested time of the savepointed commit.
@@ -79,13 +79,13 @@ class RestoreRequest(JobRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairOrphansRequest(JobRequest):
-    """Find files that belong to no instant; delete them only if the request says so.
+    """Find files that belong to no instant, and delete them if the request says so.
 
     Attributes:
         execute: delete the files; False: only report them.
-        older_than_hours: younger files are left alone.
+        older_than_hours: keep younger files.
         max_files: if there are more orphans, report them and delete none.
-        backup_path: folder, outside of the table, where data files are copied first; empty: no copies.
+        backup_path: folder outside the table to which data files are copied before the deletion; empty: no copies.
 
     Raises:
         InvalidRequestError: the value of a field is invalid.
@@ -111,15 +111,15 @@ class RepairOrphansRequest(JobRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoneInstant:
-    """An instant that was undone, or, in a preview, would be.
+    """An instant that the job undid; in a preview, an instant that it would undo.
 
     Attributes:
         instant_time: requested time.
-        action, state: as they were.
-        operation: write operation of a completed one; empty: it is not known.
-        file_count, size_bytes: its files that were there.
-        row_count: rows that a completed one inserted, updated or deleted.
-        file_names: in previews the paths of its files, at most a hundred.
+        action, state: action and state before the rollback.
+        operation: write operation of a completed instant; empty: unknown.
+        file_count, size_bytes: existing files of the instant.
+        row_count: rows that a completed instant inserted, updated or deleted.
+        file_names: in previews, paths of its files, at most a hundred.
     """
 
     instant_time: str
@@ -134,13 +134,13 @@ class UndoneInstant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecoveryReport(Report):
-    """What a rollback or a restore did.
+    """Result of a rollback or a restore.
 
     Attributes:
-        savepoint: where a restore went; empty for rollbacks.
-        undone: instants, newest first.
-        finished: requested times of rollbacks and restores that another job had begun and not finished.
-        left_alone: sentences: failed writes that were not undone, and why.
+        savepoint: savepoint of a restore; empty for rollbacks.
+        undone: instants that the job undid, newest first.
+        finished: requested times of unfinished rollbacks and restores of other jobs that this job completed.
+        left_alone: one sentence for each failed write that the job did not undo, with the reason.
     """
 
     service: ClassVar[str] = RECOVERY
@@ -191,7 +191,7 @@ class RecoveryReport(Report):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrphanFile:
-    """A file that belongs to no instant. `path` is relative to the base path, `reason` in words."""
+    """A file that belongs to no instant. `path` is relative to the base path."""
 
     path: str
     size_bytes: int
@@ -200,22 +200,21 @@ class OrphanFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrphanReport(Report):
-    """What a search for orphans found and did.
+    """Result of a search for orphans.
 
     Attributes:
-        file_count, size_bytes: data files that belong to no instant, and are old enough.
-        by_reason: reason → files.
-        files: the first thousand of them.
-        folders: markers and staged rows of jobs that are over.
+        file_count, size_bytes: data files that belong to no instant and are old enough to be deleted.
+        by_reason: reason → number of files.
+        files: the first thousand of these files.
+        folders: folders with markers and staged rows of ended jobs.
         heartbeats: requested times whose heartbeats are no longer refreshed.
-        too_young: orphans that were left alone for their age.
-        spared: paths that turned out to be needed, or changed, right before they were to be deleted.
-        failed_files: paths that storage would not delete.
-        deleted_count: data files deleted.
-        backup_path: where they were copied first; empty: nowhere.
+        too_young: number of orphans that are too young to be deleted.
+        spared: paths that the last check before the deletion kept, because the file was needed or had changed.
+        failed_files: paths that could not be deleted.
+        deleted_count: number of deleted data files.
+        backup_path: folder of the copies; empty: no copies.
         folders_listed: number of folders that the job listed.
-        foreign_files: files in partitions that do not belong to Hudi, without hidden files. No job changes or deletes
-            them.
+        foreign_files: files in partitions that are not Hudi's, except hidden files. The job never touches them.
     """
 
     service: ClassVar[str] = ORPHANS
@@ -263,13 +262,13 @@ class OrphanReport(Report):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateSavepointRequest(JobRequest):
-    """Keep the table as of a commit: its files are not cleaned, and a restore can go back to it.
+    """Create a savepoint: cleaning keeps the files of the commit, and a restore can return to it.
 
     Attributes:
-        instant: requested time of a completed commit; empty: the newest one.
-        saved_by: person or task that asks for the savepoint, stored for later readers of the savepoint.
-        comments: what for.
-        preview: report which files would be kept, and write nothing.
+        instant: requested time of a completed commit; empty: the newest commit.
+        saved_by: author, stored in the savepoint.
+        comments: purpose, stored in the savepoint.
+        preview: report which files the savepoint would keep, and write nothing.
 
     Raises:
         InvalidRequestError: the value of a field is invalid.
@@ -294,11 +293,11 @@ class CreateSavepointRequest(JobRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteSavepointRequest(JobRequest):
-    """Delete savepoints: cleaning may delete their files from then on.
+    """Delete savepoints: cleaning may then delete their files.
 
     Attributes:
-        instants: requested times of their commits.
-        preview: report which would be deleted, and delete nothing.
+        instants: requested times of the savepointed commits.
+        preview: report which savepoints would be deleted, and delete nothing.
 
     Raises:
         InvalidRequestError: the value of a field is invalid.
@@ -322,7 +321,7 @@ class DeleteSavepointRequest(JobRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavepointReport(Report):
-    """Report of a savepoint job. It has no fields, since the result names the instant and gives the reason."""
+    """Report of a savepoint job. It has no fields, because the result contains the instant and the reason."""
 
     service: ClassVar[str] = SAVEPOINTS
 

@@ -1,4 +1,4 @@
-"""The result of a job: the document that decides whether a task succeeded."""
+"""The result of a job: the document that determines whether a task succeeded."""
 
 import json
 from collections.abc import Mapping
@@ -28,14 +28,14 @@ REPORTS: tuple[type[Report], ...] = (
     HealthReport,
     ConfigReport,
 )
-"""Reports that a result document may hold, one type per service."""
+"""Reports that a result document may contain, one type per service."""
 
 _REPORT_OF_SERVICE = {each.service: each for each in REPORTS}
 _ReportT = TypeVar("_ReportT", bound=Report)
 
 
 class Outcome(str, Enum):
-    """How a job ended. PLANNED: dry run. NOTHING_TO_DO is success."""
+    """How a job ended. PLANNED is the outcome of a dry run; NOTHING_TO_DO is a success."""
 
     COMPLETED = "completed"
     PLANNED = "planned"
@@ -44,7 +44,7 @@ class Outcome(str, Enum):
 
 
 HISTOGRAM_EDGES_MIB = (0, 1, 4, 16, 32, 64, 96, 120, 256, 1024)
-"""Lower edges of the size histogram, MiB; the last class is open."""
+"""Lower bounds of the size classes of the histogram, in MiB; the last class has no upper bound."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class FileStats:
     """Live base files of the partitions concerned.
 
     Attributes:
-        histogram: class such as ``"16-32 MiB"`` → files; empty classes left out.
+        histogram: size class such as ``"16-32 MiB"`` → number of files, without empty classes.
     """
 
     file_count: int = 0
@@ -79,14 +79,14 @@ def _size_class(size_bytes: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowCounts:
-    """Rows of the batch and what became of them.
+    """Rows of the batch by their effect on the table.
 
     Attributes:
         read: rows of the input.
         superseded: rows replaced by another row of the batch with the same key.
-        older_than_stored: rows that lost to a stored row with a larger ordering value.
-        unmatched_deletes: deletes of keys that the table does not hold.
-        dropped_existing: inserts dropped because their key existed.
+        older_than_stored: rows that were not written because the stored row has a larger ordering value.
+        unmatched_deletes: deletes of record keys that are not in the table.
+        dropped_existing: inserts that were dropped because their record key is in the table.
     """
 
     read: int = 0
@@ -114,15 +114,16 @@ class FileGroupChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionReport:
-    """What a write did in one partition path.
+    """Result of a write in one partition.
 
     Attributes:
-        padded: existing small file groups that took inserts.
+        padded: existing small file groups that received inserts.
         opened: new file groups.
-        rewritten: file groups that took updates or deletes only.
-        skipped: small file groups that the write did not pad, each with the reason.
-        record_size: bytes per row the plan reckoned with, and where the figure comes from.
-        measured_record_size_bytes: bytes per row of the files written; None before a commit.
+        rewritten: file groups that received only updates or deletes.
+        skipped: file groups that were not padded, each with the reason.
+        record_size: record size that the plan assumed, and its source, in words.
+        record_size_bytes: record size that the plan assumed, in bytes per row.
+        measured_record_size_bytes: bytes per row of the written files; None before a commit.
     """
 
     partition_path: str
@@ -143,7 +144,7 @@ class JobError:
 
     Attributes:
         kind: name of the error's class, or ``unexpected``.
-        retryable: the same request may succeed when it is run again.
+        retryable: whether the same request may succeed when it runs again.
         hint: what to do next; may be empty.
     """
 
@@ -164,13 +165,15 @@ class JobResult:
     """Outcome of one request.
 
     Attributes:
-        reused: an earlier attempt of the same request had completed; nothing was written now.
-        reason: why nothing was done, in words.
-        instant_time, completion_time: requested and (table version 8 on) completion time of the commit.
+        service: name of the service.
+        reused: an earlier attempt of the same request completed the work; this attempt wrote nothing.
+        reason: why the job wrote nothing, in words.
+        instant_time, completion_time: requested time and, from table version 8 on, completion time of the commit.
         files_before, files_after: live base files of the partitions concerned.
-        service: name of the service whose job it was.
-        report: what only this service reports; None: the job was a write, or it ended before there was a report.
-        timings_s: seconds by phase; `lock_wait`, waiting for the table's lock, is part of the phases in which it was.
+        report: part of the result that is specific to the service; None: the job was a write, or it ended before it
+            had a report.
+        timings_s: phase → seconds; `lock_wait`, the time spent waiting for the table lock, is also part of the phases
+            that waited.
     """
 
     request_id: str
@@ -215,7 +218,7 @@ class JobResult:
 
     @property
     def is_preview(self) -> bool:
-        """Whether the job only planned, because the request asked for that."""
+        """Whether the request asked for a preview or a dry run, so that the job only planned."""
         return self.outcome is Outcome.PLANNED
 
     @property
@@ -224,7 +227,7 @@ class JobResult:
         return f"Failed: {self.error.message if self.error else 'no reason was given'}"
 
     def report_as(self, kind: type[_ReportT]) -> _ReportT | None:
-        """The report if it is of this type."""
+        """Return the report if it has this type, else None."""
         return self.report if isinstance(self.report, kind) else None
 
     def summary(self) -> str:
@@ -234,13 +237,13 @@ class JobResult:
         return write_summary(self) if self.report is None else self.report.summary(self)
 
     def sections(self) -> list[Section]:
-        """The result as lines for a log, in groups."""
+        """Return the result as groups of log lines."""
         from hudi_table_services.contract.writing_text import write_sections
 
         return write_sections(self) if self.report is None else self.report.sections(self)
 
     def figures(self) -> Figures:
-        """Work that this job did itself: zeros for previews, failures and results of an earlier attempt."""
+        """Return the work of this attempt: zeros for previews, failures and results of an earlier attempt."""
         from hudi_table_services.contract.writing_text import write_figures
 
         if not self.is_completed or self.reused:
@@ -252,7 +255,7 @@ class JobResult:
 
     @classmethod
     def from_json(cls, text: str) -> "JobResult":
-        """Raises InvalidRequestError when the text is not a result document of a version that this release knows."""
+        """Parse a result document. Raises InvalidRequestError for other texts and unknown versions."""
         version, fields = parse_document(text, "result")
         try:
             return _result(in_version_2(fields) if version == 1 else dict(fields))

@@ -1,4 +1,4 @@
-"""Result documents of earlier contract versions, as documents of the newest one."""
+"""Convert result documents of earlier contract versions to the newest version."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -29,11 +29,11 @@ _OPERATIONS = {
     "table_health": "health",
     "check_config": "config_check",
 }
-"""Operation in version 1 → name of the service; all others are writes."""
+"""Operation in version 1 → name of the service; all other operations are writes."""
 
 
 def in_version_2(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A document of version 1 with `service` and `report` instead of one field per kind of report.
+    """Convert a document of version 1: replace its one field per kind of report by `service` and `report`.
 
     Raises:
         KeyError: a field of version 1 is missing.
@@ -42,7 +42,7 @@ def in_version_2(document: Mapping[str, Any]) -> dict[str, Any]:
     reports = {service: fields.pop(name) for name, service in _FIELDS.items()}
     service = _OPERATIONS.get(fields["operation"], "writing")
     report = reports.get(service)
-    # Savepoints had no report; their results of version 2 have one without fields.
+    # In version 1, savepoints had no report. In version 2, they have a report without fields.
     if service == "savepoints" and fields["outcome"] != "failed":
         report = {}
     return {**fields, "service": service, "report": report}

@@ -8,7 +8,7 @@ from hudi_table_services.contract.request import JobRequest, refuse_text_for_col
 from hudi_table_services.errors import InvalidRequestError
 
 WRITING = "writing"
-"""Name of the service. It has no report of its own: rows and partitions are fields of every result."""
+"""Name of the service. It has no report, because rows and partitions are fields of every result."""
 
 OPERATIONS = (
     "upsert",
@@ -28,11 +28,11 @@ class SourceSpec:
     Attributes:
         path: file, folder or glob for Spark's reader; empty for formats that need only options.
         format: Spark data source, e.g. ``parquet``, ``csv``, ``json``.
-        options: options of the reader; never shown, as they may hold credentials.
+        options: options of the reader; never shown, because they may contain credentials.
         sql: one query over the view ``source``, no other statement; None: all rows as they are.
 
     Raises:
-        InvalidRequestError: neither path nor options say what to read.
+        InvalidRequestError: both path and options are empty.
     """
 
     path: str = ""
@@ -43,7 +43,7 @@ class SourceSpec:
     def __post_init__(self) -> None:
         if not self.path and not self.options:
             raise InvalidRequestError(
-                "The source has neither a path nor options.", hint="Say what to read: --source-path."
+                "The source has neither a path nor options.", hint="Give the input with --source-path."
             )
         if not self.format:
             raise InvalidRequestError("The format of the source is empty.")
@@ -56,7 +56,7 @@ class UpsertRequest(JobRequest):
     Attributes:
         table_name: also needed to create a table.
         operation: one of `OPERATIONS`.
-        source: rows to write; None where the caller hands over a frame, and for ``delete_partition``.
+        source: rows to write; None if the caller passes a DataFrame, and for ``delete_partition``.
         record_key, partition_by: columns; ``hoodie.datasource.write.recordkey.field`` and ``…partitionpath.field``.
         ordering_field: columns, comma-separated; ``hoodie.datasource.write.precombine.field``. Empty: none.
         dry_run: plan, report and write nothing.
@@ -79,7 +79,7 @@ class UpsertRequest(JobRequest):
         JobRequest.__post_init__(self)
         if self.operation not in OPERATIONS:
             raise InvalidRequestError(
-                f"There is no operation {self.operation!r}.", hint=f"Known: {', '.join(OPERATIONS)}."
+                f"Unknown operation {self.operation!r}.", hint=f"Known: {', '.join(OPERATIONS)}."
             )
         if self.operation == "delete_partition" and self.source is not None:
             raise InvalidRequestError(

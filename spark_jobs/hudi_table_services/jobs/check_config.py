@@ -62,8 +62,8 @@ def check_table_config(request: CheckConfigRequest, *, storage: Storage | None =
 
 
 def _warnings(report: ConfigReport) -> tuple[str, ...]:
-    warned = [each for each in report.findings if each.severity != Severity.ADVICE.value]
-    return tuple(f"{each.rule} ({', '.join(each.options)}): {each.reason} {each.cure}" for each in warned)
+    findings = [each for each in report.findings if each.severity != Severity.ADVICE.value]
+    return tuple(f"{each.rule} ({', '.join(each.options)}): {each.reason} {each.cure}" for each in findings)
 
 
 def _no_table(request: CheckConfigRequest, table: TableFacts | None) -> tuple[str, ...]:
@@ -74,9 +74,9 @@ def _no_table(request: CheckConfigRequest, table: TableFacts | None) -> tuple[st
 
 def _unsafe(report: ConfigReport, request: CheckConfigRequest) -> UnsafeConfigError:
     bad = [each for each in report.findings if request.fails_with(each.severity)]
-    reasons = "; ".join(f"{each.rule} ({', '.join(each.options)}): {each.reason}" for each in bad)
+    causes = "; ".join(f"{each.rule} ({', '.join(each.options)}): {each.reason}" for each in bad)
     cures = " ".join(dict.fromkeys(each.cure for each in bad))
-    return UnsafeConfigError(f"{report.verdict}. {reasons}", hint=cures, evidence=report)
+    return UnsafeConfigError(f"{report.verdict}. {causes}", hint=cures, evidence=report)
 
 
 def _table_facts(storage: Storage, request: CheckConfigRequest) -> TableFacts | None:
@@ -95,7 +95,7 @@ def _facts(storage: Storage, config: TableConfig, *, lists_partitions: bool) -> 
     try:
         store = TimelineStore(storage, config, SystemClock())
     except UnsupportedTableError:
-        # A table version that this release cannot read is a finding, not a failure of the check.
+        # Return only the properties: the check reports the unknown table version as a finding.
         return TableFacts(properties=config.properties)
     timeline = store.load()
     planned = {i.requested_time: _planned_partitions(store, i) for i in timeline.pending}
@@ -108,7 +108,7 @@ def _facts(storage: Storage, config: TableConfig, *, lists_partitions: bool) -> 
 
 
 def _planned_partitions(store: TimelineStore, instant: Instant) -> frozenset[str]:
-    """Partitions of a pending plan; empty: it is none, or it is gone by now."""
+    """Return the partitions of a pending plan; empty: the instant has no plan, or the plan no longer exists."""
     try:
         return frozenset(group.partition_path for group in planned_file_groups(store, instant))
     except ObjectNotFoundError:

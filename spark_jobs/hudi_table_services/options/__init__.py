@@ -1,1 +1,1 @@
-"""The hoodie.* keys: their declarations, and typed options of each service."""
+"""The hoodie.* keys: their declarations, and the typed options of each service."""

@@ -1,4 +1,4 @@
-"""From Hudi's keys to the typed options of the archive job."""
+"""Convert hoodie.* keys to the typed options of the archive job."""
 
 from hudi_table_services.contract.archival import ArchiveRequest
 from hudi_table_services.errors import InvalidRequestError
@@ -22,7 +22,7 @@ from hudi_table_services.options.shared import known_options, with_fields
 
 
 def resolve_archive_options(request: ArchiveRequest) -> ArchiveJobOptions:
-    """Check all keys of an archive request and give them types.
+    """Check all keys of an archive request and convert them to typed options.
 
     Raises:
         InvalidRequestError: names the key, its value and what is allowed; or both keys of a contradiction.
@@ -59,11 +59,11 @@ def _refuse_contradictions(options: ArchivalOptions, reader: OptionReader) -> No
     retained = reader[COMMITS_RETAINED]
     if reader[CLEAN_POLICY] is CleanPolicy.KEEP_LATEST_COMMITS and options.min_commits <= retained:
         raise InvalidRequestError(
-            f"{MIN_COMMITS}={options.min_commits} is not above {COMMITS_RETAINED}={retained}: what cleaning still "
-            "keeps readable would leave the active timeline.",
-            hint=f"Keep more commits; or give {COMMITS_RETAINED} (or {CLEAN_POLICY}) as the clean job has it.",
+            f"{MIN_COMMITS}={options.min_commits} is not above {COMMITS_RETAINED}={retained}: archival would "
+            "remove commits from the active timeline that cleaning keeps readable.",
+            hint=f"Keep more commits; or give {COMMITS_RETAINED} (or {CLEAN_POLICY}) the value of the clean job.",
         )
 
 
 DEFAULT_ARCHIVAL = _archival(OptionReader({}))
-"""Archival without any option given."""
+"""Options of an archival if no key is given."""

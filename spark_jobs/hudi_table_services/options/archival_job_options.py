@@ -8,11 +8,12 @@ from hudi_table_services.options.locks import LockOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveJobOptions:
-    """Everything a request may ask of an archive job.
+    """All options of an archive job.
 
     Attributes:
-        archival: settings of the planner and of the writers of archives.
-        warnings: keys without effect.
+        archival: settings of the planner and of the archive writers.
+        lock: settings of the table lock.
+        warnings: one sentence for each key that has no effect.
     """
 
     archival: ArchivalOptions

@@ -1,4 +1,4 @@
-"""How base files are written, by writes and by clusterings."""
+"""Options of the base files that writes and clusterings produce."""
 
 from dataclasses import dataclass
 
@@ -17,11 +17,11 @@ class BaseFileOptions:
     """Encoding and footer of base files.
 
     Attributes:
-        codec: zstd; Hudi's own default is gzip.
-        codec_level: None: the codec's default.
-        block_size_bytes: upper bound of a row group.
+        codec: compression, as Arrow names it; the default is zstd, Hudi's default is gzip.
+        codec_level: compression level; None: the codec's default.
+        block_size_bytes: maximum size of a row group.
         bloom_fpp: false-positive rate of the footer's bloom filter.
-        bloom_max_entries: keys beyond it do not enlarge the bloom filter.
+        bloom_max_entries: maximum number of keys for which the bloom filter grows.
     """
 
     codec: str = CODECS[CODEC.default_value]

@@ -1,4 +1,4 @@
-"""From Hudi's keys to the typed options of the clean job."""
+"""Convert hoodie.* keys to the typed options of the clean job."""
 
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.model.cleaning import CleanOptions, CleanPolicy
@@ -35,7 +35,7 @@ _POLICY_OF_RETENTION = {
 
 
 def resolve_clean_options(request: CleanRequest) -> CleanJobOptions:
-    """Check all keys of a clean request and give them types.
+    """Check all keys of a clean request and convert them to typed options.
 
     Raises:
         InvalidRequestError: names the key, its value and what is allowed; or both keys of a contradiction.
@@ -77,7 +77,7 @@ def _clean_options(reader: OptionReader) -> CleanOptions:
 
 
 def _policy(reader: OptionReader) -> CleanPolicy:
-    """The policy given, else the policy of the only retention that is given, as Hudi infers it."""
+    """The given policy; if none is given, the policy of the only given retention option, as Hudi infers it."""
     given = [policy for option, policy in _POLICY_OF_RETENTION.items() if option in reader]
     if CLEAN_POLICY not in reader and len(given) == 1:
         return given[0]
@@ -85,4 +85,4 @@ def _policy(reader: OptionReader) -> CleanPolicy:
 
 
 DEFAULT_CLEANING = _clean_options(OptionReader({}))
-"""Cleaning without any option given."""
+"""Options of a clean if no key is given."""

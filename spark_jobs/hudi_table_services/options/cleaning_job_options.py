@@ -10,14 +10,16 @@ from hudi_table_services.options.writing_values import FailedWritesPolicy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanJobOptions:
-    """Everything a request may ask of a clean job.
+    """All options of a clean job.
 
     Attributes:
         clean: settings of the planner.
-        failed_writes: dead writes that are rolled back first.
-        parallelism: files deleted at once.
-        metadata_enable: False: switch an active metadata table off; None: refuse such a table.
-        warnings: keys without effect.
+        failed_writes: which dead writes the job rolls back first.
+        parallelism: number of threads that delete files.
+        lock: settings of the table lock.
+        metadata_enable: False: switch an active metadata table off; None: reject such a table.
+        hoodie_options: all keys of the request, typed arguments included.
+        warnings: one sentence for each key that has no effect.
     """
 
     clean: CleanOptions

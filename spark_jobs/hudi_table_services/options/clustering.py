@@ -1,4 +1,4 @@
-"""From Hudi's keys to the typed options of clustering jobs."""
+"""Convert hoodie.* keys to the typed options of the clustering jobs."""
 
 from hudi_table_services.contract.clustering import ScheduleClusteringRequest
 from hudi_table_services.contract.request import JobRequest
@@ -26,7 +26,7 @@ from hudi_table_services.options.shared import (
 
 
 def resolve_clustering_options(request: JobRequest) -> ClusteringJobOptions:
-    """Check all keys of a clustering request and give them types.
+    """Check all keys of a clustering request and convert them to typed options.
 
     Raises:
         InvalidRequestError: names the key, its value and what is allowed; or both keys of a contradiction.
@@ -47,7 +47,7 @@ def resolve_clustering_options(request: JobRequest) -> ClusteringJobOptions:
         metadata_enable=metadata_enable(reader),
         staging_path=staging_path(reader),
         hoodie_options=named,
-        warnings=(*warnings, *_idle(reader, plan)),
+        warnings=(*warnings, *_keys_without_effect(reader, plan)),
     )
 
 
@@ -71,11 +71,11 @@ _READ_BY_MODE: dict[AnyOption, PartitionFilterMode] = {
     keys.BEGIN_PARTITION: PartitionFilterMode.SELECTED_PARTITIONS,
     keys.END_PARTITION: PartitionFilterMode.SELECTED_PARTITIONS,
 }
-"""Keys that one mode reads."""
+"""Key → the only mode that reads the key."""
 
 
-def _idle(reader: OptionReader, plan: ClusteringOptions) -> list[str]:
-    """Warnings for keys that have no effect beside the others, each with the reason."""
+def _keys_without_effect(reader: OptionReader, plan: ClusteringOptions) -> list[str]:
+    """Return a warning with the reason for each key that the other keys make ineffective."""
     mode = plan.partition_filter_mode
     warnings = [
         f"{option} has no effect: {keys.PARTITION_FILTER_MODE} is {mode.value}, and only {needed.value} reads it."
@@ -124,7 +124,7 @@ def _layout(reader: OptionReader) -> Layout:
 
 
 def _gates(reader: OptionReader) -> tuple[CommitGate, ...]:
-    """Each switch has its own number of commits, and all that are on must be satisfied, as in Hudi's scheduler."""
+    """Return one gate per active switch. A plan must pass all gates, as in Hudi's scheduler."""
     inline, schedule_inline = reader[keys.INLINE], reader[keys.SCHEDULE_INLINE]
     if inline and schedule_inline:
         raise InvalidRequestError(
@@ -144,4 +144,4 @@ def _gate(reader: OptionReader, commits: Option[int]) -> CommitGate:
 
 
 DEFAULT_CLUSTERING = _plan_options(OptionReader({}))
-"""Plans of clusterings without any option given."""
+"""Options of a clustering plan if no key is given."""

@@ -1,4 +1,4 @@
-"""Typed options of the clustering jobs; `options.clustering` makes them from Hudi's keys."""
+"""Typed options of the clustering jobs; `options.clustering` creates them from hoodie.* keys."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,19 +17,23 @@ from hudi_table_services.options.locks import LockOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusteringJobOptions:
-    """Everything a request may ask of scheduling, executing or cancelling a clustering.
+    """All options of the jobs that schedule, execute and cancel a clustering.
 
     Attributes:
-        gates: all of them must let a plan pass.
-        names_target: whether the request itself says how large files should be; else a plan's own target counts.
-        task_memory_bytes: Arrow bytes that a Spark task sorts at once; larger groups are exchanged in files.
-        expires_after_minutes: age at which a pending plan without a living executor counts as abandoned.
-        cancels_expired: whether scheduling cancels such plans first.
-        wait_seconds: how long an execution waits for another one of the same plan.
+        plan: settings of the planner.
+        gates: conditions on the number of commits; a plan is scheduled only if all of them are met.
+        names_target: whether the request gives the target file size; if not, an execution uses the plan's target.
+        base_files: encoding of the written files.
+        task_memory_bytes: maximum size of Arrow data that a Spark task sorts in memory; larger groups are sorted
+            through files.
+        expires_after_minutes: age at which a pending plan without a live execution counts as abandoned.
+        cancels_expired: whether scheduling first cancels such plans.
+        wait_seconds: maximum time that an execution waits for another execution of the same plan.
         lock: settings of the table lock.
-        metadata_enable: False switches an active metadata table off; None: refuse such a table.
+        metadata_enable: False: switch an active metadata table off; None: reject such a table.
+        staging_path: folder of staged rows, below the base path.
         hoodie_options: all keys of the request, typed arguments included.
-        warnings: for each key that is known and has no effect here, one sentence.
+        warnings: one sentence for each known key that has no effect here.
     """
 
     plan: ClusteringOptions

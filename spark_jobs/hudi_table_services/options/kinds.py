@@ -1,4 +1,4 @@
-"""Kinds of option values: how a text becomes a value, and which texts are refused."""
+"""Kinds of option values: each kind parses texts and rejects invalid ones."""
 
 import math
 import re
@@ -14,13 +14,13 @@ EnumT = TypeVar("EnumT", bound=Enum)
 
 
 class Kind(ABC, Generic[ValueT]):
-    """How the text of an option becomes a value."""
+    """Parser of the text of an option."""
 
     __slots__ = ()
 
     @abstractmethod
     def parse(self, key: str, text: str) -> ValueT:
-        """The value of a text without blanks around it.
+        """Parse a text that has no blanks at its ends.
 
         Raises:
             InvalidRequestError: names the key, the text and what is allowed.
@@ -37,10 +37,10 @@ class Text(Kind[str]):
 
 @dataclass(frozen=True, slots=True)
 class Names(Kind[tuple[str, ...]]):
-    """Items between commas.
+    """A list of items separated by commas.
 
     Attributes:
-        allowed: the items that exist, in capitals; empty: any. With it items are read in any case.
+        allowed: the allowed items in upper case, compared without regard to case; empty: any item.
     """
 
     allowed: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class Names(Kind[tuple[str, ...]]):
 
 @dataclass(frozen=True, slots=True)
 class Word(Kind[str]):
-    """One of some words, in any case; the value is in lower case."""
+    """One of several words, in upper or lower case; the value is in lower case."""
 
     allowed: tuple[str, ...]
 
@@ -70,7 +70,7 @@ class Word(Kind[str]):
 
 @dataclass(frozen=True, slots=True)
 class Flag(Kind[bool]):
-    """``true`` or ``false``, in any case."""
+    """``true`` or ``false``, in upper or lower case."""
 
     def parse(self, key: str, text: str) -> bool:
         return Word(("true", "false")).parse(key, text) == "true"
@@ -78,7 +78,7 @@ class Flag(Kind[bool]):
 
 @dataclass(frozen=True, slots=True)
 class Member(Kind[EnumT], Generic[EnumT]):
-    """A member of an enumeration by its value, in any case.
+    """A member of an enumeration, given by its value in upper or lower case.
 
     Attributes:
         by_class: the text names a Java class, with or without its package.
@@ -100,7 +100,7 @@ class WholeNumber(Kind[int]):
     """A whole number.
 
     Attributes:
-        least: the smallest one that is allowed; None: any.
+        least: the smallest allowed number; None: no lower bound.
     """
 
     least: int | None = None
@@ -120,8 +120,8 @@ class Number(Kind[float]):
     """A number.
 
     Attributes:
-        least: the smallest one that is allowed; None: see `above`.
-        above, below: bounds that are not allowed themselves.
+        least: the smallest allowed number; None: `above` is the lower bound.
+        above, below: exclusive bounds.
     """
 
     least: float | None = None
@@ -158,7 +158,7 @@ class Pattern(Kind[str]):
 
 @dataclass(frozen=True, slots=True)
 class OrNone(Kind[ValueT | None], Generic[ValueT]):
-    """A value of another kind, or None where the option is left out."""
+    """A value of another kind, or None if the option is absent."""
 
     kind: Kind[ValueT]
 
@@ -167,5 +167,5 @@ class OrNone(Kind[ValueT | None], Generic[ValueT]):
 
 
 def refuse(key: str, text: str, allowed: tuple[str, ...]) -> NoReturn:
-    """Raises InvalidRequestError with the texts that are allowed."""
+    """Raise InvalidRequestError with the list of allowed texts."""
     raise InvalidRequestError(f"{key}={text} is not supported.", hint=f"Supported: {', '.join(allowed)}.")

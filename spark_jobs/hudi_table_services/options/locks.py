@@ -49,8 +49,8 @@ class LockOptions:
     Attributes:
         provider: `hoodie.write.lock.provider`; empty, or Hudi's in-process lock: the job uses the lock for the storage.
         folder: `hoodie.write.lock.filesystem.path`, relative to the base path, or absolute and below it.
-        expire_minutes: `hoodie.write.lock.filesystem.expire`; age from which a lock counts as abandoned, whoever holds
-            it; 0: never.
+        expire_minutes: `hoodie.write.lock.filesystem.expire`; age from which a lock counts as abandoned, also if
+            its writer is alive; 0: never.
         wait_ms: `hoodie.write.lock.wait_time_ms`; longest duration of a round of attempts.
         retries: `hoodie.write.lock.num_retries`; attempts of a round beyond the first.
         retry_wait_ms: `hoodie.write.lock.wait_time_ms_between_retry`.

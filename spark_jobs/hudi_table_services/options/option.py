@@ -1,4 +1,4 @@
-"""The declaration of one key: name, meaning, kind of value, default, and what a job of this release does with it."""
+"""The declaration of one key: name, meaning, kind of value, default, and its effect in this release."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -10,14 +10,14 @@ ValueT = TypeVar("ValueT")
 
 
 class Effect(str, Enum):
-    """What a job of this release does with a key."""
+    """How a job of this release treats a key."""
 
     HONOURED = "honoured"
     FIXED = "default only"
-    """Any other value is refused, since it would ask for something this release does not do."""
+    """Jobs reject any other value, because this release supports only the default."""
     REFUSED = "refused"
     NO_EFFECT = "no effect"
-    """Known to Hudi, without effect in this release: accepted with a warning in the result."""
+    """Hudi knows the key. Jobs of this release accept and ignore it, with a warning in the result."""
 
 
 class Service(str, Enum):
@@ -28,7 +28,7 @@ class Service(str, Enum):
     CLEANING = "cleaning"
     ARCHIVAL = "archival"
     TIMELINE = "savepoints, rollback, restore and repair"
-    """Jobs that need a lock and no options of their own."""
+    """Jobs whose only options are those of the lock and the metadata table."""
 
 
 WRITES = (Service.WRITES,)
@@ -39,14 +39,14 @@ FILE_SERVICES = tuple(each for each in Service if each is not Service.TIMELINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option(Generic[ValueT]):
-    """One key, or with a trailing ``*`` all keys of a prefix.
+    """The declaration of one key, or of all keys with a prefix if `key` ends in ``*``.
 
     Attributes:
-        default: text of the default; empty where there is none.
-        meaning: what it does, where it differs from Hudi in brackets; for keys without effect: why.
-        kind: how its text becomes a value.
+        default: text of the default; empty: no default.
+        meaning: effect of the key, with differences from Hudi in brackets; or why jobs reject or ignore the key.
+        kind: parser of the text.
         aliases: other names of the same key.
-        services: services that read it; the first one owns it.
+        services: services that read the key; the first one owns it.
     """
 
     key: str
@@ -58,7 +58,7 @@ class Option(Generic[ValueT]):
     services: tuple[Service, ...] = WRITES
 
     def parse(self, text: str) -> ValueT:
-        """The value of a text; of a blank text the default. Raises InvalidRequestError."""
+        """Return the value of a text; for a blank text, the default. Raises InvalidRequestError."""
         return self.kind.parse(self.key, text.strip() or self.default)
 
     @property
@@ -68,21 +68,21 @@ class Option(Generic[ValueT]):
 
     @property
     def is_flag(self) -> bool:
-        """Whether its text is ``true`` or ``false``, and one of the two by default."""
+        """Whether the value must be ``true`` or ``false``."""
         return isinstance(self.kind, Flag) or self.default in ("true", "false")
 
     @property
     def is_whole_number(self) -> bool:
-        """Whether its text is a whole number, with a default."""
+        """Whether the value must be a whole number and the key has a default."""
         return isinstance(self.kind, WholeNumber)
 
     def __str__(self) -> str:
-        """The key, so that messages can name it."""
+        """Return the key, for use in messages."""
         return self.key
 
 
 AnyOption: TypeAlias = Option[Any]
-"""A declaration whose type of value does not matter."""
+"""A declaration with any type of value."""
 
 
 def option(
@@ -93,25 +93,25 @@ def option(
     *aliases: str,
     services: tuple[Service, ...] = WRITES,
 ) -> Option[ValueT]:
-    """A key that does what Hudi says, or what the brackets say."""
+    """Declare a key that works as in Hudi, except for differences named in the brackets of its meaning."""
     text = str(default).lower() if isinstance(default, bool) else str(default)
     return Option(key=key, default=text, meaning=meaning, kind=kind, aliases=aliases, services=services)
 
 
 def fixed(key: str, default: str, meaning: str, *aliases: str) -> Option[str]:
-    """A key of which only the default can be written."""
+    """Declare a key that accepts only its default."""
     return Option(
         key=key, default=default, meaning=meaning, kind=Text(), effect=Effect.FIXED, aliases=aliases
     )
 
 
 def refused(meaning: str, *keys: str) -> tuple[Option[str], ...]:
-    """Keys that ask for what cannot be done, and why."""
+    """Declare keys that jobs reject; the meaning is the reason."""
     return _without_value(Effect.REFUSED, meaning, keys)
 
 
 def ignored(meaning: str, *keys: str) -> tuple[Option[str], ...]:
-    """Keys that have no effect here, and why."""
+    """Declare keys that jobs ignore; the meaning is the reason."""
     return _without_value(Effect.NO_EFFECT, meaning, keys)
 
 

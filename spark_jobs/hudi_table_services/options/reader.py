@@ -9,19 +9,19 @@ ValueT = TypeVar("ValueT")
 
 
 class OptionReader:
-    """Reads options by their declarations; an option that is absent or blank has its default."""
+    """Reads option values through their declarations; an absent or blank option has its default."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self._options = options
 
     def __getitem__(self, option: Option[ValueT]) -> ValueT:
-        """The value. Raises InvalidRequestError naming the key, its text and what is allowed."""
+        """Return the value. Raises InvalidRequestError with the key, its text and the allowed values."""
         return option.parse(self.text(option))
 
     def __contains__(self, option: AnyOption) -> bool:
-        """Whether the option is given, with a text that is not blank."""
+        """Whether the option is given and not blank."""
         return bool(self.text(option))
 
     def text(self, option: AnyOption) -> str:
-        """The text as given; empty: not given."""
+        """Return the given text without blanks at its ends; empty if the option is absent."""
         return self._options.get(option.key, "").strip()

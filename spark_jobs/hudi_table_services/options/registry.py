@@ -1,4 +1,4 @@
-"""Every Hudi key that this release knows, by name."""
+"""All hoodie.* keys that this release knows, by name."""
 
 import difflib
 
@@ -26,41 +26,41 @@ _FAMILIES = {option.key.removesuffix("*"): option for option in _ALL if option.k
 KNOWN_OPTIONS: dict[str, AnyOption] = {
     name: option for option in _ALL if not option.key.endswith("*") for name in (option.key, *option.aliases)
 }
-"""Keys listed one by one, under every name."""
+"""Key or alias → declaration, for all keys that are listed individually."""
 
 ALIASES: dict[str, str] = {alias: option.key for option in _ALL for alias in option.aliases}
-"""Other name → the key it stands for."""
+"""Alias → key."""
 
 MISSPELT_RATIO = 0.92
-"""Two names at least as similar as this are one name, misspelt."""
+"""Minimum similarity from which an unknown key counts as a misspelling of a known one."""
 
 _OWN_FAMILIES = {
     Service.CLUSTERING: ("hoodie.clustering.*",),
     Service.CLEANING: ("hoodie.clean.*", "hoodie.cleaner.*"),
     Service.ARCHIVAL: ("hoodie.archive.*",),
 }
-"""Prefixes whose keys a service lists one by one, so that any other key of them is unknown to it."""
+"""Prefixes whose keys a service lists individually, so that it rejects any other key with the prefix as unknown."""
 
 
 def find_option(key: str) -> AnyOption | None:
-    """The key itself, else the longest prefix it falls under; None: unknown, or a misspelt key of the list."""
+    """Find the declaration of the key, or of its longest declared prefix; None: the key is unknown or misspelt."""
     if (option := KNOWN_OPTIONS.get(key)) is not None:
         return option
     prefixes = [prefix for prefix in _FAMILIES if key.startswith(prefix)]
-    # `hoodie.metadata.enabled` is a misspelt key, not one more key of the metadata table.
+    # `hoodie.metadata.enabled` is a misspelling of `hoodie.metadata.enable`, not another key of the metadata table.
     if not prefixes or similar_option(key, least=MISSPELT_RATIO):
         return None
     return _FAMILIES[max(prefixes, key=len)]
 
 
 def similar_option(key: str, *, least: float = 0.7) -> str | None:
-    """The known key that is most similar; None: none is similar."""
+    """Find the most similar known key; None: no known key is similar."""
     close = difflib.get_close_matches(key, KNOWN_OPTIONS, n=1, cutoff=least)
     return close[0] if close else None
 
 
 def is_listed(key: str, service: Service | None = None) -> bool:
-    """Whether a key is known, and is more than a key of a prefix that a service lists one by one.
+    """Whether a key is known, and not merely by a prefix whose keys a service lists individually.
 
     Args:
         service: the service that reads the key; None: any.

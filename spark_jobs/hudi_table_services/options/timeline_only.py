@@ -1,4 +1,4 @@
-"""Options of services that change the timeline only: the lock, and the treatment of a metadata table."""
+"""Options of services that have no keys of their own: the lock, and the treatment of a metadata table."""
 
 from dataclasses import dataclass
 
@@ -14,8 +14,9 @@ class ServiceOptions:
     """Options of savepoints, rollback, restore and the repair of orphans.
 
     Attributes:
-        metadata_enable: False: go on although the table has an active metadata table; None: refuse such a table.
-        warnings: keys without effect.
+        lock: settings of the table lock.
+        metadata_enable: False: accept a table with an active metadata table; None: reject such a table.
+        warnings: one sentence for each key that has no effect.
     """
 
     lock: LockOptions
@@ -24,7 +25,7 @@ class ServiceOptions:
 
 
 def resolve_service_options(request: JobRequest) -> ServiceOptions:
-    """Raises InvalidRequestError naming the key, its value and what is allowed."""
+    """Check all keys of a request and convert them. Raises InvalidRequestError with the key and the allowed values."""
     named, warnings = known_options(request.options, Service.TIMELINE)
     return ServiceOptions(
         lock=LockOptions.of(named), metadata_enable=metadata_enable(OptionReader(named)), warnings=warnings

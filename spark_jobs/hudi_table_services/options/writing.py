@@ -1,4 +1,4 @@
-"""From Hudi's keys to the typed options of a write."""
+"""Convert hoodie.* keys to the typed options of a write."""
 
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
@@ -36,7 +36,7 @@ from hudi_table_services.options.writing_values import (
 
 
 def resolve_options(request: UpsertRequest) -> WriteOptions:
-    """Check all keys of a request and give them types.
+    """Check all keys of a write request and convert them to typed options.
 
     Raises:
         InvalidRequestError: names the key, its value and what is allowed; or both keys of a contradiction.
@@ -101,7 +101,7 @@ def _pending_clustering(reader: OptionReader) -> PendingClusteringOptions:
 
 
 def _is_noted(key: str, prefix: str) -> bool:
-    """Whether an option only goes into the commit's metadata. Hudi itself has keys that begin with the prefix."""
+    """Whether an option is only stored in the commit's metadata. Some keys of Hudi begin with the prefix, too."""
     return bool(prefix) and key.startswith(prefix) and key not in KNOWN_OPTIONS
 
 
@@ -135,9 +135,10 @@ def _file_sizing(reader: OptionReader) -> FileSizingOptions:
 
 
 def _small_file_limit(reader: OptionReader, parity: bool) -> int:
-    """0 or less turns padding off. A small max size given alone lowers the default, too.
+    """Return the size below which files are padded; 0: no padding.
 
-    In parity the default is at most the max size itself: above that Hudi pads nothing either.
+    The default is at most five sixths of the maximum file size; with parity, at most the maximum file size itself,
+    because Hudi pads no file above it.
     """
     largest, limit = reader[keys.MAX_FILE_SIZE], reader[keys.SMALL_FILE_LIMIT]
     if keys.SMALL_FILE_LIMIT in reader:
@@ -166,7 +167,7 @@ def _merge_mode(reader: OptionReader) -> RecordMergeMode | None:
         return mode
     if given is RecordMergeMode.CUSTOM:
         raise InvalidRequestError(
-            f"{keys.MERGE_MODE}=CUSTOM cannot be followed.",
+            f"{keys.MERGE_MODE}=CUSTOM is not supported.",
             hint="Use EVENT_TIME_ORDERING or COMMIT_TIME_ORDERING.",
         )
     if mode not in (None, given):
@@ -186,10 +187,10 @@ def _payload_mode(reader: OptionReader) -> RecordMergeMode | None:
     if payload == OVERWRITE_PAYLOAD:
         return RecordMergeMode.COMMIT_TIME_ORDERING
     raise InvalidRequestError(
-        f"{keys.PAYLOAD_CLASS}={payload} cannot be followed.",
+        f"{keys.PAYLOAD_CLASS}={payload} is not supported.",
         hint=f"Use {keys.MERGE_MODE}=EVENT_TIME_ORDERING or COMMIT_TIME_ORDERING.",
     )
 
 
 DEFAULT_FILE_SIZING = _file_sizing(OptionReader({}))
-"""File sizing without any option given."""
+"""Options of file sizing if no key is given."""

@@ -1,4 +1,4 @@
-"""Options that contradict each other, and options that have no effect beside the others."""
+"""Reject options that contradict each other, and warn of options that the other options make ineffective."""
 
 from collections.abc import Iterator
 
@@ -42,7 +42,7 @@ _READING_KEYS = (WriteOperation.UPSERT, WriteOperation.DELETE)
 
 
 def refuse_contradictions(options: WriteOptions, given: OptionReader) -> None:
-    """Raises InvalidRequestError naming both sides of the first contradiction."""
+    """Raise InvalidRequestError if two options contradict each other; the message names both."""
     for problem, hint in (*_operation_problems(options, given), *_concurrency_problems(options, given)):
         raise InvalidRequestError(problem, hint=hint)
 
@@ -68,7 +68,7 @@ def _operation_problems(options: WriteOptions, given: OptionReader) -> Iterator[
     if keys.COMBINE_BEFORE_INSERT in given and not options.combine_before_insert:
         yield (
             f"{keys.INSERT_DUP_POLICY}={policy.value} and {keys.COMBINE_BEFORE_INSERT}=false contradict each other: "
-            "a key that comes twice in the batch would be written twice.",
+            "a record key that occurs twice in the batch would be written twice.",
             f"Leave {keys.COMBINE_BEFORE_INSERT} out.",
         )
 
@@ -85,19 +85,19 @@ def _concurrency_problems(options: WriteOptions, given: OptionReader) -> Iterato
     if options.lock.provider == IN_PROCESS_PROVIDER:
         yield (
             f"{mode} and {LOCK_PROVIDER}={IN_PROCESS_PROVIDER} contradict each other: "
-            "that lock holds within one process only.",
+            "that lock works only within one process.",
             f"Use {FILE_SYSTEM_PROVIDER} (on object stores {STORAGE_BASED_PROVIDER}) here and for the other writers.",
         )
     if options.failed_writes_policy is FailedWritesPolicy.EAGER:
         yield (
-            f"{mode} and {keys.FAILED_WRITES_POLICY}=EAGER contradict each other: eager cleaning rolls back "
-            "writers at work.",
+            f"{mode} and {keys.FAILED_WRITES_POLICY}=EAGER contradict each other: with EAGER a job rolls back "
+            "the commits of running writers.",
             f"Leave {keys.FAILED_WRITES_POLICY} out, or set it to LAZY.",
         )
 
 
 def inapplicable_options(options: WriteOptions, given: OptionReader) -> tuple[str, ...]:
-    """Warnings for keys that are given and mean nothing beside the other options."""
+    """Return a warning with the reason for each given key that the other options make ineffective."""
     reasons = {**_sizing_reasons(options), **_operation_reasons(options)}
     return tuple(f"{key} has no effect here: {reason}." for key, reason in reasons.items() if key in given)
 
@@ -106,9 +106,11 @@ def _sizing_reasons(options: WriteOptions) -> dict[AnyOption, str]:
     sizing = options.file_sizing
     reasons: dict[AnyOption, str] = {}
     if not sizing.parity:
-        reasons.update(dict.fromkeys(_PARITY_KEYS, f"it is read with {keys.SIZING_PARITY}=true only"))
+        reasons.update(dict.fromkeys(_PARITY_KEYS, f"jobs read it only with {keys.SIZING_PARITY}=true"))
     if sizing.insert_auto_split:
-        reasons[keys.INSERT_SPLIT_SIZE] = f"{keys.INSERT_AUTO_SPLIT} is on, so the record size decides"
+        reasons[keys.INSERT_SPLIT_SIZE] = (
+            f"{keys.INSERT_AUTO_SPLIT} is on, so the record size determines the split"
+        )
     if options.operation not in _PADDING:
         reasons[keys.SMALL_FILE_LIMIT] = f"{options.operation.value.lower()} pads no small files"
     return reasons
@@ -128,5 +130,5 @@ def _operation_reasons(options: WriteOptions) -> dict[AnyOption, str]:
             reasons[key] = f"the index is not {index_type.value}"
     looks_up = operation in _READING_KEYS or options.insert_dup_policy is not InsertDupPolicy.NONE
     if not looks_up:
-        reasons[keys.INDEX_TYPE] = f"{name} looks no keys up"
+        reasons[keys.INDEX_TYPE] = f"{name} does not look up record keys"
     return reasons

@@ -1,4 +1,4 @@
-"""Typed options of a write; `options.writing` makes them from Hudi's keys."""
+"""Typed options of a write; `options.writing` creates them from hoodie.* keys."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ from hudi_table_services.options.locks import LockOptions
 
 
 class IndexType(str, Enum):
-    """``hoodie.index.type``: scope of a key, and whether footers may rule files out."""
+    """``hoodie.index.type``: scope of record keys, and whether the index skips files by their footers."""
 
     SIMPLE = "SIMPLE"
     BLOOM = "BLOOM"
@@ -30,7 +30,7 @@ class IndexType(str, Enum):
 
     @property
     def is_global(self) -> bool:
-        """A key is unique in the whole table, not in its partition."""
+        """Whether a record key is unique in the whole table, not only in its partition."""
         return self in (IndexType.GLOBAL_SIMPLE, IndexType.GLOBAL_BLOOM)
 
     @property
@@ -39,7 +39,7 @@ class IndexType(str, Enum):
 
 
 class InsertDupPolicy(str, Enum):
-    """``hoodie.datasource.insert.dup.policy``: what an insert does with keys the table has."""
+    """``hoodie.datasource.insert.dup.policy``: what an insert does with record keys that are already in the table."""
 
     NONE = "none"
     DROP = "drop"
@@ -55,7 +55,7 @@ class FailedWritesPolicy(str, Enum):
 
 
 class ConcurrencyMode(str, Enum):
-    """``hoodie.write.concurrency.mode``: whether other writers may be at work on the table."""
+    """``hoodie.write.concurrency.mode``: whether other writers may write to the table at the same time."""
 
     SINGLE_WRITER = "SINGLE_WRITER"
     OPTIMISTIC_CONCURRENCY_CONTROL = "OPTIMISTIC_CONCURRENCY_CONTROL"
@@ -63,11 +63,12 @@ class ConcurrencyMode(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingClusteringOptions:
-    """What a write does if its rows are in file groups of a pending clustering.
+    """What a write does if it changes file groups of a pending clustering.
 
     Attributes:
-        rolls_back: with `UpdatesStrategy.ALLOW`: the plan is rolled back; without it the write is rejected, as in Hudi.
-        wait_seconds: longest wait for a plan under execution.
+        rolls_back: with `UpdatesStrategy.ALLOW`: True: the write rolls the plan back; False: the write is rejected, as
+            in Hudi.
+        wait_seconds: maximum time to wait for a plan under execution.
         expires_after_minutes: age at which an execution without a heartbeat, such as Hudi's, counts as dead.
     """
 
@@ -79,22 +80,22 @@ class PendingClusteringOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteOptions:
-    """Everything a request may ask of a write; each key's default is in its declaration.
+    """All options of a write. The declaration of each key contains its default.
 
     Attributes:
-        table_version: for a new table; None: 6, which most readers know.
-        update_partition_path: global index: a row whose partition changed moves.
-        record_merge_mode: None: event time where there is an ordering field.
-        base_files: how base files are written.
-        metadata_enable: False switches an active metadata table off; None: refuse such a table.
-        conflict_strategy: whether a pending plan of a table service stands in the way of the commit.
-        retries_on_conflict: times that a write which lost its file groups to another is planned anew; Hudi: 0.
-        pending_clustering: what becomes of plans for file groups that this write changes.
+        table_version: version of a new table; None: 6, which most readers support.
+        update_partition_path: with a global index: whether a row whose partition changed moves to the new partition.
+        record_merge_mode: None: event-time ordering if there is an ordering field.
+        base_files: encoding of base files.
+        metadata_enable: False: switch an active metadata table off; None: reject such a table.
+        conflict_strategy: whether a pending plan of a table service prevents the commit.
+        retries_on_conflict: how often the job plans a write again if another writer changed its file groups; Hudi: 0.
+        pending_clustering: treatment of pending plans for file groups that this write changes.
         partitions_to_delete: patterns for `delete_partition`; ``*`` stands for any text.
         staging_path: folder for staged rows, below the base path.
         extra_metadata: pairs stored in the commit.
         hoodie_options: all keys of the request, typed arguments included.
-        warnings: for each key that is known and has no effect here, one sentence.
+        warnings: one sentence for each known key that has no effect here.
     """
 
     operation: WriteOperation
@@ -125,5 +126,5 @@ class WriteOptions:
     warnings: tuple[str, ...] = ()
 
     def with_warnings(self, warnings: tuple[str, ...]) -> "WriteOptions":
-        """The same options with further warnings."""
+        """Return a copy with further warnings."""
         return replace(self, warnings=(*self.warnings, *warnings))

@@ -54,7 +54,7 @@ def test_twenty_tables_wait_in_one_triggerer_and_take_no_slot(stack: AirflowStac
 
     stack.stop("triggerer", kill=True)
     for table in tables[::2]:
-        table.commit(GROUP)  # while nobody looks
+        table.commit(GROUP)  # between two checks
     stack.start("triggerer")
     wait_until(
         lambda: states(api, run_id) == {"deferred": 10, "success": 10},

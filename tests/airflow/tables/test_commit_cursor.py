@@ -71,19 +71,19 @@ def test_every_completed_write_is_reported_once(
     steps: list[tuple[str, int]], remembered: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commit_cursor, "OPEN_INSTANTS", remembered)
-    table, cursor, told = Table(), CommitCursor.at_head(Timeline()), []
+    table, cursor, reported = Table(), CommitCursor.at_head(Timeline()), []
     for action, value in [*steps, ("look", 1)]:
         if action == "look":
             timeline = table.timeline
             archived = table.archived if cursor.needs_archive(timeline) else ()
             new = cursor.new_writes(timeline, archived)
             is_due = len(new) >= value
-            told += [i.requested_time for i in new] if is_due else []
+            reported += [i.requested_time for i in new] if is_due else []
             cursor = cursor.past(timeline, new if is_due else (), () if is_due else new)
             cursor = CommitCursor.from_json(cursor.to_json())
         else:
             getattr(table, action)(value)
-    assert sorted(told) == table.completed
+    assert sorted(reported) == table.completed
 
 
 def test_at_the_head_nothing_is_new() -> None:

@@ -46,7 +46,7 @@ def test_of_writers_of_one_file_group_the_later_one_tries_again(
     assert table.leftovers() == set()
 
 
-def test_of_writers_of_one_file_group_the_later_one_is_told(table: TableUnderTest) -> None:
+def test_of_two_writers_of_one_file_group_the_later_one_fails(table: TableUnderTest) -> None:
     with HeldUp(table, [("a", 2, "x", 2.0), ("new", 2, "x", 2.0)], "first", NO_RETRY) as first:
         table.write([("a", 3, "x", 3.0)], options=OPTIMISTIC, request_id="second")
     with pytest.raises(FileGroupConflictError, match="x"):
@@ -160,7 +160,9 @@ def test_a_file_that_was_lost_under_a_writer_is_no_conflict(table: TableUnderTes
         table.write([("a", 9, "x", 9.0)], storage=overtaken(table.base_path, meanwhile))
 
 
-def test_whose_staged_rows_another_attempt_cleared_is_told_that_it_committed(table: TableUnderTest) -> None:
+def test_an_attempt_without_its_staged_rows_reports_that_another_attempt_committed(
+    table: TableUnderTest,
+) -> None:
     storage = overtaken(table.base_path, lambda: table.write([("a", 2, "x", 2.0)], request_id="slow"))
     with pytest.raises(CommitConflictError, match="Another attempt of request slow completed"):
         table.write([("a", 5, "x", 5.0)], request_id="slow", storage=storage)

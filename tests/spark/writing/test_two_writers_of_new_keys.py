@@ -39,7 +39,7 @@ def test_of_two_that_add_a_key_the_later_one_updates_it(
     assert table.leftovers() == set()
 
 
-def test_of_two_that_add_a_key_the_later_one_is_told(table: TableUnderTest) -> None:
+def test_of_two_writers_that_add_a_key_the_later_one_fails(table: TableUnderTest) -> None:
     with HeldUp(table, [("k", 2, "x", 2.0)], "first", NO_RETRY) as first:
         other = table.write([("k", 1, "x", 1.0), ("l", 1, "x", 1.0)])
     with pytest.raises(FileGroupConflictError, match=rf"commit {other.instant_time} or later, added 1 rows"):

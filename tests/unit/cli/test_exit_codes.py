@@ -77,7 +77,7 @@ def test_exit_code_and_document_of(
     assert captured.out == ""
 
 
-def test_an_error_nobody_foresaw_ends_with_70_and_its_traceback(
+def test_an_unexpected_error_ends_with_70_and_its_traceback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     exit_code, result = end_with(ZeroDivisionError("by zero"), tmp_path / "r.json", monkeypatch)

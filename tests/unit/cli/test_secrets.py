@@ -54,8 +54,8 @@ def _logging_as_before() -> Iterator[None]:
     root.handlers[:], root.level = handlers, level
 
 
-class Told:
-    """Runs jobs and keeps everything that they let out."""
+class RecordedJobs:
+    """Runs jobs and searches their output, logs and files for the secret."""
 
     def __init__(
         self, folder: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
@@ -73,7 +73,7 @@ class Told:
         finally:
             document.unlink()  # the only place where the secret may be
 
-    def assert_nothing_told(self) -> None:
+    def assert_no_secret(self) -> None:
         captured = self._capfd.readouterr()
         assert CANARY not in captured.out + captured.err + self._caplog.text
         holding = [p for p in self._folder.rglob("*") if p.is_file() and CANARY.encode() in p.read_bytes()]
@@ -81,20 +81,22 @@ class Told:
 
 
 @pytest.fixture
-def told(tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> Told:
-    return Told(tmp_path, capfd, caplog)
+def recorded(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> RecordedJobs:
+    return RecordedJobs(tmp_path, capfd, caplog)
 
 
 @pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda version: version.name)
-def test_jobs_that_do_their_work(told: Told, tmp_path: Path, version: TableVersion) -> None:
+def test_jobs_that_do_their_work(recorded: RecordedJobs, tmp_path: Path, version: TableVersion) -> None:
     clock = FixedClock(datetime.now(timezone.utc) - timedelta(hours=2), step=timedelta(minutes=1))
     table = SmallTable(LocalStorage(str(tmp_path / "t")), version, clock)
     last = [table.commit(FileGroupId("a", "f1")) for _ in range(6)][-1].requested_time
     dead = table.begin()
     for script, fields in JOBS:
         given = json.loads(json.dumps(fields).replace("{last}", last))
-        assert told.run(script, str(tmp_path / "t"), given) == 0, script
-        told.assert_nothing_told()
+        assert recorded.run(script, str(tmp_path / "t"), given) == 0, script
+        recorded.assert_no_secret()
     assert dead not in table.timeline_store.load().pending
 
 
@@ -110,7 +112,7 @@ def test_jobs_that_do_their_work(told: Told, tmp_path: Path, version: TableVersi
     ids=["no table", "no such setting", "endpoint", "endpoint with a password"],
 )
 def test_jobs_that_fail(
-    told: Told,
+    recorded: RecordedJobs,
     tmp_path: Path,
     job: tuple[Script[Any], dict[str, Any]],
     base_path: str,
@@ -120,5 +122,5 @@ def test_jobs_that_fail(
     given = json.loads(json.dumps(fields).replace("{last}", "20260101000000000"))
     needs_table = script is not CHECK_CONFIG or "://" in base_path
     expected = (64, 66) if needs_table else (0,)
-    assert told.run(script, base_path.format(folder=tmp_path), given, **options) in expected
-    told.assert_nothing_told()
+    assert recorded.run(script, base_path.format(folder=tmp_path), given, **options) in expected
+    recorded.assert_no_secret()

@@ -98,7 +98,7 @@ def states(result: JobResult) -> dict[str, str]:
 def test_a_retryable_failure_decides_and_the_document_reports_every_plan() -> None:
     plans = Plans.make()
     plans.block()
-    error, told = failure(plans.table, plans.unsortable, plans.blocked, plans.outdated, plans.completed)
+    error, result = failure(plans.table, plans.unsortable, plans.blocked, plans.outdated, plans.completed)
     assert isinstance(error, FileGroupConflictError)
     assert error.hint == "Nothing was committed; run the job again when they have ended."
     assert (
@@ -107,30 +107,30 @@ def test_a_retryable_failure_decides_and_the_document_reports_every_plan() -> No
     assert f"Clustering {plans.blocked} failed: Other writers changed or are" in error.message
     assert f"Completed nevertheless: {plans.completed}." in error.message
     assert f"Cancelled, since other writers changed all of their groups: {plans.outdated}." in error.message
-    assert told.outcome is Outcome.FAILED
-    assert told.error is not None
-    assert (told.error.kind, told.error.retryable) == ("FileGroupConflictError", True)
-    assert states(told) == {
+    assert result.outcome is Outcome.FAILED
+    assert result.error is not None
+    assert (result.error.kind, result.error.retryable) == ("FileGroupConflictError", True)
+    assert states(result) == {
         plans.unsortable: "failed",
         plans.blocked: "failed",
         plans.outdated: "cancelled",
         plans.completed: "reused",
     }
-    assert told.report is not None
-    assert "sorts by 'x'" in told.report.plans[0].error
+    assert result.report is not None
+    assert "sorts by 'x'" in result.report.plans[0].error
 
 
 def test_without_a_retryable_failure_the_first_one_decides() -> None:
     plans = Plans.make()
-    error, told = failure(plans.table, plans.completed, plans.unsortable)
+    error, result = failure(plans.table, plans.completed, plans.unsortable)
     assert isinstance(error, InvalidRequestError)
     assert error.message.startswith(f"Clustering {plans.unsortable} failed: ")
     assert error.message.endswith(f"Completed nevertheless: {plans.completed}.")
-    assert states(told) == {plans.unsortable: "failed", plans.completed: "reused"}
+    assert states(result) == {plans.unsortable: "failed", plans.completed: "reused"}
 
 
 def test_the_failure_of_a_single_plan_keeps_its_message() -> None:
     plans = Plans.make()
-    error, told = failure(plans.table, plans.unsortable)
+    error, result = failure(plans.table, plans.unsortable)
     assert error.message == f"Clustering {plans.unsortable} sorts by 'x', no column of the table."
-    assert states(told) == {plans.unsortable: "failed"}
+    assert states(result) == {plans.unsortable: "failed"}

@@ -21,7 +21,7 @@ from support.fixed_clock import FixedClock
 from support.small_tables import SmallTable, base_file_name
 
 KEY = "hoodie.cleaner.policy.failed.writes"
-OWNER = "somebody"
+OWNER = "other writer"
 CASES = pytest.mark.parametrize(
     ("policy", "heartbeat", "goes"),
     [

@@ -49,13 +49,13 @@ def test_files_of_a_table_that_another_writer_created_meanwhile_stay(storage: St
 
 def test_a_retry_of_a_killed_request_deletes_its_staged_rows_at_once(storage: Storage) -> None:
     abandon(storage, "killed")
-    others = abandon(storage, "somebody else")
+    others = abandon(storage, "another attempt")
     with area(storage, "killed"):
         assert [stored.path for stored in storage.list_files()] == [others]
 
 
 def test_staged_rows_of_other_requests_are_deleted_after_a_day(storage: Storage) -> None:
-    path = abandon(storage, "somebody else")
+    path = abandon(storage, "another attempt")
     with area(storage, "me", days=0.9):
         assert storage.exists(path)
     with area(storage, "me", days=1.1):

@@ -117,9 +117,9 @@ def test_what_is_no_result_is_refused(text: str, message: str) -> None:
 
 
 def test_an_error_of_ours_keeps_kind_hint_and_whether_to_retry() -> None:
-    failed = JobResult.failed(REQUEST, CommitConflictError("Somebody was first.", hint="Run it again."))
+    failed = JobResult.failed(REQUEST, CommitConflictError("Another writer was first.", hint="Run it again."))
     assert failed.error == JobError(
-        kind="CommitConflictError", message="Somebody was first.", retryable=True, hint="Run it again."
+        kind="CommitConflictError", message="Another writer was first.", retryable=True, hint="Run it again."
     )
     assert (failed.outcome, failed.request_id, failed.table_name) == (Outcome.FAILED, "r", "flights")
 

@@ -56,7 +56,7 @@ def test_flags_become_requests() -> None:
 
 @pytest.mark.parametrize(
     ("fields", "message"),
-    [({}, "name instants"), ({"instants": (TIME,), "all_failed": True}, "not both"), ({"instants": ("x",)}, "time")],
+    [({}, "either instants"), ({"instants": (TIME,), "all_failed": True}, "not both"), ({"instants": ("x",)}, "time")],
     ids=str,
 )  # fmt: skip
 def test_a_rollback_says_what_it_undoes(fields: dict[str, object], message: str) -> None:

@@ -98,7 +98,7 @@ def test_commits_are_counted() -> None:
     assert rules(check(table.storage, options={**options, "hoodie.keep.max.commits": "4"})) == set()
 
 
-def test_a_table_of_a_version_that_nobody_knows_is_a_finding() -> None:
+def test_an_unknown_table_version_is_a_finding() -> None:
     table = a_table(TableVersion.V9)
     text = table.storage.read(PROPERTIES).decode().replace("table.version=9", "table.version=12")
     table.storage.write(PROPERTIES, text.encode())

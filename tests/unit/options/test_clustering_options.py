@@ -140,7 +140,7 @@ def test_a_request_survives_its_document(
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "reason"),
     [
         ({"hoodie.clustering.plan.strategy.daybased.lookback.partitions": "3"}, "only RECENT_DAYS reads it"),
         (
@@ -150,11 +150,11 @@ def test_a_request_survives_its_document(
         ({"hoodie.layout.optimize.strategy": "ZORDER"}, "there are no sort columns"),
     ],
 )
-def test_keys_that_mean_nothing_beside_the_others_are_told(options: dict[str, str], told: str) -> None:
+def test_a_key_without_effect_is_a_warning(options: dict[str, str], reason: str) -> None:
     request = ScheduleClusteringRequest(base_path="/t", options=options)
     (warning,) = resolve_clustering_options(request).warnings
     assert warning.startswith(next(iter(options)))
-    assert told in warning
+    assert reason in warning
     mode = {
         "hoodie.clustering.plan.partition.filter.mode": "RECENT_DAYS",
         "hoodie.clustering.plan.strategy.sort.columns": "a",

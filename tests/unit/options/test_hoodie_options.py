@@ -195,7 +195,7 @@ def test_a_key_that_contradicts_its_field_is_refused(
         ("hoodie.index.type", "RECORD_INDEX", "Supported: SIMPLE, BLOOM, GLOBAL_SIMPLE, GLOBAL_BLOOM"),
         ("hoodie.index.type", "BUCKET", "hoodie.index.type=BUCKET is not supported"),
         ("hoodie.record.merge.mode", "CUSTOM", "Use EVENT_TIME_ORDERING or COMMIT_TIME_ORDERING"),
-        (f"{WRITE}payload.class", "com.example.Mine", "cannot be followed"),
+        (f"{WRITE}payload.class", "com.example.Mine", "payload.class=com.example.Mine is not supported"),
         (f"{WRITE}operation", "merge", "Supported: upsert"),
         (f"{WRITE}hive_style_partitioning", "yes", "neither true nor false"),
         ("hoodie.combine.before.insert", "1", "neither true nor false"),

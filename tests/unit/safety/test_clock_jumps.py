@@ -93,7 +93,7 @@ def test_a_clock_set_back_within_a_job(job: str, version: TableVersion, back: ti
         refused = False
         try:
             act(table.storage, clock)
-        except InstantHeldError:  # heartbeats are young again: a restore makes sure that nobody writes
+        except InstantHeldError:  # the clock jumped back, so heartbeats look fresh and the restore waits
             refused = job == "restore"
             assert refused
         if clock.looks < at:
@@ -154,7 +154,7 @@ def test_a_plan_whose_heartbeat_is_from_the_future_is_named() -> None:
     table.storage.write(heartbeat_path(pending.requested_time), b"")
     report = _health(table, FixedClock(datetime.now(timezone.utc) - timedelta(days=1))).report
     assert report is not None
-    (told,) = report.pending
-    assert (told.heartbeat, told.is_dead) == ("ahead", False)
+    (instant,) = report.pending
+    assert (instant.heartbeat, instant.is_dead) == ("ahead", False)
     act(table.storage, later(1))
     assert not table.timeline_store.load().pending

@@ -106,7 +106,7 @@ def much_used(version: TableVersion, pending: str) -> tuple[dict[str, bytes], st
     storage.write(
         f"{folder}/MARKERS0", f"a/{base_file_name('dead2', dead.requested_time)}.marker.CREATE\n".encode()
     )
-    storage.write(heartbeat_path(dead.requested_time), b"somebody/1")
+    storage.write(heartbeat_path(dead.requested_time), b"other writer/1")
     storage.write(BACKUP, storage.read(PROPERTIES))
     storage.write(".hoodie/lock", b'{"lockThreadName":"hudi_table_services 1"}')
     return {f.path: storage.read(f.path) for f in storage.list_files()}, saved.requested_time

@@ -23,7 +23,7 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.table_store import PROPERTIES
-from support.apart import as_nobody
+from support.apart import as_unprivileged_user
 from support.jobs_on_tables import JOBS, ONLY_LOOKS, later, look
 from support.small_tables import SmallTable
 from support.undone_tables import a_table, updated
@@ -89,7 +89,7 @@ def test_a_table_that_may_only_be_read(job: str, part: str, version: TableVersio
         act(table.storage, later(3))
         assert look(table) != old or job == "repair orphans" or job == "archive"
 
-    as_nobody(body)
+    as_unprivileged_user(body)
 
 
 @VERSIONS
@@ -106,7 +106,7 @@ def test_properties_that_may_not_be_read(job: str, version: TableVersion, place:
             act(table.storage, later(1))
         assert look(table) == old
 
-    as_nobody(body)
+    as_unprivileged_user(body)
 
 
 @VERSIONS
@@ -119,7 +119,7 @@ def test_a_commit_that_may_not_be_read(version: TableVersion, place: Path) -> No
         with without(4, path), pytest.raises(StoragePermissionError, match=newest.requested_time):
             load_snapshot(table.storage)
 
-    as_nobody(body)
+    as_unprivileged_user(body)
 
 
 def files_in(table: SmallTable, partition: str) -> int:
@@ -151,4 +151,4 @@ def test_files_that_cannot_be_deleted_are_reported_and_deleted_by_a_later_clean(
         assert all(table.storage.exists(path) for path in live if path)
 
     assert os.name == "posix"
-    as_nobody(body)
+    as_unprivileged_user(body)

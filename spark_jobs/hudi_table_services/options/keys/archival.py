@@ -6,43 +6,46 @@ from hudi_table_services.options.option import AnyOption, Service, ignored, opti
 MIN_COMMITS = option(
     "hoodie.keep.min.commits",
     20,
-    "commits that stay on the active timeline, `--min-commits` [refused if not above those "
-    "that cleaning retains; Hudi raises it with a warning]",
+    "minimum number of commits on the active timeline after an archival, `--min-commits`; it must be greater than "
+    "`hoodie.clean.commits.retained` [a job rejects a smaller value; Hudi raises it with a warning]",
     WholeNumber(least=1),
     services=(Service.ARCHIVAL,),
 )
 MAX_COMMITS = option(
     "hoodie.keep.max.commits",
     30,
-    "nothing is archived up to so many, `--max-commits`; more than the minimum",
+    "number of commits on the active timeline above which archival starts, `--max-commits`; it must be greater than "
+    "`hoodie.keep.min.commits`",
     WholeNumber(least=1),
     services=(Service.ARCHIVAL,),
 )
 BEYOND_SAVEPOINT = option(
     "hoodie.archive.beyond.savepoint",
     False,
-    "go on after the first savepoint; commits that savepoints keep stay",
+    "also archive commits after the first savepoint; commits with a savepoint stay on the active timeline",
     Flag(),
     services=(Service.ARCHIVAL,),
 )
 ARCHIVAL_BATCH = option(
     "hoodie.commits.archival.batch",
     10,
-    "records of a block of version 6's archive, instants of a file of the history of versions 8 and 9",
+    "table version 6: number of instants per block of the archive; versions 8 and 9: number of instants per file of "
+    "the archived timeline",
     WholeNumber(least=1),
     services=(Service.ARCHIVAL,),
 )
 HISTORY_BATCH = option(
     "hoodie.timeline.compaction.batch.size",
     10,
-    "files of one level of the history that are merged into one of the next; versions 8 and 9",
+    "table versions 8 and 9: number of files of one level of the archived timeline that archival merges into one "
+    "file of the next level",
     WholeNumber(least=2),
     services=(Service.ARCHIVAL,),
 )
 MANIFESTS_RETAINED = option(
     "hoodie.timeline.manifest.retained.versions",
     3,
-    "manifests of the history that stay for those who read it; versions 8 and 9",
+    "table versions 8 and 9: number of manifests of the archived timeline to keep for running readers",
     WholeNumber(least=1),
     services=(Service.ARCHIVAL,),
 )
@@ -58,16 +61,17 @@ ARCHIVE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
     ),
     "Archival: no effect": (
         *ignored(
-            "archival is a job of its own",
+            "archival is a separate job",
             "hoodie.archive.automatic",
             "hoodie.archive.async",
             "hoodie.archive.async.enabled",
         ),
-        *ignored("the archive is never merged in version 6", "hoodie.archive.merge.*"),
+        *ignored("archival never merges the archive files of table version 6", "hoodie.archive.merge.*"),
         *ignored(
-            "files are deleted in as few requests as the storage can", "hoodie.archive.delete.parallelism"
+            "archival deletes files in as few requests as the storage allows",
+            "hoodie.archive.delete.parallelism",
         ),
-        *ignored("an archival that fails is a job that fails", "hoodie.fail.on.timeline.archiving"),
+        *ignored("if archival fails, its job fails", "hoodie.fail.on.timeline.archiving"),
     ),
 }
-"""Keys by heading, in the order of the documentation."""
+"""Heading → keys, in the order of the documentation."""

@@ -17,21 +17,21 @@ CODECS = {
 BLOCK_SIZE = option(
     "hoodie.parquet.block.size",
     120 << 20,
-    "upper bound of a row group, bytes",
+    "maximum size of a row group, in bytes",
     WholeNumber(least=1024),
     services=FILE_SERVICES,
 )
 CODEC = option(
     "hoodie.parquet.compression.codec",
     "zstd",
-    "zstd, gzip, snappy, lz4 or uncompressed [Hudi: gzip]",
+    "compression of base files: zstd, gzip, snappy, lz4 or uncompressed [Hudi: gzip]",
     Word(tuple(CODECS)),
     services=FILE_SERVICES,
 )
 CODEC_LEVEL = option(
     "hoodie.airflow.parquet.compression.level",
     "",
-    "ours: level of zstd (1-22) or gzip (1-9)",
+    "ours: compression level of zstd (1-22) or gzip (1-9)",
     OrNone(WholeNumber(least=1)),
     services=FILE_SERVICES,
 )
@@ -45,7 +45,7 @@ BLOOM_FPP = option(
 BLOOM_MAX_ENTRIES = option(
     "hoodie.bloom.index.filter.dynamic.max.entries",
     100_000,
-    "keys beyond do not enlarge a filter",
+    "maximum number of keys for which a bloom filter grows",
     WholeNumber(least=1),
     services=FILE_SERVICES,
 )

@@ -12,42 +12,45 @@ from hudi_table_services.options.option import AnyOption, Service, fixed, ignore
 PLAN_STRATEGY = option(
     "hoodie.clustering.plan.strategy.class",
     "SparkSizeBasedClusteringPlanStrategy",
-    "that, SparkSingleFileSortPlanStrategy or CommitBasedClusteringPlanStrategy; also with their package",
+    "how a plan selects files: the default, SparkSingleFileSortPlanStrategy or CommitBasedClusteringPlanStrategy, "
+    "with or without the package name",
     Member(PlanStrategyKind, by_class=True),
     services=(Service.CLUSTERING,),
 )
 CLUSTERING_SMALL_FILE_LIMIT = option(
     "hoodie.clustering.plan.strategy.small.file.limit",
     300 << 20,
-    "smaller files are clustered, bytes [logs count by `hoodie.logfile.to.parquet.compression.ratio`]",
+    "size in bytes below which a file is clustered [log files are included, at "
+    "`hoodie.logfile.to.parquet.compression.ratio` of their size]",
     WholeNumber(least=1),
     services=(Service.CLUSTERING,),
 )
 MAX_BYTES_PER_GROUP = option(
     "hoodie.clustering.plan.strategy.max.bytes.per.group",
     2048 << 20,
-    "most bytes rewritten together",
+    "maximum size of a group of the plan, in bytes",
     WholeNumber(least=1),
     services=(Service.CLUSTERING,),
 )
 MAX_NUM_GROUPS = option(
     "hoodie.clustering.plan.strategy.max.num.groups",
     30,
-    "groups of a plan [the most useful ones, in turn by partition; Hudi: the first ones in the listing]",
+    "maximum number of groups in a plan [the most useful groups, taken from the partitions in turn; Hudi: the first "
+    "groups of the listing]",
     WholeNumber(least=1),
     services=(Service.CLUSTERING,),
 )
 SINGLE_GROUP_ENABLED = option(
     "hoodie.clustering.plan.strategy.single.group.clustering.enabled",
     True,
-    "a file may be a group alone [only if that brings its rows in order]",
+    "a group may consist of a single file [only if clustering sorts the rows of that file]",
     Flag(),
     services=(Service.CLUSTERING,),
 )
 PARTITION_FILTER_MODE = option(
     "hoodie.clustering.plan.partition.filter.mode",
     "NONE",
-    "NONE, RECENT_DAYS, SELECTED_PARTITIONS, DAY_ROLLING",
+    "which partitions a plan may contain: NONE (no filter), RECENT_DAYS, SELECTED_PARTITIONS or DAY_ROLLING",
     Member(PartitionFilterMode),
     services=(Service.CLUSTERING,),
 )
@@ -82,98 +85,100 @@ END_PARTITION = option(
 SELECTED_PARTITIONS = option(
     "hoodie.clustering.plan.strategy.partition.selected",
     "",
-    "these partitions only, `--partitions`",
+    "names of the partitions to cluster, `--partitions`",
     Names(),
     services=(Service.CLUSTERING,),
 )
 PARTITION_PATTERN = option(
     "hoodie.clustering.plan.strategy.partition.regex.pattern",
     "",
-    "pattern that the whole partition path must fit",
+    "regular expression that the whole partition path must match",
     Text(),
     services=(Service.CLUSTERING,),
 )
 EARLIEST_COMMIT = option(
     "hoodie.clustering.plan.strategy.earliest.commit.to.cluster",
     "",
-    "commit-based: files of later commits, this one excluded",
+    "CommitBasedClusteringPlanStrategy: instant time; only files of later commits are clustered",
     Text(),
     services=(Service.CLUSTERING,),
 )
 SLICES_SORT_BY = option(
     "hoodie.clustering.plan.strategy.file.slices.sort.by",
     "SIZE",
-    "parity: SIZE, INSTANT_TIME or both",
+    "with parity: order of the files that form groups, SIZE, INSTANT_TIME or both",
     Names(allowed=("SIZE", "INSTANT_TIME")),
     services=(Service.CLUSTERING,),
 )
 LOG_WEIGHT = option(
     "hoodie.logfile.to.parquet.compression.ratio",
     "0.35",
-    "bytes of base file that a byte of log becomes",
+    "expected size of a log file's rows in a base file, as a share of the log file's size",
     Number(least=0),
     services=(Service.CLUSTERING,),
 )
 CLUSTERING_PARITY = option(
     "hoodie.airflow.clustering.parity",
     False,
-    "ours: Hudi's own groups instead of the better ones",
+    "ours: parity, form the same groups as Hudi instead of the better groups of this project",
     Flag(),
     services=(Service.CLUSTERING,),
 )
 TARGET_FILE_MAX_BYTES = option(
     "hoodie.clustering.plan.strategy.target.file.max.bytes",
     1024 << 20,
-    "bytes a file should have",
+    "target size of the files that a clustering writes, in bytes",
     WholeNumber(least=1),
     services=(Service.CLUSTERING,),
 )
 SIZE_TOLERANCE = option(
     "hoodie.airflow.clustering.size.tolerance",
     "0.1",
-    "ours: share by which a file may pass the target before it is split in two; parity has none",
+    "ours: share of the target size by which a file may exceed it before the rows are split into two files; 0 with "
+    "parity",
     Number(least=0, below=1),
     services=(Service.CLUSTERING,),
 )
 SORT_COLUMNS = option(
     "hoodie.clustering.plan.strategy.sort.columns",
     "",
-    "rows are sorted by these columns, `--sort-columns`",
+    "columns to sort the rows by, `--sort-columns`",
     Names(),
     services=(Service.CLUSTERING,),
 )
 LAYOUT_STRATEGY = option(
     "hoodie.layout.optimize.strategy",
     "LINEAR",
-    "LINEAR, ZORDER or HILBERT, `--layout`",
+    "order of the rows: LINEAR, ZORDER or HILBERT, `--layout`",
     Member(LayoutStrategy),
     services=(Service.CLUSTERING,),
 )
 TASK_MEMORY_BYTES = option(
     "hoodie.airflow.clustering.task.memory.bytes",
     512 << 20,
-    "ours: Arrow bytes that a Spark task sorts at once; larger groups go through files",
+    "ours: maximum size of Arrow data that a Spark task sorts in memory, in bytes; larger groups are sorted through "
+    "files",
     WholeNumber(least=1 << 20),
     services=(Service.CLUSTERING,),
 )
 INLINE = option(
     "hoodie.clustering.inline",
     False,
-    "scheduling waits for inline.max.commits",
+    "schedule only after `hoodie.clustering.inline.max.commits` commits",
     Flag(),
     services=(Service.CLUSTERING,),
 )
 SCHEDULE_INLINE = option(
     "hoodie.clustering.schedule.inline",
     False,
-    "scheduling waits for async.max.commits",
+    "schedule only after `hoodie.clustering.async.max.commits` commits",
     Flag(),
     services=(Service.CLUSTERING,),
 )
 ASYNC = option(
     "hoodie.clustering.async.enabled",
     False,
-    "scheduling waits for async.max.commits, `--every-n-commits`",
+    "schedule only after `hoodie.clustering.async.max.commits` commits, `--every-n-commits`",
     Flag(),
     "hoodie.datasource.clustering.async.enable",
     services=(Service.CLUSTERING,),
@@ -181,50 +186,52 @@ ASYNC = option(
 INLINE_MAX_COMMITS = option(
     "hoodie.clustering.inline.max.commits",
     4,
-    "commits since the last clustering, completed or pending",
+    "minimum number of commits since the last completed or pending clustering",
     WholeNumber(least=1),
     services=(Service.CLUSTERING,),
 )
 ASYNC_MAX_COMMITS = option(
     "hoodie.clustering.async.max.commits",
     4,
-    "the same [Hudi counts compactions and clusterings too]",
+    "minimum number of commits since the last completed or pending clustering [Hudi also counts compactions and "
+    "clusterings]",
     WholeNumber(least=1),
     services=(Service.CLUSTERING,),
 )
 MAX_PENDING_PLANS = option(
     "hoodie.airflow.clustering.max.pending.plans",
     2,
-    "ours: no new plan while as many wait; 0 = no cap",
+    "ours: number of pending plans at which no new plan is scheduled; 0 = no limit",
     WholeNumber(least=0),
     services=(Service.CLUSTERING,),
 )
 GROUPS_PER_PLAN = option(
     "hoodie.airflow.clustering.groups.per.plan",
     0,
-    "ours: groups of one instant; what has failed then loses only its own; 0 = all in one",
+    "ours: maximum number of groups per instant, so that a failure affects only the groups of one instant; 0 = all "
+    "groups in one instant",
     WholeNumber(least=0),
     services=(Service.CLUSTERING,),
 )
 UPDATES_STRATEGY = option(
     "hoodie.clustering.updates.strategy",
     "GiveWayUpdateStrategy",
-    "what a write does to a pending plan for its file groups: ours, SparkRejectUpdateStrategy "
-    "(Hudi's default) or SparkAllowUpdateStrategy",
+    "what a write does if it changes file groups of a pending plan: GiveWayUpdateStrategy (ours: the plan releases "
+    "them), SparkRejectUpdateStrategy (Hudi's default) or SparkAllowUpdateStrategy",
     Member(UpdatesStrategy, by_class=True),
     services=(Service.CLUSTERING, Service.WRITES),
 )
 ROLLBACK_ON_CONFLICT = option(
     "hoodie.clustering.rollback.pending.replacecommit.on.conflict",
     False,
-    "with SparkAllowUpdateStrategy: the write rolls the plan back; without, the write is rejected",
+    "with SparkAllowUpdateStrategy: `true`, the write rolls the plan back; `false`, the write is rejected",
     Flag(),
     services=(Service.CLUSTERING, Service.WRITES),
 )
 ENABLE_EXPIRATIONS = option(
     "hoodie.clustering.enable.expirations",
     False,
-    "scheduling cancels plans that no execution finished",
+    "scheduling first cancels pending plans that have expired",
     Flag(),
     services=(Service.CLUSTERING,),
 )
@@ -238,13 +245,13 @@ EXPIRATION_MINUTES = option(
 WAIT_SECONDS = option(
     "hoodie.airflow.clustering.wait.seconds",
     600,
-    "ours: how long a write, or another execution, waits for a plan that is being executed",
+    "ours: maximum time in seconds that a write or a second execution waits for a plan under execution",
     WholeNumber(least=0),
     services=(Service.CLUSTERING, Service.WRITES),
 )
 
 CLUSTERING_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
-    "Clustering: which files": (
+    "Clustering: selected files": (
         PLAN_STRATEGY,
         CLUSTERING_SMALL_FILE_LIMIT,
         MAX_BYTES_PER_GROUP,
@@ -262,7 +269,7 @@ CLUSTERING_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         LOG_WEIGHT,
         CLUSTERING_PARITY,
     ),
-    "Clustering: what they become": (
+    "Clustering: written files": (
         TARGET_FILE_MAX_BYTES,
         SIZE_TOLERANCE,
         SORT_COLUMNS,
@@ -270,16 +277,16 @@ CLUSTERING_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         fixed(
             "hoodie.clustering.execution.strategy.class",
             "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy",
-            "how plans are carried out",
+            "class that executes plans",
         ),
         fixed(
             "hoodie.clustering.preserve.commit.metadata",
             "true",
-            "rows keep the time and number of their commit",
+            "rows keep the commit time and sequence number of their original commit",
         ),
         TASK_MEMORY_BYTES,
     ),
-    "Clustering: when, and beside whom": (
+    "Clustering: schedule and concurrent jobs": (
         INLINE,
         SCHEDULE_INLINE,
         ASYNC,
@@ -295,28 +302,28 @@ CLUSTERING_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
     ),
     "Clustering: no effect": (
         *ignored(
-            "Spark runs as many tasks as the cluster has room for",
+            "Spark runs as many tasks at once as the cluster allows",
             "hoodie.clustering.max.parallelism",
             "hoodie.clustering.group.read.parallelism",
             "hoodie.clustering.plan.generation.use.local.engine.context",
         ),
         *ignored(
-            "the planner checks every partition, which costs one listing",
+            "every plan considers all partitions, at the cost of one listing",
             "hoodie.table.services.incremental.enabled",
         ),
         *ignored(
-            "curves go by the rank of each value, which neither prefix nor skew disturbs",
+            "curves are built from the rank of each value, so common prefixes and skew have no influence",
             "hoodie.layout.optimize.curve.build.method",
             "hoodie.layout.optimize.build.curve.sample.size",
         ),
         *ignored(
-            "rows are always decoded, so that every file gets its own name, filter and statistics",
+            "clustering always decodes rows, so that each file has its own name, bloom filter and statistics",
             "hoodie.file.stitching.binary.copy.schema.evolution.enable",
         ),
         *ignored(
-            "running writes are always checked for when a clustering commits",
+            "a clustering always checks for running writes when it commits",
             "hoodie.clustering.fail.on.pending.ingestion.during.conflict.resolution",
         ),
     ),
 }
-"""Keys by heading, in the order of the documentation."""
+"""Heading → keys, in the order of the documentation."""

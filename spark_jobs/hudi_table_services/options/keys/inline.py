@@ -1,4 +1,4 @@
-"""Switches of services that Hudi's writer runs by itself, and that need a task of their own in this project."""
+"""Switches of services that Hudi's writer runs itself, and that need a separate task in this project."""
 
 INLINE_SWITCHES = {
     "hoodie.clean.automatic": "CleanOperator or clean.py",
@@ -8,7 +8,7 @@ INLINE_SWITCHES = {
     "hoodie.archive.async": "ArchiveOperator or archive.py",
     "hoodie.clustering.inline": "ClusteringOperator or run_clustering.py",
     "hoodie.clustering.async.enabled": "ClusteringOperator with every_n_commits, or run_clustering.py",
-    "hoodie.compact.inline": "a compaction by Hudi: this project has none",
+    "hoodie.compact.inline": "a compaction by Hudi, as this project has none",
     "hoodie.datasource.hive_sync.enable": "a task that syncs the catalog",
     "hoodie.datasource.meta.sync.enable": "a task that syncs the catalog",
 }

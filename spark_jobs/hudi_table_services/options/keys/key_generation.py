@@ -1,4 +1,4 @@
-"""Keys that say how record keys and partition paths are made (HoodieKeyGeneratorConfig; Hudi 0.15 and 1.2)."""
+"""Options that define record keys and partition paths (HoodieKeyGeneratorConfig; Hudi 0.15 and 1.2)."""
 
 from hudi_table_services.options.kinds import Flag, Names, OrNone, Text
 from hudi_table_services.options.option import AnyOption, fixed, option
@@ -20,94 +20,95 @@ PARTITION_PATH = option(
 KEY_GENERATOR_CLASS = option(
     "hoodie.datasource.write.keygenerator.class",
     "",
-    "key generator by Java class",
+    "Java class of the key generator",
     Text(),
     "hoodie.table.keygenerator.class",
 )
 KEY_GENERATOR_TYPE = option(
     "hoodie.datasource.write.keygenerator.type",
     "",
-    "SIMPLE, COMPLEX, NON_PARTITION, TIMESTAMP or CUSTOM; absent: inferred as in Hudi",
+    "key generator: SIMPLE, COMPLEX, NON_PARTITION, TIMESTAMP or CUSTOM; absent: inferred as in Hudi",
     Text(),
     "hoodie.table.keygenerator.type",
 )
 HIVE_STYLE = option(
     "hoodie.datasource.write.hive_style_partitioning",
     False,
-    "partition folders are called column=value",
+    "partition folders are named `column=value`",
     Flag(),
 )
 URL_ENCODE = option(
     "hoodie.datasource.write.partitionpath.urlencode",
     False,
-    "special characters of partition values as %XX",
+    "partition paths contain special characters of values as %XX",
     Flag(),
 )
 CONSISTENT_TIMESTAMPS = option(
     "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled",
     False,
-    "timestamps in keys as text instead of microseconds",
+    "record keys contain timestamps as text instead of microseconds",
     Flag(),
 )
 NEW_KEY_ENCODING = option(
     "hoodie.write.complex.keygen.new.encoding",
     "",
-    "keys of a one-column COMPLEX generator: true = value, false = column:value; absent: as in the table",
+    "COMPLEX generator with one key column: record keys are `true`: the value, `false`: `column:value`; absent: as in "
+    "the table",
     OrNone(Flag()),
 )
 TIMEBASED_TIMESTAMP_TYPE = option(
     "hoodie.keygen.timebased.timestamp.type",
     "",
-    "what a timestamp partition column holds",
+    "TIMESTAMP generator: type of the values in the partition column",
     Text(),
     "hoodie.deltastreamer.keygen.timebased.timestamp.type",
 )
 TIMEBASED_TIMESTAMP_SCALAR_TIME_UNIT = option(
     "hoodie.keygen.timebased.timestamp.scalar.time.unit",
     "SECONDS",
-    "unit of type SCALAR",
+    "TIMESTAMP generator: time unit of the type SCALAR",
     Text(),
     "hoodie.deltastreamer.keygen.timebased.timestamp.scalar.time.unit",
 )
 TIMEBASED_INPUT_DATEFORMAT = option(
     "hoodie.keygen.timebased.input.dateformat",
     "",
-    "patterns of text",
+    "TIMESTAMP generator: date patterns of text values",
     Text(),
     "hoodie.deltastreamer.keygen.timebased.input.dateformat",
 )
 TIMEBASED_INPUT_DATEFORMAT_LIST_DELIMITER_REGEX = option(
     "hoodie.keygen.timebased.input.dateformat.list.delimiter.regex",
     ",",
-    "what separates the patterns",
+    "TIMESTAMP generator: regular expression of the delimiter between the date patterns",
     Text(),
     "hoodie.deltastreamer.keygen.timebased.input.dateformat.list.delimiter.regex",
 )
 TIMEBASED_INPUT_TIMEZONE = option(
     "hoodie.keygen.timebased.input.timezone",
     "",
-    "zone of text without offset",
+    "TIMESTAMP generator: time zone of text values without an offset",
     Text(),
     "hoodie.deltastreamer.keygen.timebased.input.timezone",
 )
 TIMEBASED_OUTPUT_DATEFORMAT = option(
     "hoodie.keygen.timebased.output.dateformat",
     "",
-    "pattern of the partition path",
+    "TIMESTAMP generator: date pattern of the partition path",
     Text(),
     "hoodie.deltastreamer.keygen.timebased.output.dateformat",
 )
 TIMEBASED_OUTPUT_TIMEZONE = option(
     "hoodie.keygen.timebased.output.timezone",
     "",
-    "zone of the partition path",
+    "TIMESTAMP generator: time zone of the partition path",
     Text(),
     "hoodie.deltastreamer.keygen.timebased.output.timezone",
 )
 TIMEBASED_TIMEZONE = option(
     "hoodie.keygen.timebased.timezone",
     "",
-    "both zones at once",
+    "TIMESTAMP generator: time zone of both the text values and the partition path",
     Text(),
     "hoodie.deltastreamer.keygen.timebased.timezone",
 )
@@ -133,8 +134,8 @@ KEY_GENERATION_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         fixed(
             "hoodie.datasource.write.slash.separated.date.partitioning",
             "false",
-            "yyyy-MM-dd as yyyy/MM/dd folders",
+            "write dates yyyy-MM-dd as folders yyyy/MM/dd",
         ),
     ),
 }
-"""Keys by heading, in the order of the documentation."""
+"""Heading → keys, in the order of the documentation."""

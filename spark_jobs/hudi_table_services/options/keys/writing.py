@@ -1,4 +1,4 @@
-"""Keys that a write reads, and those of which it can only do the default (Hudi 0.15 and 1.2)."""
+"""Options of a write, including those that accept only their default (Hudi 0.15 and 1.2)."""
 
 from hudi_table_services.contract.writing import OPERATIONS
 from hudi_table_services.model.concurrent_change import ConflictStrategy
@@ -39,32 +39,32 @@ TABLE_NAME = option(
     "hoodie.datasource.write.table.name",
     services=ALL_SERVICES,
 )
-DATABASE_NAME = option("hoodie.database.name", "", "database noted in a new table", Text())
+DATABASE_NAME = option("hoodie.database.name", "", "database name to record in a new table", Text())
 TABLE_VERSION = option(
     "hoodie.write.table.version",
     6,
-    "version of a new table: 6, 8 or 9; an existing one keeps its own [Hudi: its newest]",
+    "table version of a new table: 6, 8 or 9; an existing table keeps its version [Hudi: its newest version]",
     WholeNumber(),
 )
 METADATA_ENABLE = option(
     "hoodie.metadata.enable",
     "",
-    "`false`: switch an active metadata table off before committing; absent: refuse such a "
-    "table; `true` is refused [Hudi: true]",
+    "`false`: switch an active metadata table off before the commit; absent: reject a table with an active metadata "
+    "table; `true` is rejected [Hudi: true]",
     OrNone(Flag()),
     services=ALL_SERVICES,
 )
 OPERATION = option(
     "hoodie.datasource.write.operation",
     "upsert",
-    "upsert, insert, bulk_insert, delete, insert_overwrite, insert_overwrite_table or "
+    "write operation: upsert, insert, bulk_insert, delete, insert_overwrite, insert_overwrite_table or "
     "delete_partition, `--operation`",
     Word(OPERATIONS),
 )
 ORDERING_FIELDS = option(
     "hoodie.datasource.write.precombine.field",
     "",
-    "ordering columns: the larger value wins, `--ordering-field`",
+    "ordering fields: of two rows with one record key the row with the larger value wins, `--ordering-field`",
     Names(),
     "hoodie.table.precombine.field",
     "hoodie.table.ordering.fields",
@@ -73,125 +73,152 @@ ORDERING_FIELDS = option(
 MERGE_MODE = option(
     "hoodie.record.merge.mode",
     "",
-    "EVENT_TIME_ORDERING (where an ordering field is given) or COMMIT_TIME_ORDERING",
+    "EVENT_TIME_ORDERING (the default if there is an ordering field) or COMMIT_TIME_ORDERING",
     OrNone(Member(RecordMergeMode)),
     "hoodie.write.record.merge.mode",
 )
 PAYLOAD_CLASS = option(
     "hoodie.datasource.write.payload.class",
     "",
-    "only classes that say the same as a merge mode",
+    "payload class; only classes that correspond to a merge mode",
     Text(),
     "hoodie.compaction.payload.class",
 )
 COMBINE_BEFORE_UPSERT = option(
-    "hoodie.combine.before.upsert", True, "of rows with one key in the batch one is written", Flag()
+    "hoodie.combine.before.upsert", True, "upsert: write one row per record key of the batch", Flag()
 )
 COMBINE_BEFORE_INSERT = option(
-    "hoodie.combine.before.insert", False, "the same for insert and its relatives", Flag()
+    "hoodie.combine.before.insert",
+    False,
+    "insert, bulk_insert, insert_overwrite, insert_overwrite_table: write one row per record key of the batch",
+    Flag(),
 )
-COMBINE_BEFORE_DELETE = option("hoodie.combine.before.delete", True, "the same for delete", Flag())
+COMBINE_BEFORE_DELETE = option(
+    "hoodie.combine.before.delete", True, "delete: use one row per record key of the batch", Flag()
+)
 INSERT_DUP_POLICY = option(
     "hoodie.datasource.insert.dup.policy",
     "none",
-    "none, drop or fail: what insert does with keys that the table holds",
+    "what insert does with rows whose record key is already in the table: none (insert them), drop or fail",
     Member(InsertDupPolicy),
 )
 INSERT_DROP_DUPLICATES = option(
-    "hoodie.datasource.write.insert.drop.duplicates", False, "old name of insert.dup.policy=drop", Flag()
+    "hoodie.datasource.write.insert.drop.duplicates",
+    False,
+    "older form of `hoodie.datasource.insert.dup.policy=drop`",
+    Flag(),
 )
 PARTITIONS_TO_DELETE = option(
     "hoodie.datasource.write.partitions.to.delete",
     "",
-    "partitions of delete_partition, `*` stands for any text",
+    "delete_partition: partitions to delete; `*` stands for any text",
     Names(),
 )
 NULL_FOR_MISSING_COLUMNS = option(
-    "hoodie.write.set.null.for.missing.columns", False, "columns the batch lacks are filled with null", Flag()
+    "hoodie.write.set.null.for.missing.columns",
+    False,
+    "write null for columns of the table that are missing in the batch",
+    Flag(),
 )
 RECONCILE_SCHEMA = option(
-    "hoodie.datasource.write.reconcile.schema", False, "as hoodie.write.set.null.for.missing.columns", Flag()
+    "hoodie.datasource.write.reconcile.schema",
+    False,
+    "same as `hoodie.write.set.null.for.missing.columns`",
+    Flag(),
 )
 METADATA_KEY_PREFIX = option(
     "hoodie.datasource.write.commitmeta.key.prefix",
     "_",
-    "options with this prefix are stored in the commit",
+    "prefix of options that are stored in the metadata of the commit",
     Text(),
 )
 MAX_FILE_SIZE = option(
-    "hoodie.parquet.max.file.size", 120 << 20, "bytes a base file should reach", WholeNumber(least=1)
+    "hoodie.parquet.max.file.size", 120 << 20, "target size of a base file, in bytes", WholeNumber(least=1)
 )
 SMALL_FILE_LIMIT = option(
     "hoodie.parquet.small.file.limit",
     100 << 20,
-    "files strictly below take inserts, 0 = off; not given beside a smaller max size: five sixths of that",
+    "size in bytes below which inserts are added to an existing file, 0 = off; absent: at most five sixths of "
+    "`hoodie.parquet.max.file.size`",
     WholeNumber(),
 )
 INSERT_AUTO_SPLIT = option(
-    "hoodie.copyonwrite.insert.auto.split", True, "rows of a new file follow from the record size", Flag()
+    "hoodie.copyonwrite.insert.auto.split",
+    True,
+    "calculate the number of rows of a new file from the record size",
+    Flag(),
 )
 INSERT_SPLIT_SIZE = option(
     "hoodie.copyonwrite.insert.split.size",
     500_000,
-    "rows of a new file without auto split",
+    "number of rows of a new file if `hoodie.copyonwrite.insert.auto.split` is off",
     WholeNumber(least=1),
 )
 RECORD_SIZE_ESTIMATE = option(
     "hoodie.copyonwrite.record.size.estimate",
     1024,
-    "bytes per row where the table has no files to measure; if given, it goes before a sample of the batch",
+    "record size in bytes while the table has no files to measure; absent: a sample of the batch is measured first",
     WholeNumber(least=1),
 )
 SIZING_PARITY = option(
-    "hoodie.airflow.sizing.parity", False, "ours: Hudi's own plan instead of the better one", Flag()
+    "hoodie.airflow.sizing.parity",
+    False,
+    "ours: parity, plan files exactly as Hudi does instead of the better plan of this project",
+    Flag(),
 )
 ESTIMATION_THRESHOLD = option(
     "hoodie.record.size.estimation.threshold",
     "1.0",
-    "parity: smaller commits are no evidence",
+    "with parity: share of the small-file limit that a commit must exceed to count for the record size",
     Number(least=0),
 )
 ESTIMATOR_MAX_COMMITS = option(
     "_hoodie.record.size.estimator.max.commits",
     5,
-    "parity: maximum number of commits that the estimate reads",
+    "with parity: number of commits to read for the record size",
     WholeNumber(least=0),
 )
 ESTIMATOR_METADATA_SIZE = option(
     "hoodie.record.size.estimator.average.metadata.size",
     0,
-    "parity: bytes deducted per commit",
+    "with parity: bytes of metadata to subtract per commit",
     WholeNumber(least=0),
 )
 SMALL_FILE_CANDIDATES = option(
     "hoodie.merge.small.file.group.candidates.limit",
     1,
-    "parity: files padded, merge-on-read only",
+    "with parity, merge-on-read tables: number of small files to pad",
     WholeNumber(least=0),
 )
 INDEX_TYPE = option(
-    "hoodie.index.type", "SIMPLE", "SIMPLE, BLOOM, GLOBAL_SIMPLE or GLOBAL_BLOOM", Member(IndexType)
+    "hoodie.index.type",
+    "SIMPLE",
+    "how a write finds record keys: SIMPLE, BLOOM, GLOBAL_SIMPLE or GLOBAL_BLOOM",
+    Member(IndexType),
 )
 SIMPLE_UPDATES_PARTITION = option(
     "hoodie.simple.index.update.partition.path",
     True,
-    "GLOBAL_SIMPLE: a row whose partition changed moves, else it stays where it is",
+    "GLOBAL_SIMPLE: move a row whose partition changed; `false`: update the row in its old partition",
     Flag(),
 )
 BLOOM_UPDATES_PARTITION = option(
-    "hoodie.bloom.index.update.partition.path", True, "the same for GLOBAL_BLOOM", Flag()
+    "hoodie.bloom.index.update.partition.path",
+    True,
+    "GLOBAL_BLOOM: move a row whose partition changed; `false`: update the row in its old partition",
+    Flag(),
 )
 CONCURRENCY_MODE = option(
     "hoodie.write.concurrency.mode",
     "SINGLE_WRITER",
-    "SINGLE_WRITER or OPTIMISTIC_CONCURRENCY_CONTROL [the conflict check is always on]",
+    "SINGLE_WRITER or OPTIMISTIC_CONCURRENCY_CONTROL [jobs always check for conflicts]",
     Member(ConcurrencyMode),
     services=ALL_SERVICES,
 )
 FAILED_WRITES_POLICY = option(
     "hoodie.cleaner.policy.failed.writes",
     "EAGER",
-    "EAGER, LAZY or NEVER: which dead writes of others are rolled back first",
+    "which failed writes of other jobs a job rolls back before it starts: EAGER, LAZY or NEVER",
     Member(FailedWritesPolicy),
     "hoodie.clean.failed.writes.policy",
     services=FILE_SERVICES,
@@ -199,21 +226,20 @@ FAILED_WRITES_POLICY = option(
 CONFLICT_STRATEGY = option(
     "hoodie.write.lock.conflict.resolution.strategy",
     "SimpleConcurrentFileWritesConflictResolutionStrategy",
-    "or PreferWriterConflictResolutionStrategy: a pending plan for the same files does not "
-    "stop the commit; its execution has to drop the changed groups (docs/concurrency.md)",
+    "how a commit treats conflicts: the default, or PreferWriterConflictResolutionStrategy: the write commits although "
+    "a pending plan contains its files, and the execution of the plan drops them (docs/concurrency.md)",
     Member(ConflictStrategy, by_class=True),
 )
 RETRIES_ON_CONFLICT = option(
     "hoodie.write.num.retries.on.conflict.failures",
     3,
-    "times that rows whose file groups another writer changed meanwhile are placed and "
-    "written again [Hudi: 0]",
+    "how often a write assigns and writes rows again whose file groups another writer changed meanwhile [Hudi: 0]",
     WholeNumber(least=0),
 )
 STAGING_PATH = option(
     "hoodie.airflow.staging.path",
     ".hoodie/.aux/staging",
-    "ours: folder for staged rows, below `.hoodie/.aux`",
+    "ours: folder of staged rows, below `.hoodie/.aux`",
     Text(),
     services=FILE_SERVICES,
 )
@@ -231,19 +257,29 @@ WRITE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
             "hoodie.datasource.write.storage.type",
         ),
         fixed("hoodie.table.base.file.format", "PARQUET", "format of base files", "hoodie.base.file.format"),
-        fixed("hoodie.table.multiple.base.file.formats.enable", "false", "more than one format in a table"),
+        fixed(
+            "hoodie.table.multiple.base.file.formats.enable",
+            "false",
+            "several base file formats in one table",
+        ),
         fixed("hoodie.table.format", "native", "table format of version 9"),
-        fixed("hoodie.table.timeline.timezone", "UTC", "zone of instant times of a new table [Hudi: LOCAL]"),
-        fixed("hoodie.populate.meta.fields", "true", "fill the meta columns"),
+        fixed(
+            "hoodie.table.timeline.timezone",
+            "UTC",
+            "time zone of the instant times of a new table [Hudi: LOCAL]",
+        ),
+        fixed("hoodie.populate.meta.fields", "true", "write values into the meta columns"),
         fixed(
             "hoodie.datasource.write.drop.partition.columns",
             "false",
-            "leave partition columns out of the files",
+            "omit the partition columns from the files",
         ),
         fixed("hoodie.table.cdc.enabled", "false", "change data logging"),
-        fixed("hoodie.allow.operation.metadata.field", "false", "the column `_hoodie_operation`"),
-        fixed("hoodie.storage.layout.type", "DEFAULT", "physical layout; BUCKET needs a bucket index"),
-        fixed("hoodie.partition.metafile.use.base.format", "false", "partition metadata as Parquet files"),
+        fixed("hoodie.allow.operation.metadata.field", "false", "write the column `_hoodie_operation`"),
+        fixed("hoodie.storage.layout.type", "DEFAULT", "storage layout; BUCKET requires a bucket index"),
+        fixed(
+            "hoodie.partition.metafile.use.base.format", "false", "write partition metadata as Parquet files"
+        ),
         METADATA_ENABLE,
     ),
     "Operation and merging": (
@@ -259,11 +295,13 @@ WRITE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         fixed(
             "hoodie.merge.allow.duplicate.on.inserts",
             "true",
-            "inserts into small files are not merged by key",
+            "inserts into small files are not merged by record key",
         ),
         PARTITIONS_TO_DELETE,
         fixed(
-            "hoodie.datasource.overwrite.mode", "DYNAMIC", "insert_overwrite replaces the batch's partitions"
+            "hoodie.datasource.overwrite.mode",
+            "DYNAMIC",
+            "insert_overwrite replaces the partitions of the batch",
         ),
         NULL_FOR_MISSING_COLUMNS,
         RECONCILE_SCHEMA,
@@ -271,7 +309,7 @@ WRITE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         fixed(
             "hoodie.datasource.write.schema.allow.auto.evolution.column.drop",
             "false",
-            "drop columns the batch lacks",
+            "drop columns that are missing in the batch",
         ),
         METADATA_KEY_PREFIX,
         fixed("hoodie.auto.commit", "true", "complete the commit automatically"),
@@ -294,7 +332,7 @@ WRITE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         CODEC_LEVEL,
         BLOOM_FPP,
         BLOOM_MAX_ENTRIES,
-        fixed("hoodie.parquet.bloom.filter.enabled", "true", "bloom filter in the footer"),
+        fixed("hoodie.parquet.bloom.filter.enabled", "true", "write a bloom filter into the footer"),
         fixed("hoodie.parquet.outputtimestamptype", "TIMESTAMP_MICROS", "physical type of timestamps"),
     ),
     "Index": (
@@ -320,4 +358,4 @@ WRITE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         STAGING_PATH,
     ),
 }
-"""Keys by heading, in the order of the documentation."""
+"""Heading → keys, in the order of the documentation."""

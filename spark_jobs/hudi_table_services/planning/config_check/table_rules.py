@@ -85,15 +85,15 @@ def _table_not_written(settings: Settings) -> Iterator[Problem]:
         return
     config = TableConfig(settings.table.properties)
     try:
-        reasons = [f"The table {feature}." for feature in refused_features(config)]
+        problems = [f"The table {feature}." for feature in refused_features(config)]
         if not config.table_version.is_writable:
-            reasons.append(f"Version {int(config.table_version)} can be read only.")
+            problems.append(f"Version {int(config.table_version)} can be read only.")
     except HudiTableServiceError as error:
-        reasons = [str(error)]
-    for reason in reasons:
+        problems = [str(error)]
+    for problem in problems:
         yield Problem(
             properties=(_VERSION,),
-            reason=reason,
+            reason=problem,
             cure="Keep writing it with Hudi; health reports, sensors and the hook can read it.",
         )
 

@@ -43,8 +43,8 @@ def _is_shared(settings: Settings) -> bool:
 def _several(settings: Settings) -> tuple[str, ...]:
     """Names of the facts according to which several processes may write at once; empty: no fact says so."""
     facts = settings.facts
-    facts_given = {"writers": (facts.writers or 0) > 1, "services_apart": bool(facts.services_apart)}
-    return tuple(name for name, is_so in facts_given.items() if is_so)
+    is_concurrent = {"writers": (facts.writers or 0) > 1, "services_apart": bool(facts.services_apart)}
+    return tuple(name for name, is_so in is_concurrent.items() if is_so)
 
 
 def _lock_for(settings: Settings) -> str:
@@ -202,8 +202,8 @@ def _eager_beside_writers(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "file-lock-never-expires",
     Severity.WARNING,
-    "Hudi's file-system lock never expires: if a writer dies, its lock file blocks all other writers until somebody "
-    "deletes it",
+    "Hudi's file-system lock never expires: if a writer dies, its lock file blocks all other writers until an "
+    "operator deletes it",
     source="FileSystemBasedLockProvider",
     engines="hudi",
 )

@@ -159,7 +159,7 @@ def test_a_pending_write_and_the_commit_before_it_are_not_archived(version: Tabl
     result = history.archive()
     assert history.archived() == times(done[:2])
     assert report(result).held_back_by == done[2].requested_time, (
-        "whoever finishes the pending write compares with it"
+        "the pending write compares its files with this commit"
     )
     assert f"pending commit {pending.requested_time} holds archival back" in report(result).retention
 

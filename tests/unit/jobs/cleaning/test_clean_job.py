@@ -192,7 +192,7 @@ def test_an_emptied_partition_is_removed_unless_a_write_is_pending(
     history.commits(1, B)
     history.table.commit(A, replaces={"b": (B.file_id,)})
     history.commits(2, A)
-    writing = history.table.begin()  # what it is going to write nobody knows
+    writing = history.table.begin()  # its files are not known yet
     history.clean(commits_retained=1, options={"hoodie.cleaner.policy.failed.writes": "NEVER"})
     assert history.storage.exists("b/.hoodie_partition_metadata")
     history.table.timeline_store.remove(writing)

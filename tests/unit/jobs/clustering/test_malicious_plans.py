@@ -1,7 +1,7 @@
-"""What lies in a table is data: no plan, marker or manifest leads out of the table's folder, to delete or to read.
+"""No plan, marker or manifest makes a job read or delete files outside the table's folder.
 
-Whoever can write into the table may have forged it. Each test has a file outside that looks just like a data file of
-the table, names it in one more kind of file, and lets the job run that would act on it.
+A user with write access to the table may have forged these files. Each test creates a file outside the table that looks
+like a data file, names it in one kind of metadata file, and runs the job that reads the metadata.
 """
 
 from collections.abc import Callable

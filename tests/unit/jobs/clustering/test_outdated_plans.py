@@ -91,8 +91,13 @@ def test_a_plan_whose_groups_were_all_changed_is_dropped_with_a_reason(version: 
     why = f"clustering {plan} was cancelled: other writers changed all of its groups since it was scheduled"
     assert result.reason == why
     assert result.report is not None
-    (told,) = result.report.plans
-    assert (told.instant_time, told.state, told.reason, told.groups_given_up) == (plan, "cancelled", why, 2)
+    (cancelled,) = result.report.plans
+    assert (cancelled.instant_time, cancelled.state, cancelled.reason, cancelled.groups_given_up) == (
+        plan,
+        "cancelled",
+        why,
+        2,
+    )
     assert result.report.instants == ()
     assert JobResult.from_json(result.to_json()) == result
     assert not table.timeline_store.load().pending

@@ -208,7 +208,7 @@ def test_cancelling_removes_the_plan_and_records_a_rollback() -> None:
 def test_a_plan_under_execution_is_not_cancelled() -> None:
     table = a_table()
     plan = schedule(table).instant_time or ""
-    table.storage.write(heartbeat_path(plan), b"somebody")
+    table.storage.write(heartbeat_path(plan), b"other writer")
     assert cancel(table, older_than_minutes=0).outcome is Outcome.NOTHING_TO_DO
     with pytest.raises(InstantHeldError, match="is being executed"):
         cancel(table, plan)

@@ -145,7 +145,7 @@ def test_a_dead_write_and_its_files_are_reported(version: TableVersion) -> None:
     assert any("cleaning and archival" in each for each in pending.blocks)
     # Files of a pending write are not leftovers; they would be after its rollback.
     assert checked.report().measures["leftover_files"] == 0
-    checked.storage.write(heartbeat_path(dead.requested_time), b"somebody")
+    checked.storage.write(heartbeat_path(dead.requested_time), b"other writer")
     assert (checked.pending().heartbeat, checked.pending().is_dead) == ("alive", False)
     assert checked.pending(later=timedelta(minutes=10)).heartbeat == "expired"
     checked.table.timeline_store.remove(dead)

@@ -82,7 +82,7 @@ def with_orphans(table: SmallTable) -> dict[str, str]:
     lost = table.add_file("c", base_file_name("x", dead.requested_time))
     hidden = f"no/partition/{base_file_name('y', dead.requested_time)}"
     table.storage.write(hidden, b"PAR1")
-    table.storage.write("a/notes.txt", b"of somebody")
+    table.storage.write("a/notes.txt", b"other notes")
     table.storage.write(f"a/.f1_{dead.requested_time}.log.1_0-1-0", b"log")
     return {late: ROLLED_BACK, twin: NOT_NAMED, lost: NO_INSTANT, hidden: NO_INSTANT}
 

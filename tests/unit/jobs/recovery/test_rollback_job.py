@@ -64,9 +64,9 @@ def test_the_newest_commit_is_undone(version: TableVersion) -> None:
     speculative = table.add_file("a", base_file_name("f1", newest.requested_time, token="9-9-9"))
     preview = undo(table, newest, preview=True)
     assert preview.outcome is Outcome.PLANNED
-    (told,) = report(preview).undone
-    assert (told.file_count, told.size_bytes, told.row_count, told.operation) == (3, 12, 6, "upsert")
-    assert speculative in told.file_names
+    (undone,) = report(preview).undone
+    assert (undone.file_count, undone.size_bytes, undone.row_count, undone.operation) == (3, 12, 6, "upsert")
+    assert speculative in undone.file_names
     assert newest in state(table)[0]
     result = undo(table, newest)
     assert (result.outcome, result.action) == (Outcome.COMPLETED, "rollback")

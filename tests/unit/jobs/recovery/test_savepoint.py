@@ -171,8 +171,8 @@ def test_previews_report_and_write_nothing(version: TableVersion) -> None:
     assert {stored.path for stored in table.storage.list_files()} == before
     assert save(table).reason == "keeps 2 files"
     request = DeleteSavepointRequest(base_path="/t", instants=(commit.requested_time,), preview=True)
-    told = delete_savepoint(request, storage=table.storage, clock=later())
-    assert (told.outcome, told.reason) == (Outcome.PLANNED, f"would delete {commit.requested_time}")
+    preview = delete_savepoint(request, storage=table.storage, clock=later())
+    assert (preview.outcome, preview.reason) == (Outcome.PLANNED, f"would delete {commit.requested_time}")
     assert len(savepoints(table)) == 1
 
 

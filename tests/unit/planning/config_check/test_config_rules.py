@@ -11,6 +11,11 @@ from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.options.archival import resolve_archive_options
 from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.options.clustering import resolve_clustering_options
+from hudi_table_services.options.keys.archival import MIN_COMMITS
+from hudi_table_services.options.keys.cleaning import COMMITS_RETAINED
+from hudi_table_services.options.keys.clustering import INLINE, SCHEDULE_INLINE
+from hudi_table_services.options.keys.locks import LOCK_PROVIDER
+from hudi_table_services.options.keys.writing import CONCURRENCY_MODE, MAX_FILE_SIZE, SMALL_FILE_LIMIT
 from hudi_table_services.options.option import Effect
 from hudi_table_services.options.registry import KNOWN_OPTIONS
 from hudi_table_services.options.writing import resolve_options
@@ -33,8 +38,8 @@ def test_every_rule_is_shown_with_and_without_a_finding() -> None:
 def test_it_is_found(rule: str, case: Case) -> None:
     (finding,) = case.findings(rule)
     assert finding.severity == case.severity
-    told = f"{finding.reason} {finding.cure}"
-    assert case.says in told
+    text = f"{finding.reason} {finding.cure}"
+    assert case.says in text
     assert set(case.names) <= finding.options.keys()
     assert finding.source
     assert finding.cure
@@ -56,8 +61,8 @@ def test_the_worst_comes_first_and_gives_the_status() -> None:
     report = check_config(
         {
             "hoodie.upsert.shuffle.parallelism": "3",
-            "hoodie.clustering.inline": "true",
-            "hoodie.keep.min.commits": "3",
+            INLINE.key: "true",
+            MIN_COMMITS.key: "3",
         }
     )
     assert [each.severity for each in report.findings] == ["error", "warning", "advice"]
@@ -65,7 +70,7 @@ def test_the_worst_comes_first_and_gives_the_status() -> None:
 
 
 def test_a_rule_that_is_accepted_is_not_applied() -> None:
-    options = {"hoodie.keep.min.commits": "3"}
+    options = {MIN_COMMITS.key: "3"}
     every, less = check_config(options), check_config(options, accepted_rules=["archival-before-cleaning"])
     assert less.rules_checked == every.rules_checked - 1
     assert {each.rule for each in every.findings} - {each.rule for each in less.findings} == {
@@ -74,15 +79,15 @@ def test_a_rule_that_is_accepted_is_not_applied() -> None:
 
 
 def test_values_are_shown_as_given_or_as_defaults() -> None:
-    (finding,) = check_config({"hoodie.write.concurrency.mode": "optimistic_concurrency_control"}).findings
+    (finding,) = check_config({CONCURRENCY_MODE.key: "optimistic_concurrency_control"}).findings
     assert finding.options == {
-        "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
-        "hoodie.write.lock.provider": "(not given)",
+        CONCURRENCY_MODE.key: "optimistic_concurrency_control",
+        LOCK_PROVIDER.key: "(not given)",
     }
     (finding,) = check_config({"hoodie.cleaner.commits.retained": "25"}).findings
     assert finding.options == {
-        "hoodie.keep.min.commits": "20 (default)",
-        "hoodie.clean.commits.retained": "25",
+        MIN_COMMITS.key: "20 (default)",
+        COMMITS_RETAINED.key: "25",
     }
 
 
@@ -116,14 +121,14 @@ def is_refused_by_a_job(options: dict[str, str]) -> bool:
 @pytest.mark.parametrize("key", dict.fromkeys(NUMBERS))
 def test_a_number_is_bad_where_a_job_refuses_it(key: str) -> None:
     # Gates read their number only where they are switched on.
-    switches = {"hoodie.clustering.schedule.inline": "true"} if ".async.max" in key else {}
-    switches |= {"hoodie.clustering.inline": "true"} if ".inline.max" in key else {}
+    switches = {SCHEDULE_INLINE.key: "true"} if ".async.max" in key else {}
+    switches |= {INLINE.key: "true"} if ".inline.max" in key else {}
     options = {key: f"{KNOWN_OPTIONS[key].default}.5", **switches}
     found = [each.rule for each in check_config(options).findings if each.rule == "bad-value"]
     assert bool(found) == is_refused_by_a_job(options)
 
 
 def test_an_error_is_not_hidden_behind_a_milder_finding() -> None:
-    options = {"hoodie.parquet.max.file.size": "0", "hoodie.parquet.small.file.limit": "10"}
+    options = {MAX_FILE_SIZE.key: "0", SMALL_FILE_LIMIT.key: "10"}
     found = {each.rule: each.severity for each in check_config(options).findings}
     assert found == {"small-limit-above-max": "warning", "refused-by-job": "error"}
