@@ -10,7 +10,7 @@ _BAR_CELLS = 30
 
 
 def health_lines(report: HealthReport, files: FileStats) -> list[str]:
-    """Return the verdict, then the facts behind it."""
+    """Return the verdict, then the facts that explain the verdict."""
     return [
         *_verdict(report),
         *_pending(report),

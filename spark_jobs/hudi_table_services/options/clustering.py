@@ -29,7 +29,8 @@ def resolve_clustering_options(request: JobRequest) -> ClusteringJobOptions:
     """Check all keys of a clustering request and convert them to typed options.
 
     Raises:
-        InvalidRequestError: names the key, its value and what is allowed; or both keys of a contradiction.
+        InvalidRequestError: an option is invalid or contradicts another option. The message names the key, its value
+            and the allowed values, or both keys of a contradiction.
     """
     named, warnings = known_options(with_fields(request.options, _fields(request)), Service.CLUSTERING)
     reader = OptionReader(named)
@@ -71,7 +72,7 @@ _READ_BY_MODE: dict[AnyOption, PartitionFilterMode] = {
     keys.BEGIN_PARTITION: PartitionFilterMode.SELECTED_PARTITIONS,
     keys.END_PARTITION: PartitionFilterMode.SELECTED_PARTITIONS,
 }
-"""Key → the only mode that reads the key."""
+"""Key → the only partition filter mode that reads the key."""
 
 
 def _keys_without_effect(reader: OptionReader, plan: ClusteringOptions) -> list[str]:
