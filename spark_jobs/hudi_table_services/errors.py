@@ -11,21 +11,21 @@
     │  ├─ MalformedFileNameError
     │  ├─ MalformedMetadataError                             properties, JSON, Avro, footers
     │  └─ TimelineInvariantError                             e.g. a completed instant of zero bytes
-    ├─ CommitConflictError                       75    yes   another writer was first; plan again
+    ├─ CommitConflictError                       75    yes   another writer was first; run the job again
     │  ├─ InstantExistsError
     │  ├─ TableExistsError
     │  ├─ FileGroupConflictError
     │  ├─ PendingPlanError                                   a clustering plan does not release the file groups
     │  ├─ LockNotAcquiredError
-    │  ├─ InstantVanishedError                               our pending instant was rolled back by another writer
-    │  └─ InstantHeldError                                   another attempt works on the same plan
+    │  ├─ InstantVanishedError                               another writer rolled back the pending instant
+    │  └─ InstantHeldError                                   another attempt executes the same plan
     ├─ CommitStateUnknownError                   75    yes   the commit may exist: delete nothing, run again
     ├─ StorageError                              74    yes
     │  ├─ ObjectNotFoundError
     │  ├─ ObjectExistsError
     │  └─ StoragePermissionError                 77    no
     ├─ ExecutionFailedError                      70    yes   Spark failed before the commit
-    ├─ UnhealthyTableError                       76    no    a measure of the health report is beyond its limit
+    ├─ UnhealthyTableError                       76    no    a measure of the health report exceeds its limit
     └─ UnsafeConfigError                         78    no    the checked settings would harm a table
 """
 

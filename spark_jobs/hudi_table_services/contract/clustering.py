@@ -29,7 +29,7 @@ class ScheduleClusteringRequest(JobRequest):
             if the options contain no value.
         partitions: ``hoodie.clustering.plan.strategy.partition.selected``.
         every_n_commits: minimum number of commits since the last clustering; 0 means no minimum. The field sets
-            ``hoodie.clustering.async.max.commits`` with ``hoodie.clustering.async.enabled``.
+            ``hoodie.clustering.async.max.commits`` and switches ``hoodie.clustering.async.enabled`` on.
         preview: report the plan and write nothing.
 
     Raises:
@@ -176,7 +176,8 @@ class ColumnSkipping:
     """Share of the rewritten rows that a query for one value of a column must read.
 
     Attributes:
-        before, after: share between 0 and 1, calculated from the value ranges of the row groups.
+        before, after: share before and after the clustering, between 0 and 1. It is calculated from the value ranges
+            of the row groups.
     """
 
     column: str

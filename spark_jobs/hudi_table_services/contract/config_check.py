@@ -33,7 +33,7 @@ class Severity(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigFinding:
-    """One wrong setting, or several settings that contradict each other.
+    """One setting that causes a problem, or several settings that cause a problem together.
 
     Attributes:
         rule: id of the rule, see docs/config-check.md.
@@ -42,7 +42,7 @@ class ConfigFinding:
             (``fact: writers``) or a table property (``table: …``).
         reason: what is wrong with these settings.
         cure: which setting to change, and the new value.
-        source: document or code that the rule is taken from.
+        source: origin of the rule, such as a class of Hudi.
     """
 
     rule: str

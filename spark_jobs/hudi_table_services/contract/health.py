@@ -121,7 +121,7 @@ class PendingInstant:
         operation: Hudi's name of the write operation; empty if the instant does not contain a write operation.
         age_s: seconds since the instant was requested.
         heartbeat: ``alive``, ``expired``, ``ahead`` (its time is in the future) or ``none``.
-        is_dead: no job works on the instant any more, so another job has to finish or undo the instant.
+        is_dead: whether no job works on the instant any more. If so, another job has to finish or undo the instant.
         file_groups: number of file groups in the plan of the instant; 0 for writes.
         meaning: explanation of the instant in one sentence.
         next_step: an action that is safe.
@@ -160,7 +160,7 @@ class HealthFinding:
     Attributes:
         level: ``warn`` or ``fail``.
         measure: one of `MEASURES`.
-        value, limit: measured value, and the limit that it exceeds.
+        value, limit: the measured value, and the limit that the value exceeds.
         advice: what to do.
     """
 

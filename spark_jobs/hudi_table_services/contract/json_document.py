@@ -51,7 +51,7 @@ def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def as_object(value: object, what: str) -> Mapping[str, object]:
-    """Return the value if it is an object. Raises InvalidRequestError."""
+    """Return the value if it is a JSON object. Raises InvalidRequestError for other values."""
     if not isinstance(value, dict):
         raise InvalidRequestError(f"The {what} must be a JSON object.")
     return value

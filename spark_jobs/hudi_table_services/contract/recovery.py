@@ -113,7 +113,7 @@ class RepairOrphansRequest(JobRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoneInstant:
-    """An instant that the job undid; in a preview, an instant that it would undo.
+    """An instant that the job undid; in a preview, an instant that the job would undo.
 
     Attributes:
         instant_time: requested time.
@@ -121,7 +121,7 @@ class UndoneInstant:
         operation: write operation of a completed instant; empty if unknown.
         file_count, size_bytes: number and total size of the existing files of the instant.
         row_count: number of rows that a completed instant inserted, updated or deleted.
-        file_names: in a preview, the paths of its files, at most a hundred.
+        file_names: in a preview, the paths of the files of the instant, at most a hundred.
     """
 
     instant_time: str
@@ -266,7 +266,7 @@ class OrphanReport(Report):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateSavepointRequest(JobRequest):
-    """Create a savepoint: cleaning keeps the files of the commit, and a restore can return to it.
+    """Create a savepoint: cleaning keeps the files of the commit, and a restore can return the table to the commit.
 
     Attributes:
         instant: requested time of a completed commit. Empty means the newest commit.
@@ -297,7 +297,7 @@ class CreateSavepointRequest(JobRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteSavepointRequest(JobRequest):
-    """Delete savepoints: cleaning may then delete their files.
+    """Delete savepoints. After that, cleaning may delete the files that the savepoints kept.
 
     Attributes:
         instants: requested times of the savepointed commits.

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from hudi_table_services.contract.result import JobResult
 
 Section: TypeAlias = tuple[str, list[str]]
-"""A title and the lines below it; a section without lines is not shown."""
+"""A title and the lines below it; logs do not show a section without lines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

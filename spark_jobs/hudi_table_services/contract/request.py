@@ -20,7 +20,7 @@ _RequestT = TypeVar("_RequestT", bound="JobRequest")
 
 
 def _one_time_id() -> str:
-    return _ONE_TIME_PREFIX + uuid.uuid4().hex  # noqa: TID251 - no plan depends on it, only whose commit it is
+    return _ONE_TIME_PREFIX + uuid.uuid4().hex  # noqa: TID251 - no plan depends on this random id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -101,7 +101,7 @@ class RowCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileGroupChange:
-    """One file group of the plan. After a commit, it has its actual size."""
+    """Planned change of one file group. After a commit, `size_after_bytes` is the actual size."""
 
     partition_path: str
     file_id: str | None
@@ -166,14 +166,14 @@ class JobResult:
 
     Attributes:
         service: name of the service.
-        reused: an earlier attempt of the same request completed the work, and this attempt wrote nothing.
+        reused: whether an earlier attempt of the same request completed the work. If so, this attempt wrote nothing.
         reason: why the job wrote nothing, in words.
         instant_time, completion_time: requested time of the commit and, from table version 8 on, its completion time.
         files_before, files_after: live base files of the affected partitions.
         report: part of the result that is specific to the service. None means that the job was a write, or that the
             job ended before its report existed.
-        timings_s: phase → seconds. `lock_wait` is the time spent waiting for the table lock. The times of the phases
-            that waited include this time, too.
+        timings_s: phase → seconds. `lock_wait` is the time spent waiting for the table lock. The time of a phase
+            that waited for the lock includes this waiting time.
     """
 
     request_id: str

@@ -45,7 +45,7 @@ class ArchivalPlan:
 
     Attributes:
         instants: completed instants to archive, oldest first.
-        commits: completed writes on the active timeline before archival.
+        commits: number of completed writes on the active timeline before archival.
         wanted: number of completed writes that would be archived without any bound.
         held_back_by: the bound that prevents archival of more instants; None if there is no such bound.
         reason: explanation of the plan.
@@ -98,7 +98,7 @@ class ArchiveTail:
         writes: the writes, ordered by requested time.
         since: `writes` contains every write that was requested after this time. Empty together with ``is_cut`` means
             that the archive was too large to be read.
-        is_cut: the archive contains more writes than the job read.
+        is_cut: whether the archive contains more writes than the job read.
     """
 
     writes: tuple[ArchivedWrite, ...] = ()

@@ -18,7 +18,7 @@ class CleanPolicy(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanOptions:
-    """Settings of a clean. The setting has Hudi's key if Hudi has such a key.
+    """Settings of a clean. Each setting has Hudi's key if Hudi has such a setting.
 
     Attributes:
         policy: ``hoodie.clean.policy``.

@@ -199,7 +199,7 @@ class PlannedGroup:
 
     @property
     def files_removed(self) -> int:
-        """Reduction of the number of files; 0 if only the order improves."""
+        """Return by how many files the group reduces the number of files; 0 if only the order of the rows improves."""
         return len(self.slices) - self.output_files
 
 

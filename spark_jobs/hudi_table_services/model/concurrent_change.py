@@ -35,8 +35,8 @@ class ConcurrentChange:
             UNDONE: a write that was visible when this write started, and that was rolled back later.
         file_groups: file groups that the instant wrote, replaced or will replace. Empty for UNDONE, because these file
             groups are unknown.
-        added_to: partitions to which the instant added rows or file groups. Only for COMPLETED writes of rows. Table
-            services have none, because they only move rows.
+        added_to: partitions to which the instant added rows or file groups. Set only for COMPLETED writes of rows.
+            Empty for table services, because they only move rows.
         overwrites: whether the write replaces all earlier rows of those partitions by its own rows.
     """
 

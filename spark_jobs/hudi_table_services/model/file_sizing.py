@@ -22,8 +22,9 @@ class FileSizingOptions:
     Attributes:
         max_file_size_bytes: `hoodie.parquet.max.file.size`; target size of a base file.
         small_file_limit_bytes: `hoodie.parquet.small.file.limit`; smaller files are padded; 0 means no padding.
-        insert_split_size: `hoodie.copyonwrite.insert.split.size`; rows of a new file if auto split is off.
-        insert_auto_split: `hoodie.copyonwrite.insert.auto.split`; derive the rows of a new file from the record size.
+        insert_split_size: `hoodie.copyonwrite.insert.split.size`; number of rows of a new file if auto split is off.
+        insert_auto_split: `hoodie.copyonwrite.insert.auto.split`; whether the number of rows of a new file is
+            derived from the record size.
         record_size_estimate_bytes: `hoodie.copyonwrite.record.size.estimate`; used if no size was measured.
         record_size_estimate_is_explicit: whether the user set the estimate. If so, it takes precedence over the size
             measured on the batch.

@@ -40,7 +40,7 @@ class KeyGeneratorType(str, Enum):
         """Parse a class name. Avro variants (``SimpleAvroKeyGenerator``) write the same keys as the Spark classes.
 
         Raises:
-            UnsupportedTableError: the class is any other class.
+            UnsupportedTableError: this release does not support the class.
         """
         simple_name = name.strip().removeprefix(_PACKAGE).replace("AvroKeyGenerator", "KeyGenerator")
         for value, class_name in _CLASS_NAMES.items():
@@ -53,7 +53,7 @@ class KeyGeneratorType(str, Enum):
         """Parse a name of Hudi's enum, including the ``_AVRO`` variants.
 
         Raises:
-            UnsupportedTableError: the name is any other type.
+            UnsupportedTableError: this release does not support the type.
         """
         try:
             return cls(name.strip().upper().removesuffix("_AVRO"))

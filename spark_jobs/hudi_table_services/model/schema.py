@@ -68,7 +68,7 @@ class DecimalType:
 
     @property
     def size_bytes(self) -> int:
-        """Return the length of the stored ``fixed``: the smallest number of bytes that can store every signed value."""
+        """Return the length of the stored ``fixed``: the smallest number of bytes that can store all values."""
         largest: int = 10**self.precision - 1
         return (largest.bit_length() + 8) // 8
 
@@ -110,7 +110,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class StructType:
-    """The columns of a table, or a struct column, in order."""
+    """The columns of a table, or the members of a struct column, in order."""
 
     fields: tuple[Field, ...]
 

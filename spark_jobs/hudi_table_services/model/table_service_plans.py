@@ -159,7 +159,7 @@ class CleanPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanMetadata:
-    """Result of a clean (HoodieCleanMetadata). `earliest_commit_to_retain` is ``""`` if the clean had none."""
+    """Result of a clean (HoodieCleanMetadata). `earliest_commit_to_retain` is ``""`` if there is no such commit."""
 
     start_clean_time: str
     time_taken_ms: int
@@ -188,7 +188,7 @@ class RollbackRequest:
         file_id: ``""`` if the plan was made by listing files.
         latest_base_instant: the undone instant for base files; ``""`` if the plan was made by listing files.
         files_to_delete: absolute paths.
-        log_blocks_to_delete: log file → bytes, in table version 6. The rollback appends a rollback block for them.
+        log_blocks_to_delete: log file → bytes, in table version 6. The rollback appends a rollback block to the file.
     """
 
     partition_path: str

@@ -15,7 +15,7 @@ class WriteSummary:
     Attributes:
         rows_inserted, rows_updated, rows_deleted: sums of the write stats.
         files_written, bytes_written: number and size of the written base files and log files.
-        files_replaced: file groups that readers no longer see after this write.
+        files_replaced: number of file groups that readers no longer see after this write.
         partitions: partition paths in which the write wrote or replaced files, in order.
         extra_metadata: pairs that the commit stores, without the schema.
     """
@@ -38,7 +38,7 @@ class FileSizes:
 
     Attributes:
         sizes_bytes: size of each file, in ascending order.
-        unknown_count: number of further files of unknown size. Their size is unknown, because the files were cleaned
+        unknown_count: number of further files whose size is unknown, because the files were cleaned
             and their writes were archived.
     """
 

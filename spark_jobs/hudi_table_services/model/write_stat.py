@@ -74,7 +74,7 @@ class WriteStat:
     total_upsert_time_ms: int = 0
     total_scan_time_ms: int = 0
     extra: Mapping[str, object] = field(default_factory=dict)
-    """Fields of log files and of other releases. They keep Hudi's names, and no field is lost."""
+    """Fields of log-file stats and of other Hudi releases, under Hudi's names. They are kept to lose no field."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""All hoodie.* keys that this release knows, by name."""
+"""All hoodie.* keys that this release knows, with functions that find a key by its name."""
 
 import difflib
 

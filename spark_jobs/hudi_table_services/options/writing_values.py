@@ -90,13 +90,13 @@ class WriteOptions:
         base_files: encoding of base files.
         metadata_enable: False means that the job switches an active metadata table off. None means that the job rejects
             a table with an active metadata table.
-        conflict_strategy: whether a pending plan of a table service prevents the commit.
+        conflict_strategy: decides whether a pending plan of a table service prevents the commit.
         retries_on_conflict: how often the job plans a write again if another writer changed its file groups. Hudi's
             default is 0.
         pending_clustering: treatment of pending plans for file groups that this write changes.
         partitions_to_delete: patterns for `delete_partition`; ``*`` matches any text.
         staging_path: folder for staged rows, below the base path.
-        extra_metadata: pairs stored in the commit.
+        extra_metadata: pairs that the commit stores.
         hoodie_options: all keys of the request, including its typed arguments.
         warnings: one sentence for each known key that has no effect in a write.
     """

@@ -25,7 +25,7 @@ class CommandLine:
     Attributes:
         request: the request; None if the flags name a request document.
         request_uri: file or URI of the request document; empty if the flags themselves describe the request.
-        prints_request: print the request document and do nothing else.
+        prints_request: whether the script only prints the request document.
     """
 
     request: JobRequest | None = None
@@ -99,7 +99,7 @@ class RequestParser(argparse.ArgumentParser):
 
 
 def new_parser(program: str, description: str, epilog: str) -> argparse.ArgumentParser:
-    """Create a parser that also accepts a request document. Its result contains only the flags that were given."""
+    """Create a parser that also accepts a request document. The parsed flags contain only given flags."""
     parser = RequestParser(
         prog=program,
         description=description,
@@ -127,7 +127,7 @@ def table_group(parser: argparse.ArgumentParser, title: str) -> argparse._Argume
 
 
 def add_preview(group: argparse._ArgumentGroup, meaning: str) -> None:
-    """Add `--preview`, with which the job only reports what it would do."""
+    """Add `--preview`. With this flag, the job only reports the changes that it would make."""
     group.add_argument("--preview", action="store_true", help=meaning)
 
 

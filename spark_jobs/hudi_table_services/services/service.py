@@ -62,7 +62,7 @@ class Script(Generic[RequestT_co]):
         return self.metric or self.file_name.removesuffix(".py")
 
     def parser(self) -> argparse.ArgumentParser:
-        """Create the parser of the script's flags. Its result contains only the flags that were given."""
+        """Create the parser of the script's flags. The parsed flags contain only given flags."""
         parser = new_parser(self.file_name, self.description, self.examples + self.exit_codes)
         self.add_flags(parser)
         add_run_flags(parser.add_argument_group("run"))
@@ -82,7 +82,7 @@ class Script(Generic[RequestT_co]):
         return self.request_type.from_json(text)
 
     def check(self, request: JobRequest) -> None:
-        """Refuse invalid options. It needs no Spark and does not read the table. Raises InvalidRequestError."""
+        """Refuse invalid options, without Spark and without reading the table. Raises InvalidRequestError."""
         self.check_options(self._own(request))
 
     def check_before_run(self, request: JobRequest) -> None:
