@@ -1,6 +1,6 @@
-"""Archive the timeline of a Hudi table. Run it with plain python, or give it to spark-submit; it needs no Spark.
+"""Archive the timeline of a Hudi table. Run this script with plain python or with spark-submit; it needs no Spark.
 
-With spark-submit ship the engine beside it: ``--py-files dist/hudi_table_services.zip`` (``make archive``).
+spark-submit also needs the engine: ``--py-files dist/hudi_table_services.zip``. ``make archive`` builds this zip.
 """
 
 import sys

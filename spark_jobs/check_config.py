@@ -1,6 +1,6 @@
-"""Check Hudi's settings for what would harm a table. Run it with plain python, or by spark-submit; it needs no Spark.
+"""Find settings that would harm a Hudi table. Run this script with plain python or spark-submit; it needs no Spark.
 
-With spark-submit ship the engine beside it: ``--py-files dist/hudi_table_services.zip`` (``make archive``).
+spark-submit also needs the engine: ``--py-files dist/hudi_table_services.zip``. ``make archive`` builds this zip.
 """
 
 import sys

@@ -1,6 +1,6 @@
-"""Carry out pending clusterings of a Hudi table. Give it to spark-submit, or run it with plain python.
+"""Execute pending clusterings of a Hudi table. Run this script with spark-submit or with plain python.
 
-With spark-submit ship the engine beside it: ``--py-files dist/hudi_table_services.zip`` (``make archive``).
+spark-submit also needs the engine: ``--py-files dist/hudi_table_services.zip``. ``make archive`` builds this zip.
 """
 
 import sys

@@ -1,6 +1,6 @@
-"""Find files of a Hudi table that belong to no instant. Run it with plain python or spark-submit.
+"""Find files of a Hudi table that belong to no instant. Run this script with plain python or with spark-submit.
 
-With spark-submit ship the engine beside it: ``--py-files dist/hudi_table_services.zip`` (``make archive``).
+spark-submit also needs the engine: ``--py-files dist/hudi_table_services.zip``. ``make archive`` builds this zip.
 """
 
 import sys

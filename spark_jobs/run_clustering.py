@@ -1,6 +1,6 @@
-"""Plan a clustering of a Hudi table and carry it out. Give it to spark-submit, or run it with plain python.
+"""Schedule and execute a clustering of a Hudi table. Run this script with spark-submit or with plain python.
 
-With spark-submit ship the engine beside it: ``--py-files dist/hudi_table_services.zip`` (``make archive``).
+spark-submit also needs the engine: ``--py-files dist/hudi_table_services.zip``. ``make archive`` builds this zip.
 """
 
 import sys

@@ -1,6 +1,6 @@
-"""Write rows into a Hudi table with right-sized files. Give it to spark-submit, or run it with plain python.
+"""Write rows into a Hudi table, in files of the target size. Run this script with spark-submit or plain python.
 
-With spark-submit ship the engine beside it: ``--py-files dist/hudi_table_services.zip`` (``make archive``).
+spark-submit also needs the engine: ``--py-files dist/hudi_table_services.zip``. ``make archive`` builds this zip.
 """
 
 import sys

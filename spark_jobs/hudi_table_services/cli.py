@@ -1,6 +1,6 @@
-"""Command line of the job scripts: flags or document → request → result document and exit code.
+"""Command line of the job scripts: read the flags or a request document, run the job, write the result document.
 
-The only module that reads the environment and ends the process.
+No other module reads the environment or ends the process.
 """
 
 import logging
@@ -38,11 +38,11 @@ def main(script: Script[JobRequest], arguments: Sequence[str] | None = None) -> 
     """Run one job.
 
     Args:
-        script: which job.
-        arguments: flags; None: those of the process.
+        script: the script to run.
+        arguments: command-line flags; None means the flags of this process.
 
     Returns:
-        The exit code. The result document is written as the last act, also when the job failed.
+        The exit code. The last step writes the result document, even if the job failed.
     """
     _start_logging()
     try:
@@ -76,7 +76,7 @@ def _puzzle() -> int:
 
 
 def _attempt(request: JobRequest, script: Script[JobRequest]) -> tuple[JobResult, int]:
-    """Result and exit code, whatever happens."""
+    """Run the job and return its result and exit code. Exceptions become failed results."""
     try:
         return _run(request, script), 0
     except HudiTableServiceError as error:
@@ -94,9 +94,9 @@ def _attempt(request: JobRequest, script: Script[JobRequest]) -> tuple[JobResult
 
 def _run(request: JobRequest, script: Script[JobRequest]) -> JobResult:
     _LOG.info("Request %s: %s, %s", request.request_id, request.work, request.base_path)
-    script.check(request)  # a bad option need not wait for Spark
+    script.check(request)  # report an invalid option before Spark starts
     script.check_before_run(request)
-    # spark-submit in cluster mode takes a program that opens no session for one that failed.
+    # In cluster mode, spark-submit reports a program as failed if the program never creates a session.
     if not script.needs_spark and "PYSPARK_GATEWAY_PORT" not in os.environ:
         return script.run(None, request)
     spark = spark_session(f"{request.work} {request.expected_table_name or request.base_path}")
@@ -110,7 +110,7 @@ def _run(request: JobRequest, script: Script[JobRequest]) -> JobResult:
 
 @contextmanager
 def _progress_document(request: JobRequest) -> Iterator[None]:
-    """Write progress to a document, for tasks that cannot read this log because the driver runs on a cluster."""
+    """Write progress to a document. Tasks read the document if they cannot read the log of a driver on a cluster."""
     if not request.result_path:
         yield
         return
@@ -124,17 +124,17 @@ def _progress_document(request: JobRequest) -> Iterator[None]:
 
 
 class _ProgressWriter(logging.Handler):
-    """Keeps a document up to date with the progress in the log."""
+    """Log handler that writes the newest progress to a document."""
 
     def __init__(self, document: "_Document") -> None:
         super().__init__()
         self._document = document
-        # As a filter, so that other lines never wait while the document is written.
+        # A filter skips all other log lines before they wait for the lock of this handler.
         self.addFilter(lambda record: isinstance(getattr(record, PROGRESS_FIELD, None), JobProgress))
 
     def emit(self, record: logging.LogRecord) -> None:
         text = getattr(record, PROGRESS_FIELD).to_json()
-        with suppress(HudiTableServiceError):  # the next one may arrive
+        with suppress(HudiTableServiceError):  # the next write may succeed
             self._document.storage.write(self._document.name, text.encode())
 
     def remove(self) -> None:
@@ -143,14 +143,14 @@ class _ProgressWriter(logging.Handler):
 
 
 def _tell_address(spark: "SparkSession") -> None:
-    """The address of Spark's UI, while the job runs; sessions of Spark Connect know none."""
+    """Log the address of Spark's UI, which exists while the job runs. Sessions of Spark Connect have no address."""
     address = getattr(getattr(spark, "sparkContext", None), "uiWebUrl", None)
     if address:
         _LOG.info("Spark UI: %s", address)
 
 
 def _stop(spark: "SparkSession") -> None:
-    """A session that cannot be stopped, e.g. because its JVM died, does not change what the job did."""
+    """Stop the session. A failure, e.g. because the JVM died, does not change the result of the job."""
     try:
         spark.stop()
     except Exception:
@@ -158,7 +158,7 @@ def _stop(spark: "SparkSession") -> None:
 
 
 def spark_session(application_name: str) -> "SparkSession":
-    """The session that spark-submit prepared, or a local one when the script runs as plain python.
+    """Return the session that spark-submit prepared, or a local session when plain python runs the script.
 
     Raises:
         ExecutionFailedError: Spark did not start.
@@ -180,7 +180,7 @@ def spark_session(application_name: str) -> "SparkSession":
 
 
 def _share_this_python() -> None:
-    """Let workers have this interpreter and this package; Spark's own default is the `python3` of the path."""
+    """Make Spark's workers use this interpreter and this package. Spark's default is the `python3` of the path."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     package_parent = str(Path(__file__).resolve().parent.parent)
     paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
@@ -190,7 +190,7 @@ def _share_this_python() -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Document:
-    """A document somewhere on storage: the storage of its folder, and its name in there."""
+    """A document on a storage: the storage of its folder, and its name in the folder."""
 
     storage: Storage
     name: str
@@ -221,7 +221,7 @@ def _request(command: CommandLine, script: Script[JobRequest]) -> JobRequest:
 
 
 def _result_document(request: JobRequest) -> _Document | None:
-    """Location of the result document. The document of an earlier run is deleted now: it is not this run's result."""
+    """Return the location of the result document. Delete the document of an earlier run, because it is outdated."""
     if not request.result_path:
         return None
     document = _document(request.result_path, dict(request.storage_options))
@@ -230,7 +230,7 @@ def _result_document(request: JobRequest) -> _Document | None:
 
 
 def _report(document: _Document | None, result: JobResult, exit_code: int) -> int:
-    """Write the result document, whole or not at all, and print it where the job did not fail."""
+    """Print the result unless the job failed. Write the result document completely or not at all."""
     text = result.to_json()
     if result.outcome is not Outcome.FAILED:
         outcome = result.outcome.value.replace("_", " ").capitalize()
@@ -241,7 +241,7 @@ def _report(document: _Document | None, result: JobResult, exit_code: int) -> in
     try:
         document.storage.write(document.name, text.encode())
     except HudiTableServiceError as error:
-        # The table is as the result says; running the same request id again finds the commit.
+        # The result describes the table correctly. A new run with the same request id finds the commit.
         where = f"{document.storage.uri}/{document.name}"
         _LOG.error("The job ended as %s, but its result %s was not written.", result.outcome.value, where)
         return exit_code or _complain(error)

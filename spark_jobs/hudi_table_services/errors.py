@@ -1,32 +1,32 @@
-"""Every error a job can end with, in one tree.
+"""Every error that can end a job, in one tree.
 
 ::
 
     HudiTableServiceError                      exit  retry
-    ├─ InvalidRequestError                       64    no    the request can never succeed as it stands
-    │  └─ InvalidDataError                       65    no    the rows handed over break a rule of the table
+    ├─ InvalidRequestError                       64    no    the request cannot succeed unless it is changed
+    │  └─ InvalidDataError                       65    no    the input rows break a rule of the table
     ├─ TableNotFoundError                        66    no
-    ├─ UnsupportedTableError                     69    no    names the version or feature refused
+    ├─ UnsupportedTableError                     69    no    the message names the version or feature
     ├─ CorruptTableError                         65    no    bytes or names contradict the format
     │  ├─ MalformedFileNameError
     │  ├─ MalformedMetadataError                             properties, JSON, Avro, footers
     │  └─ TimelineInvariantError                             e.g. a completed instant of zero bytes
-    ├─ CommitConflictError                       75    yes   another writer was first; plan again
+    ├─ CommitConflictError                       75    yes   another writer was first; run the job again
     │  ├─ InstantExistsError
     │  ├─ TableExistsError
     │  ├─ FileGroupConflictError
-    │  ├─ PendingPlanError                                   a clustering plan for the file groups does not give way
+    │  ├─ PendingPlanError                                   a clustering plan does not release the file groups
     │  ├─ LockNotAcquiredError
-    │  ├─ InstantVanishedError                               our pending instant was rolled back by another writer
-    │  └─ InstantHeldError                                   another attempt works on the same plan
-    ├─ CommitStateUnknownError                   75    yes   may have happened: delete nothing, run again
+    │  ├─ InstantVanishedError                               another writer rolled back the pending instant
+    │  └─ InstantHeldError                                   another attempt executes the same plan
+    ├─ CommitStateUnknownError                   75    yes   the commit may exist: delete nothing, run again
     ├─ StorageError                              74    yes
     │  ├─ ObjectNotFoundError
     │  ├─ ObjectExistsError
     │  └─ StoragePermissionError                 77    no
     ├─ ExecutionFailedError                      70    yes   Spark failed before the commit
-    ├─ UnhealthyTableError                       76    no    a measure of the health report is beyond its limit
-    └─ UnsafeConfigError                         78    no    settings that were checked would harm a table
+    ├─ UnhealthyTableError                       76    no    a measure of the health report exceeds its limit
+    └─ UnsafeConfigError                         78    no    the checked settings would harm a table
 """
 
 
@@ -35,11 +35,12 @@ class HudiTableServiceError(Exception):
 
     Attributes:
         exit_code: process exit code of a job that ends with this error (sysexits(3) numbers).
-        retryable: whether the same request may succeed when it is simply run again.
+        retryable: whether the same request may succeed when it runs again without changes.
         hint: what the reader of the message can do next; may be empty.
-        path: the file that the error is about, relative to the base path; empty: the error is about no single file.
-        evidence: the report that led to the error, such as all findings of a check, or the outcome of every plan
-            where some failed; None: there is none. Only the error that ends a job has one: pickling drops it.
+        path: the file that the error is about, relative to the base path; empty if the error is not about one file.
+        evidence: the report that led to the error, such as all findings of a check, or the outcome of every plan if
+            some plans failed. None if there is no report. Only the error that ends a job has a report, because
+            pickling drops it.
     """
 
     exit_code = 70
@@ -56,14 +57,14 @@ class HudiTableServiceError(Exception):
 
     @property
     def kind(self) -> str:
-        """The class name: the stable identifier used in result documents."""
+        """Return the class name. Result documents contain this stable identifier."""
         return type(self).__name__
 
     def __str__(self) -> str:
         return f"{self.message} {self.hint}".strip()
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Errors cross from Spark workers to the driver by pickle.
+        # Pickle transfers errors from Spark workers to the driver.
         return (_rebuild, (type(self), self.message, self.hint, self.path))
 
 
@@ -74,13 +75,13 @@ def _rebuild(
 
 
 class InvalidRequestError(HudiTableServiceError):
-    """The request can never succeed as it stands."""
+    """The request cannot succeed unless it is changed."""
 
     exit_code = 64
 
 
 class InvalidDataError(InvalidRequestError):
-    """The rows handed over break a rule of the table (null key, duplicate key where refused, …)."""
+    """The input rows break a rule of the table, e.g. by a null key, or by a duplicate key if duplicates are refused."""
 
     exit_code = 65
 
@@ -92,7 +93,7 @@ class TableNotFoundError(HudiTableServiceError):
 
 
 class UnsupportedTableError(HudiTableServiceError):
-    """The table has a version or a feature that this release refuses to write, named in the message."""
+    """The table has a version or a feature that this release refuses to write. The message names the cause."""
 
     exit_code = 69
 
@@ -104,7 +105,7 @@ class CorruptTableError(HudiTableServiceError):
 
 
 class MalformedFileNameError(CorruptTableError):
-    """A name does not follow the grammar of its kind."""
+    """The name of a file does not have the format of names of this kind of file."""
 
 
 class MalformedMetadataError(CorruptTableError):
@@ -116,22 +117,22 @@ class TimelineInvariantError(CorruptTableError):
 
 
 class CommitConflictError(HudiTableServiceError):
-    """Another writer was first; planning again may succeed."""
+    """Another writer was first. A new attempt, which plans again, may succeed."""
 
     exit_code = 75
     retryable = True
 
 
 class InstantExistsError(CommitConflictError):
-    """An instant file that was to be created is there already."""
+    """An instant file that this job wants to create already exists."""
 
 
 class TableExistsError(CommitConflictError):
-    """Another writer created the table that was to be created."""
+    """Another writer created the table that this job wants to create."""
 
 
 class FileGroupConflictError(CommitConflictError):
-    """Another writer changed a file group that this commit changes, or added rows with keys that it adds."""
+    """Another writer changed a file group that this commit changes, or added rows with keys that this commit adds."""
 
 
 class PendingPlanError(CommitConflictError):
@@ -139,26 +140,26 @@ class PendingPlanError(CommitConflictError):
 
 
 class LockNotAcquiredError(CommitConflictError):
-    """Another writer kept the table lock for the whole waiting time, or took it over."""
+    """Another writer had the table lock during the whole waiting time, or took over this job's lock."""
 
 
 class InstantVanishedError(CommitConflictError):
-    """The pending instant of this job is gone: another writer rolled it back or completed it."""
+    """The pending instant of this job no longer exists: another writer rolled it back or completed it."""
 
 
 class InstantHeldError(CommitConflictError):
-    """Another attempt carries out the same plan, and its heartbeat is alive."""
+    """Another attempt executes the same plan, and its heartbeat is alive."""
 
 
 class CommitStateUnknownError(HudiTableServiceError):
-    """The commit may or may not have happened. Nothing is deleted; the next run reads the timeline again."""
+    """The commit may or may not have happened. The job deletes nothing; the next run reads the timeline again."""
 
     exit_code = 75
     retryable = True
 
 
 class StorageError(HudiTableServiceError):
-    """Storage refused or failed an operation; the message names path and operation."""
+    """The storage refused an operation, or the operation failed. The message names the path and the operation."""
 
     exit_code = 74
     retryable = True
@@ -167,37 +168,38 @@ class StorageError(HudiTableServiceError):
 class ObjectNotFoundError(StorageError):
     """The object does not exist.
 
-    Retryable: a clean or an archival may have removed it while the job read it, and the next run plans without it.
+    The error is retryable: a clean or an archival may have deleted the object while the job read it. The next run plans
+    without the object.
     """
 
     retryable = True
 
 
 class ObjectExistsError(StorageError):
-    """Create-if-absent found the object present.
+    """A create-if-absent operation found that the object already exists.
 
-    Retryable: another writer created it first, and the next run starts from what that writer left.
+    The error is retryable: another writer created the object first, and the next run continues from that state.
     """
 
     retryable = True
 
 
 class StoragePermissionError(StorageError):
-    """Storage denied access."""
+    """The storage denied access."""
 
     exit_code = 77
     retryable = False
 
 
 class ExecutionFailedError(HudiTableServiceError):
-    """Spark failed before the commit; the table is as it was."""
+    """Spark failed before the commit, so the table is unchanged."""
 
     exit_code = 70
     retryable = True
 
 
 class UnhealthyTableError(HudiTableServiceError):
-    """A measure of the health report is beyond its limit, or the timeline cannot be trusted.
+    """A measure of the health report exceeds its limit, or the timeline cannot be trusted.
 
     `evidence` is the whole `HealthReport`.
     """
@@ -206,7 +208,7 @@ class UnhealthyTableError(HudiTableServiceError):
 
 
 class UnsafeConfigError(HudiTableServiceError):
-    """Settings that were checked have a finding at least as severe as the request refuses.
+    """A finding about the checked settings has at least the severity with which the request fails the job.
 
     `evidence` is the `ConfigReport` with all findings.
     """

@@ -1,7 +1,7 @@
 """Build this package as a zip for ``spark-submit --py-files``, which does not accept wheels.
 
-Equal sources give equal bytes: entries are sorted and carry a fixed date and mode, so deployments can be compared by
-checksum.
+Equal sources produce equal bytes, because entries are sorted and have a fixed date and mode. Deployments can be
+compared by checksum.
 """
 
 import os
@@ -15,16 +15,16 @@ _READABLE_FILE = 0o100644 << 16
 
 
 def package_files() -> list[tuple[str, bytes]]:
-    """Archive name and content of every file, in a fixed order."""
+    """Return the archive name and the content of every file, in a fixed order."""
     paths = sorted(path for path in _PACKAGE.rglob("*") if path.is_file() and _belongs_in(path))
     return [(path.relative_to(_PACKAGE.parent).as_posix(), path.read_bytes()) for path in paths]
 
 
 def write_archive(target: Path, files: list[tuple[str, bytes]] | None = None) -> Path:
-    """Write the zip. It replaces an older one in one step, so an incomplete zip is never shipped.
+    """Write the zip. It replaces an older zip in one step, so a deployment never ships an incomplete zip.
 
     Args:
-        files: result of `package_files`; None to call it here.
+        files: result of `package_files`; None means that this function calls `package_files`.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, unfinished = tempfile.mkstemp(dir=target.parent, suffix=".unfinished")

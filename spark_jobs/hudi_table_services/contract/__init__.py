@@ -1,1 +1,4 @@
-"""The documents between a job and its caller: requests, reports and results. Standard library only."""
+"""The documents that a job and its caller exchange: requests, reports and results.
+
+The modules use the standard library only.
+"""

@@ -20,8 +20,9 @@ class ArchiveRequest(JobRequest):
     """Move the oldest completed instants from the active timeline into the archive.
 
     Attributes:
-        min_commits, max_commits: ``hoodie.keep.….commits``; None: the value in the options, else Hudi's default.
-        preview: report what would be archived, and write nothing.
+        min_commits, max_commits: ``hoodie.keep.….commits``. None means the value in the options, or Hudi's default if
+            the options contain no value.
+        preview: report which instants would be archived, and write nothing.
 
     Raises:
         InvalidRequestError: the value of a field is invalid.
@@ -53,11 +54,12 @@ class ArchiveReport(Report):
         commits_before: number of completed writes on the active timeline before the job.
         archived_commits: number of completed writes that the job archived.
         archived_services: number of cleans and rollbacks that the job archived.
-        oldest_active: requested time of the first write that stays active; empty: there is none.
+        oldest_active: requested time of the first write that stays active; empty if no write stays active.
         retention: reason for `oldest_active`, in words.
-        held_back_by: instant time at which archival had to stop; empty: archival did not have to stop.
+        held_back_by: time of the instant at which archival had to stop; empty if archival did not have to stop.
         instants: archived instants, as ``<requested time>.<action>``, oldest first.
-        files: new files of the archive, including merged ones: paths in table version 6, names in versions 8 and 9.
+        files: new files of the archive, including merged files. They are paths in table version 6 and names in
+            versions 8 and 9.
     """
 
     service: ClassVar[str] = ARCHIVAL

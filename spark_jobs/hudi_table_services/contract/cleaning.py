@@ -28,12 +28,13 @@ class CleanRequest(JobRequest):
     """Delete file versions that the retention policy no longer keeps for readers.
 
     Attributes:
-        policy: one of `POLICIES`, ``hoodie.clean.policy``; empty: the value in the options, else the policy of the
-            given retention.
-        commits_retained, hours_retained, file_versions_retained: ``hoodie.clean.….retained``; None: the value in the
-            options, else Hudi's default.
-        max_commits_per_run: ``hoodie.clean.max.commits.to.clean``; None: the value in the options, else no limit.
-        preview: report what would be deleted, and delete nothing.
+        policy: one of `POLICIES`, ``hoodie.clean.policy``. Empty means the value in the options, or the policy that
+            belongs to the given retention if the options contain no value.
+        commits_retained, hours_retained, file_versions_retained: ``hoodie.clean.….retained``. None means the value in
+            the options, or Hudi's default if the options contain no value.
+        max_commits_per_run: ``hoodie.clean.max.commits.to.clean``. None means the value in the options, or no limit
+            if the options contain no value.
+        preview: report which files would be deleted, and delete nothing.
 
     Raises:
         InvalidRequestError: the value of a field is invalid.
@@ -68,9 +69,9 @@ class CleanedPartition:
 
     Attributes:
         file_count, size_bytes: files that the clean deleted; in a preview, files that a clean would delete.
-        file_names: in previews, names of these files.
+        file_names: in a preview, the names of these files.
         failed_files: names of files that could not be deleted; the next clean tries again.
-        is_removed: the partition became empty, so the clean deleted its folder, too.
+        is_removed: whether the clean also deleted the folder of the partition, because the partition became empty.
     """
 
     partition_path: str
@@ -87,10 +88,11 @@ class CleanReport(Report):
 
     Attributes:
         policy: ``KEEP_LATEST_COMMITS``, ``KEEP_LATEST_BY_HOURS`` or ``KEEP_LATEST_FILE_VERSIONS``.
-        earliest_commit_to_retain: requested time of the first commit that stays readable; empty: the policy has none.
+        earliest_commit_to_retain: requested time of the first commit that stays readable; empty if the policy does not
+            define such a commit.
         retention: reason for `earliest_commit_to_retain`, in words.
-        blocker: requested time of the pending instant that limits the clean; empty: none.
-        finished: requested times of cleans of earlier jobs that this job completed.
+        blocker: requested time of the pending instant that limits the clean; empty if no instant limits the clean.
+        finished: requested times of unfinished cleans of earlier jobs that this job completed.
         rolled_back: requested times of dead writes that the job rolled back first.
         waiting: partitions in which readers, savepoints or pending plans still need outdated files.
         partitions_listed: number of partitions that the job listed.
@@ -122,7 +124,7 @@ class CleanReport(Report):
 
     @property
     def paths(self) -> list[str]:
-        """Return the paths of the files; empty except in previews."""
+        """Return the paths of the files in a preview, and an empty list for other results."""
         return [
             f"{each.partition_path}/{name}" if each.partition_path else name
             for each in self.partitions

@@ -23,11 +23,13 @@ class ScheduleClusteringRequest(JobRequest):
     """Plan a clustering and write the plan to the timeline.
 
     Attributes:
-        sort_columns: ``hoodie.clustering.plan.strategy.sort.columns``; empty: the value in the options, else none.
-        layout: one of `LAYOUTS`, ``hoodie.layout.optimize.strategy``; empty: the value in the options, else linear.
+        sort_columns: ``hoodie.clustering.plan.strategy.sort.columns``. Empty means the value in the options, or no
+            sorting if the options contain no value.
+        layout: one of `LAYOUTS`, ``hoodie.layout.optimize.strategy``. Empty means the value in the options, or linear
+            if the options contain no value.
         partitions: ``hoodie.clustering.plan.strategy.partition.selected``.
-        every_n_commits: minimum number of commits since the last clustering; 0: no minimum.
-            ``hoodie.clustering.async.max.commits`` with ``hoodie.clustering.async.enabled``.
+        every_n_commits: minimum number of commits since the last clustering; 0 means no minimum. The field sets
+            ``hoodie.clustering.async.max.commits`` and switches ``hoodie.clustering.async.enabled`` on.
         preview: report the plan and write nothing.
 
     Raises:
@@ -56,8 +58,8 @@ class ExecuteClusteringRequest(JobRequest):
     """Execute pending clustering plans.
 
     Attributes:
-        instants: requested times of the plans; empty: all pending plans, oldest first.
-        when_held: one of `WHEN_HELD`: what to do while another execution of the same plan is alive.
+        instants: requested times of the plans. Empty means all pending plans, oldest first.
+        when_held: one of `WHEN_HELD`. It decides what the job does while another execution of the same plan is alive.
 
     Raises:
         InvalidRequestError: the value of a field is invalid.
@@ -106,10 +108,10 @@ class CancelClusteringRequest(JobRequest):
     """Remove pending clustering plans from the timeline, together with the files written for them.
 
     Attributes:
-        instants: requested times of the plans.
-        older_than_minutes: without `instants`: cancel plans of at least this age, 0: all plans; None: cancel only
+        instants: requested times of the plans to cancel, whatever their age. Excludes `older_than_minutes`.
+        older_than_minutes: minimum age of the plans to cancel; 0 means all plans. None means that the job cancels only
             `instants`.
-        preview: report which plans would be cancelled, and cancel none.
+        preview: report which plans would be cancelled, and cancel no plan.
 
     Raises:
         InvalidRequestError: the value of a field is invalid.
@@ -155,8 +157,8 @@ class ClusteringGroupReport:
 
     Attributes:
         reason: what the clustering of this group improves, in words.
-        expected_files: number of files that the plan expects.
-        output_files, output_bytes, rows: result of the execution; None before it.
+        expected_files: number of files that the plan expects as output.
+        output_files, output_bytes, rows: result of the execution; None before the execution.
     """
 
     partition_path: str
@@ -174,7 +176,8 @@ class ColumnSkipping:
     """Share of the rewritten rows that a query for one value of a column must read.
 
     Attributes:
-        before, after: share between 0 and 1, calculated from the value ranges of the row groups.
+        before, after: share before and after the clustering, between 0 and 1. It is calculated from the value ranges
+            of the row groups.
     """
 
     column: str
@@ -188,12 +191,13 @@ class ClusteringPlanReport:
 
     Attributes:
         instant_time: requested time of the plan; empty in a preview.
-        state: ``previewed``, ``requested``, ``completed``, ``reused`` (completed before), ``cancelled``, ``failed``.
-        layout: order of the rows, e.g. ``ZORDER(a, b)``; empty: order of the input.
-        groups_given_up: number of dropped groups; another writer changed their files first, so they stay unchanged.
+        state: ``previewed``, ``requested``, ``completed``, ``reused`` (an earlier attempt completed the plan),
+            ``cancelled`` or ``failed``.
+        layout: order of the rows, e.g. ``ZORDER(a, b)``; empty if the rows keep the order of the input.
+        groups_given_up: number of dropped groups. Another writer changed their files first, so they stay unchanged.
         rows_checked: number of rows whose count and keys the job compared before the commit.
-        error: why the plan failed; empty: it did not fail.
-        reason: why the execution cancelled the plan; empty: it did not cancel it.
+        error: why the plan failed; empty if the plan did not fail.
+        reason: why the execution cancelled the plan; empty if the execution did not cancel the plan.
     """
 
     instant_time: str
@@ -214,8 +218,8 @@ class ClusteringReport(Report):
     """Result of a clustering job.
 
     Attributes:
-        plans: oldest first.
-        skipped: what the plan left out, by partition, with the reason.
+        plans: state and result of each plan, oldest plan first.
+        skipped: the file slices that the plan does not contain, by partition, with the reason.
         commits: number of commits since the last clustering, in words.
         commit_count: number of commits since the last clustering.
     """

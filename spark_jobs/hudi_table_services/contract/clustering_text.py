@@ -1,4 +1,4 @@
-"""Clustering reports as text, for logs and approvals: files to cluster, and files that result."""
+"""Clustering reports as text, for logs and approvals: the files to cluster, and the resulting files."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -16,7 +16,7 @@ SHOWN_SKIPPED = 20
 
 
 def clustering_sections(report: ClusteringReport, result: JobResult) -> list[Section]:
-    """Return titles with their lines: each plan, the file sizes, and what the plan left out."""
+    """Return titles with their lines: each plan, the file sizes, and the skipped file slices."""
     sections = [(plan_title(plan), plan_lines(plan)) for plan in report.plans]
     if sizes := _size_lines(report, result):
         sections.append(("Sizes of files", sizes))
@@ -26,7 +26,7 @@ def clustering_sections(report: ClusteringReport, result: JobResult) -> list[Sec
 
 
 def clustering_summary(report: ClusteringReport, result: JobResult) -> str:
-    """The result in one line."""
+    """Return the result in one line."""
     groups = [group for plan in report.plans for group in plan.groups]
     commits = f" ({report.commits})" if report.commits else ""
     files, size = sum(g.input_files for g in groups), human_bytes(sum(g.input_bytes for g in groups))
@@ -50,7 +50,7 @@ def clustering_summary(report: ClusteringReport, result: JobResult) -> str:
 
 
 def plan_title(plan: ClusteringPlanReport) -> str:
-    """Instant, state, order of rows and size of files."""
+    """Return the instant, the state, the order of the rows and the file size of a plan."""
     layout = f", rows by {plan.layout}" if plan.layout else ""
     target = f", files of {human_bytes(plan.target_file_max_bytes)}" if plan.target_file_max_bytes else ""
     return f"Clustering {plan.instant_time or 'plan'} ({plan.state}{layout}{target})"
@@ -109,7 +109,7 @@ def _evidence_lines(plan: ClusteringPlanReport) -> Iterable[str]:
 
 
 def _size_lines(report: ClusteringReport, result: JobResult) -> list[str]:
-    """Return size histograms. For a plan: files now and expected files; for an execution: files read and written."""
+    """Return size histograms: of current and expected files for a plan, of read and written files for an execution."""
     if not result.files_before.file_count:
         return []
     now, then = ("before", "after") if _is_executed(report) else ("now", "expected")

@@ -9,7 +9,7 @@ from hudi_table_services.model.write_stat import CommitMetadata
 
 
 def result_of_completed(request: JobRequest, instant: Instant, metadata: CommitMetadata) -> JobResult:
-    """Build the result from the metadata of the commit. File figures are missing, because they are not stored there."""
+    """Build the result from the commit metadata. The result has no file figures, because the metadata has none."""
     stats = metadata.write_stats
     replaced: Mapping[str, tuple[str, ...]] = metadata.partition_to_replace_file_ids or {}
     return JobResult(

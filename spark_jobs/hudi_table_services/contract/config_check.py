@@ -19,7 +19,7 @@ CONFIG_CHECK = "config_check"
 
 
 class Severity(str, Enum):
-    """Possible damage. ERROR: rows are lost or the job fails. WARNING: the table becomes slower or larger over time."""
+    """Severity of a finding. ERROR: rows are lost or the job fails. WARNING: the table becomes slower or larger."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -27,21 +27,22 @@ class Severity(str, Enum):
 
     @property
     def rank(self) -> int:
-        """0 is the worst."""
+        """Return the position in the order of severities; 0 is the most severe."""
         return list(Severity).index(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigFinding:
-    """One setting, or some that do not fit together.
+    """One setting that causes a problem, or several settings that cause a problem together.
 
     Attributes:
         rule: id of the rule, see docs/config-check.md.
         severity: ``error``, ``warning`` or ``advice``.
-        options: keys, facts (``fact: writers``) and table properties (``table: …``) concerned → value; secrets hidden.
-        reason: what is wrong with them.
-        cure: what to set instead.
-        source: where the rule comes from.
+        options: the names and values that the rule examined; secrets are hidden. A name is an option key, a fact
+            (``fact: writers``) or a table property (``table: …``).
+        reason: what is wrong with these settings.
+        cure: which setting to change, and the new value.
+        source: origin of the rule, such as a class of Hudi.
     """
 
     rule: str
@@ -57,12 +58,13 @@ class ConfigReport(Report):
     """Outcome of one check.
 
     Attributes:
-        status: severity of the worst finding; ``clean``: there is none.
-        findings: the worst first.
-        rules_checked: rules that were applied; others need facts or a table that were not given.
-        options_checked: number of options.
+        status: severity of the most severe finding; ``clean`` if there are no findings.
+        findings: the findings, most severe first.
+        rules_checked: number of rules that were applied. Other rules need facts or a table that the request did not
+            contain.
+        options_checked: number of checked options.
         engine: whose jobs read the options: ``native``, ``hudi`` or ``both``.
-        table: name of the table whose properties were compared; empty: no table was compared.
+        table: name of the table whose properties were compared; empty if no table was compared.
     """
 
     service: ClassVar[str] = CONFIG_CHECK
@@ -86,7 +88,7 @@ class ConfigReport(Report):
 
     @property
     def verdict(self) -> str:
-        """The report in one line."""
+        """Return the report in one line."""
         counts = [
             f"{count} of severity {severity.value}"
             for severity in Severity
@@ -97,12 +99,12 @@ class ConfigReport(Report):
         return f"{self.status.upper()}: {', '.join(counts) or 'no findings'} in {checked}{beside}"
 
     def lines(self) -> list[str]:
-        """The verdict, then each finding with its cure."""
+        """Return the verdict, then each finding with its cure."""
         return [self.verdict, *(line for each in self.findings for line in _finding_lines(each))]
 
 
 def _finding_lines(finding: ConfigFinding) -> Iterator[str]:
-    """The rule and its settings, the reason, the cure, the source."""
+    """Yield the rule and its settings, the reason, the cure and the source of a finding."""
     settings = ", ".join(f"{key}={value}" for key, value in finding.options.items())
     yield f"  {finding.severity} {finding.rule}: {settings}"
     yield f"    {finding.reason}"
@@ -134,7 +136,7 @@ _ENGINES = ("native", "hudi", "both")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimeFacts:
-    """The facts, see `FACTS`; empty or None: not known."""
+    """Facts about the environment, see `FACTS`. An empty text or None means that the fact is unknown."""
 
     engine: str = "native"
     hudi_version: str = ""
@@ -154,10 +156,10 @@ class RuntimeFacts:
 
     @classmethod
     def of(cls, texts: Mapping[str, str]) -> "RuntimeFacts":
-        """Facts from their texts; one that is blank is not known.
+        """Read the facts from texts. A blank text means that the fact is unknown.
 
         Raises:
-            InvalidRequestError: there is no such fact, or the text is no value of it.
+            InvalidRequestError: a name is no fact, or a text is no value of its fact.
         """
         types = {each.name: each.type for each in fields(cls)}
         values: dict[str, Any] = {}
@@ -170,27 +172,27 @@ class RuntimeFacts:
 
     @property
     def is_native(self) -> bool:
-        """Whether jobs of this project read these options."""
+        """Whether the jobs of this project read these options."""
         return self.engine != "hudi"
 
     @property
     def is_hudi(self) -> bool:
-        """Whether jobs of Hudi itself read these options."""
+        """Whether Hudi's own jobs read these options."""
         return self.engine != "native"
 
     @property
     def hudi_release(self) -> tuple[int, ...]:
-        """Numbers of the release of Hudi; empty: not known."""
+        """Return the numbers of the Hudi release; empty if the release is unknown."""
         return _release(self.hudi_version)
 
     @property
     def spark_release(self) -> tuple[int, ...]:
-        """Numbers of the release of Spark; empty: not known."""
+        """Return the numbers of the Spark release; empty if the release is unknown."""
         return _release(self.spark_version)
 
     @property
     def runs_one_after_another(self) -> bool:
-        """Whether Airflow itself keeps tasks of two runs from writing at once."""
+        """Whether Airflow itself prevents tasks of two runs from writing at the same time."""
         singles = (self.max_active_runs, self.max_active_tis_per_dag, self.pool_slots)
         return 1 in singles or bool(self.depends_on_past)
 
@@ -254,11 +256,12 @@ class CheckConfigRequest(JobRequest):
     """Request to check settings. The job changes nothing.
 
     Attributes:
-        base_path: table with which the settings are compared; empty: no table, and the job reads no files.
-        options: the settings, of writes and of all services.
+        base_path: table whose properties are compared with the settings. Empty means no table: the job reads no files.
+        options: the settings of writes and of all services.
         facts: facts about the environment, as texts; see `FACTS`.
-        fail_on: lowest severity that fails the job: ``error``, ``warning``, ``advice``; or ``never``.
-        accepted_rules: ids of rules to skip, because their findings are intended.
+        fail_on: lowest severity that fails the job: ``error``, ``warning`` or ``advice``. ``never`` means that no
+            finding fails the job.
+        accepted_rules: ids of rules to skip, because the user accepts their findings.
 
     Raises:
         InvalidRequestError: the value of a field is invalid.
@@ -291,7 +294,7 @@ class CheckConfigRequest(JobRequest):
 
     @property
     def runtime(self) -> RuntimeFacts:
-        """The facts with the scheme of the base path, unless one was given."""
+        """Return the facts. If no storage scheme is given, use the scheme of the base path."""
         scheme = self.base_path.partition("://")[0] if "://" in self.base_path else ""
         if self.base_path and not scheme:
             scheme = "file"

@@ -32,9 +32,9 @@ class HealthRequest(JobRequest):
     """Request for a health report on a whole table. The job changes nothing.
 
     Attributes:
-        warn_above, fail_above: measure (see `MEASURES`) → limit, a number as text. For a measure in one of them, the
-            default limit does not apply.
-        small_file_limit_bytes: files below this size count as small; 0: the default of
+        warn_above, fail_above: measure (see `MEASURES`) → limit, a number as text. The default limit of a measure
+            does not apply if one of the two fields contains the measure.
+        small_file_limit_bytes: files below this size count as small. 0 means the default of
             ``hoodie.parquet.small.file.limit``.
 
     Raises:
@@ -60,13 +60,13 @@ class HealthRequest(JobRequest):
 
     @property
     def warning_limits(self) -> dict[str, float]:
-        """Measure → limit for a warning, including the defaults."""
+        """Return measure → limit for a warning, including the defaults."""
         own = _numbers("warn_above", self.warn_above)
         return {name: limit for name, limit in DEFAULT_WARNINGS.items() if name not in self.fail_above} | own
 
     @property
     def failure_limits(self) -> dict[str, float]:
-        """Measure → limit for a failure. By default, a damaged timeline and missing files fail the job."""
+        """Return measure → limit for a failure. By default, a damaged timeline and missing files fail the job."""
         return {"damaged": 0.0, "missing_files": 0.0} | _numbers("fail_above", self.fail_above)
 
 
@@ -118,14 +118,14 @@ class PendingInstant:
     """An instant that is requested or inflight, with advice for the user.
 
     Attributes:
-        operation: Hudi's name of the operation; empty: the instant does not contain one.
-        age_s: seconds since it was requested.
-        heartbeat: ``alive``, ``expired``, ``ahead`` (of the clock), or ``none``.
-        is_dead: no job works on it any more, so another job has to finish or undo it.
-        file_groups: number of file groups under its plan; 0 for writes.
+        operation: Hudi's name of the write operation; empty if the instant does not contain a write operation.
+        age_s: seconds since the instant was requested.
+        heartbeat: ``alive``, ``expired``, ``ahead`` (its time is in the future) or ``none``.
+        is_dead: whether no job works on the instant any more. If so, another job has to finish or undo the instant.
+        file_groups: number of file groups in the plan of the instant; 0 for writes.
         meaning: explanation of the instant in one sentence.
-        next_step: action that is safe.
-        avoid: action that is not safe; may be empty.
+        next_step: an action that is safe.
+        avoid: an action that is not safe; may be empty.
         blocks: actions that wait until the instant is completed or undone.
     """
 
@@ -160,7 +160,7 @@ class HealthFinding:
     Attributes:
         level: ``warn`` or ``fail``.
         measure: one of `MEASURES`.
-        value, limit: measured value, and the limit that it exceeds.
+        value, limit: the measured value, and the limit that the value exceeds.
         advice: what to do.
     """
 
@@ -177,20 +177,21 @@ class HealthReport(Report):
 
     Attributes:
         status: ``healthy``, ``warning`` or ``failing``.
-        damage: why the timeline cannot be trusted; empty: the timeline is intact.
-        table_version, table_type: as in ``hoodie.properties``.
-        partition_count: partition paths with live files.
-        last_commit: requested time of the newest completed write; empty: none.
-        last_clean, last_clustering: requested time of the newest completed clean and clustering; empty: none.
-        retention: sentence that says which commits cleaning retains now, and why.
-        archival: sentence that says which commits archival keeps now, and why.
+        damage: why the timeline cannot be trusted; empty if the timeline is intact.
+        table_version, table_type: the values in ``hoodie.properties``.
+        partition_count: number of partition paths with live files.
+        last_commit: requested time of the newest completed write; empty if there is none.
+        last_clean, last_clustering: requested time of the newest completed clean and clustering; empty if there is
+            none.
+        retention: sentence that names the commits that cleaning retains now, and the reason.
+        archival: sentence that names the commits that archival keeps active now, and the reason.
         small_file_limit_bytes: files below this size count as small.
-        measures: measure (see `MEASURES`) → value, without the measures that could not be determined.
+        measures: measure (see `MEASURES`) → value. Measures that could not be determined are missing.
         partitions: at most ten partitions, ordered by number of small files, largest first.
         savepoints: requested times of the commits that have a savepoint.
         leftover_examples: paths of some leftover files.
         foreign_examples: paths of some foreign files.
-        missing_examples: paths of some missing files, each with the problem.
+        missing_examples: paths of some missing files, each with a description of the problem.
         metadata_table: active partitions of the metadata table.
     """
 

@@ -10,7 +10,7 @@ _BAR_CELLS = 30
 
 
 def health_lines(report: HealthReport, files: FileStats) -> list[str]:
-    """Return the verdict, then the facts behind it."""
+    """Return the verdict, then the facts that explain the verdict."""
     return [
         *_verdict(report),
         *_pending(report),
@@ -35,7 +35,7 @@ def _pending(report: HealthReport) -> Iterator[str]:
 
 
 def pending_lines(instant: PendingInstant) -> Iterator[str]:
-    """Yield the meaning of a pending instant, what it blocks, the next step and what to avoid."""
+    """Yield the meaning of a pending instant, the blocked actions, the next step and the action to avoid."""
     title = f"{instant.action} {instant.state}" + (f", {instant.operation}" if instant.operation else "")
     beat = "" if instant.heartbeat == "none" else f", heartbeat {instant.heartbeat}"
     yield f"  {instant.instant_time} {title}, {human_time(instant.age_s)} old{beat}: {instant.meaning}."

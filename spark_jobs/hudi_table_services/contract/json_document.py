@@ -1,4 +1,4 @@
-"""Strict reader of JSON documents: it rejects wrong and unknown fields by name and ignores none."""
+"""Strict reader of JSON documents: wrong and unknown fields are errors, and the message names the field."""
 
 import difflib
 import json
@@ -12,7 +12,7 @@ CONTRACT_VERSION = 2
 """Version of the documents that this release writes."""
 
 _KNOWN_VERSIONS = (1, CONTRACT_VERSION)
-"""Versions that this release reads. Requests are the same in both."""
+"""Versions that this release reads. Requests are the same in both versions."""
 
 
 def parse_document(text: str, what: str) -> tuple[int, Mapping[str, object]]:
@@ -22,7 +22,7 @@ def parse_document(text: str, what: str) -> tuple[int, Mapping[str, object]]:
         what: name of the document in messages.
 
     Raises:
-        InvalidRequestError: the text is not a JSON object, has a field twice, or has an unknown version.
+        InvalidRequestError: the text is not a JSON object, contains a field twice, or has an unknown version.
     """
     try:
         value = json.loads(text, object_pairs_hook=_without_repetition)
@@ -41,7 +41,7 @@ def parse_document(text: str, what: str) -> tuple[int, Mapping[str, object]]:
 
 
 def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Reject a repeated field: JSON does not define which of the two values counts."""
+    """Reject a repeated field, because JSON does not define which of the two values applies."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
@@ -51,7 +51,7 @@ def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def as_object(value: object, what: str) -> Mapping[str, object]:
-    """Return the value if it is an object. Raises InvalidRequestError."""
+    """Return the value if it is a JSON object. Raises InvalidRequestError for other values."""
     if not isinstance(value, dict):
         raise InvalidRequestError(f"The {what} must be a JSON object.")
     return value
@@ -69,7 +69,7 @@ class JsonDocument:
         self._known: list[str] = []
 
     def offers(self, name: str) -> bool:
-        """Whether the field is present. From now on the field is known."""
+        """Whether the field is present. After this call, `finish` accepts the field."""
         self._known.append(name)
         return name in self._fields
 
@@ -119,7 +119,7 @@ class JsonDocument:
         return value
 
     def optional_part(self, name: str) -> "JsonDocument | None":
-        """Return an object within the document. The caller must also call its `finish`."""
+        """Return an object within the document. The caller must also call `finish` of the returned object."""
         value = self._fields.pop(name)
         if value is None:
             return None
@@ -156,7 +156,9 @@ _READERS: dict[object, Callable[[JsonDocument, str], object]] = {
 
 
 def read_record(document: JsonDocument, record_type: type) -> dict[str, Any]:
-    """Read the arguments of a dataclass, each by the type of its field. Absent fields keep their defaults.
+    """Read the arguments of a dataclass. The type of each field decides how its value is read.
+
+    Absent fields keep their defaults.
 
     Raises:
         InvalidRequestError: a field is wrong or unknown.

@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, dataclass
 
 PROGRESS_FIELD = "hudi_progress"
-"""Attribute of a log record that holds the `JobProgress` of its text."""
+"""Attribute of a log record that contains the `JobProgress` that the log line describes."""
 
 _RESULT_SUFFIX = ".json"
 
@@ -14,13 +14,13 @@ class JobProgress:
     """Progress of one phase of a job.
 
     Attributes:
-        phase: the current work, in words; also the description of the Spark job.
-        done: number of finished tasks of the phase; mostly, a task is a file group.
+        phase: the current work, in words; the Spark job has the same description.
+        done: number of finished tasks of the phase. In most phases, a task is a file group.
         total: number of all tasks of the phase.
-        rows: rows in files that this phase has written; 0 in phases that write no rows.
-        written_bytes: bytes of these files.
+        rows: number of rows in the files that this phase has written; 0 in phases that write no rows.
+        written_bytes: size of these files in bytes.
         elapsed_s: seconds since the phase began.
-        remaining_s: estimated remaining seconds, at the rate so far; None: no task has finished yet.
+        remaining_s: estimated remaining seconds at the rate so far; None if no task has finished yet.
     """
 
     phase: str

@@ -21,9 +21,9 @@ class RollbackRequest(JobRequest):
     """Roll back instants. Instants that are already rolled back are skipped, so the same request can run again.
 
     Attributes:
-        instants: requested times, in any order, of dead writes or of the newest completed instants.
+        instants: requested times of dead writes or of the newest completed instants, in any order.
         all_failed: roll back every pending write without a live heartbeat, instead of `instants`.
-        preview: report what would be undone, and undo nothing.
+        preview: report which instants would be undone, and undo nothing.
 
     Raises:
         InvalidRequestError: the value of a field is invalid.
@@ -55,7 +55,7 @@ class RestoreRequest(JobRequest):
 
     Attributes:
         savepoint: *required*; requested time of the savepointed commit.
-        preview: report what would be undone, and undo nothing.
+        preview: report which instants would be undone, and undo nothing.
 
     Raises:
         InvalidRequestError: the value of a field is invalid.
@@ -79,13 +79,15 @@ class RestoreRequest(JobRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairOrphansRequest(JobRequest):
-    """Find files that belong to no instant, and delete them if the request says so.
+    """Find files that belong to no instant. With `execute`, also delete these files.
 
     Attributes:
-        execute: delete the files; False: only report them.
-        older_than_hours: keep younger files.
-        max_files: if there are more orphans, report them and delete none.
-        backup_path: folder outside the table to which data files are copied before the deletion; empty: no copies.
+        execute: delete the files. False means that the job only reports the files.
+        older_than_hours: minimum age of the files to delete; younger files are kept.
+        max_files: maximum number of orphans to delete. If there are more orphans, the job reports all and deletes
+            none.
+        backup_path: folder outside the table. The job copies data files to this folder before it deletes them. Empty
+            means no copies.
 
     Raises:
         InvalidRequestError: the value of a field is invalid.
@@ -111,15 +113,15 @@ class RepairOrphansRequest(JobRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoneInstant:
-    """An instant that the job undid; in a preview, an instant that it would undo.
+    """An instant that the job undid; in a preview, an instant that the job would undo.
 
     Attributes:
         instant_time: requested time.
         action, state: action and state before the rollback.
-        operation: write operation of a completed instant; empty: unknown.
-        file_count, size_bytes: existing files of the instant.
-        row_count: rows that a completed instant inserted, updated or deleted.
-        file_names: in previews, paths of its files, at most a hundred.
+        operation: write operation of a completed instant; empty if unknown.
+        file_count, size_bytes: number and total size of the existing files of the instant.
+        row_count: number of rows that a completed instant inserted, updated or deleted.
+        file_names: in a preview, the paths of the files of the instant, at most a hundred.
     """
 
     instant_time: str
@@ -137,7 +139,7 @@ class RecoveryReport(Report):
     """Result of a rollback or a restore.
 
     Attributes:
-        savepoint: savepoint of a restore; empty for rollbacks.
+        savepoint: requested time of the restored savepoint; empty for rollbacks.
         undone: instants that the job undid, newest first.
         finished: requested times of unfinished rollbacks and restores of other jobs that this job completed.
         left_alone: one sentence for each failed write that the job did not undo, with the reason.
@@ -203,18 +205,20 @@ class OrphanReport(Report):
     """Result of a search for orphans.
 
     Attributes:
-        file_count, size_bytes: data files that belong to no instant and are old enough to be deleted.
+        file_count, size_bytes: number and size of the data files that belong to no instant and are old enough to be
+            deleted.
         by_reason: reason → number of files.
         files: the first thousand of these files.
-        folders: folders with markers and staged rows of ended jobs.
-        heartbeats: requested times whose heartbeats are no longer refreshed.
+        folders: folders that contain markers or staged rows of ended jobs.
+        heartbeats: requested times of instants whose heartbeats are no longer refreshed.
         too_young: number of orphans that are too young to be deleted.
-        spared: paths that the last check before the deletion kept, because the file was needed or had changed.
+        spared: paths that the job kept, because its last check found that the file is needed or has changed.
         failed_files: paths that could not be deleted.
         deleted_count: number of deleted data files.
-        backup_path: folder of the copies; empty: no copies.
+        backup_path: folder of the copies; empty if the job made no copies.
         folders_listed: number of folders that the job listed.
-        foreign_files: files in partitions that are not Hudi's, except hidden files. The job never touches them.
+        foreign_files: number of files in partitions that do not belong to Hudi, without hidden files. The job never
+            changes these files.
     """
 
     service: ClassVar[str] = ORPHANS
@@ -262,12 +266,12 @@ class OrphanReport(Report):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateSavepointRequest(JobRequest):
-    """Create a savepoint: cleaning keeps the files of the commit, and a restore can return to it.
+    """Create a savepoint: cleaning keeps the files of the commit, and a restore can return the table to the commit.
 
     Attributes:
-        instant: requested time of a completed commit; empty: the newest commit.
-        saved_by: author, stored in the savepoint.
-        comments: purpose, stored in the savepoint.
+        instant: requested time of a completed commit. Empty means the newest commit.
+        saved_by: author; the savepoint contains this text.
+        comments: purpose; the savepoint contains this text.
         preview: report which files the savepoint would keep, and write nothing.
 
     Raises:
@@ -293,7 +297,7 @@ class CreateSavepointRequest(JobRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteSavepointRequest(JobRequest):
-    """Delete savepoints: cleaning may then delete their files.
+    """Delete savepoints. After that, cleaning may delete the files that the savepoints kept.
 
     Attributes:
         instants: requested times of the savepointed commits.

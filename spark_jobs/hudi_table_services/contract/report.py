@@ -1,4 +1,4 @@
-"""The part of a result document that one service adds, and its text for logs."""
+"""The part of a result document that is specific to one service, and its text for logs."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -9,17 +9,17 @@ if TYPE_CHECKING:
     from hudi_table_services.contract.result import JobResult
 
 Section: TypeAlias = tuple[str, list[str]]
-"""A title and the lines below it; a section without lines is not shown."""
+"""A title and the lines below it; logs do not show a section without lines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """Numbers about the work of a job, the same for every service. For previews and failures they are zero.
+    """Numbers about the work of a job; every service reports the same numbers. Previews and failures report zeros.
 
     Attributes:
-        rows: rows inserted, updated or deleted by a write, rewritten by a clustering, or undone.
+        rows: rows that a write inserted, updated or deleted, that a clustering rewrote, or that a recovery undid.
         files_written, bytes_written: data files that a commit added.
-        files_removed: data files deleted from storage, without files that are only replaced by a newer version.
+        files_removed: data files deleted from storage. Files that a newer version only replaces do not count.
     """
 
     rows: int = 0
@@ -43,19 +43,19 @@ class Report(ABC):
 
     @abstractmethod
     def summary(self, result: "JobResult") -> str:
-        """The result in one line."""
+        """Return the result in one line."""
 
     @abstractmethod
     def sections(self, result: "JobResult") -> list[Section]:
-        """Lines for a log, in groups."""
+        """Return the result as groups of log lines."""
 
     def figures(self) -> Figures:
-        """Work of a job that completed."""
+        """Return the work of a completed job in numbers."""
         return Figures()
 
 
 def outcome_line(result: "JobResult", details: str) -> str:
-    """Summary of a job in one line, with its operation and, if it has one, its instant."""
+    """Return the summary of a job in one line, with its operation and, if the job has one, its instant."""
     if result.outcome.value == "nothing_to_do":
         return f"Nothing to do: {result.reason}"
     verb = "Preview, nothing written: " if result.outcome.value == "planned" else ""

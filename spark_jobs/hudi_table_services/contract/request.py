@@ -1,4 +1,4 @@
-"""The request of a job, as one JSON document that says what the flags of its script say."""
+"""The request of a job as one JSON document. The flags of the job's script set the same fields."""
 
 import json
 import uuid
@@ -20,7 +20,7 @@ _RequestT = TypeVar("_RequestT", bound="JobRequest")
 
 
 def _one_time_id() -> str:
-    return _ONE_TIME_PREFIX + uuid.uuid4().hex  # noqa: TID251 - no plan depends on it, only whose commit it is
+    return _ONE_TIME_PREFIX + uuid.uuid4().hex  # noqa: TID251 - no plan depends on this random id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,21 +29,22 @@ class JobRequest:
 
     Attributes:
         base_path: URI or path of the table.
-        request_id: identity of the request; the same id never acts twice. Default: a new id for each request.
-        table_name: name of the table. Empty: not given as a field; see `expected_table_name`.
-        options: Hudi's own keys.
-        storage_options: credentials and endpoints of an object store; never shown.
-        result_path: file or URI the result document is written to. Empty: not written.
+        request_id: identity of the request. The work of one request id is done at most once. Default: a new id for
+            each request.
+        table_name: name of the table. Empty means that the options may contain the name; see `expected_table_name`.
+        options: options with Hudi's own keys.
+        storage_options: credentials and endpoints of an object store. They are never logged or shown.
+        result_path: file or URI to which the job writes the result document. Empty means no result document.
 
     Raises:
         InvalidRequestError: the value of a field is invalid.
     """
 
     service: ClassVar[str] = ""
-    """Name of the service whose job it asks for."""
+    """Name of the service that the request is for."""
 
     needs_base_path: ClassVar[bool] = True
-    """Whether there is nothing to do without a table."""
+    """Whether the job needs a table."""
 
     base_path: str
     request_id: str = field(default_factory=_one_time_id)
@@ -67,31 +68,35 @@ class JobRequest:
 
     @property
     def work(self) -> str:
-        """What the job does, e.g. ``upsert`` or ``schedule_clustering``."""
+        """Return the operation of the job, e.g. ``upsert`` or ``schedule_clustering``."""
         raise NotImplementedError
 
     @property
     def expected_table_name(self) -> str:
-        """Name that an existing table must have: the field, else the name in the options. Empty: any name."""
+        """Return the name that an existing table must have: the field, else the name in the options.
+
+        Empty means that any name is allowed.
+        """
         in_options = (self.options[key] for key in _TABLE_NAME_OPTIONS if self.options.get(key))
         return self.table_name or next(in_options, "")
 
     @property
     def can_be_repeated(self) -> bool:
-        """Whether the caller chose the request id, so that running the request again does nothing twice."""
+        """Whether the caller chose the request id. Then a second run of the request does not repeat its work."""
         return not self.request_id.startswith(_ONE_TIME_PREFIX)
 
     @classmethod
     def from_json(cls: type[_RequestT], text: str) -> _RequestT:
-        """Raises InvalidRequestError naming the field that is wrong or unknown."""
+        """Parse a request. Raises InvalidRequestError with the name of a wrong or unknown field."""
         _, fields = parse_document(text, "request")
         given = read_record(JsonDocument(fields, "request"), cls)
         return cls(**{"base_path": "", **given})
 
     def to_json(self) -> str:
-        """The document; it holds the storage options, so keep it where the credentials may be.
+        """Return the document. It contains the storage options, so store it only where credentials are allowed.
 
-        A generated id is left out: a second run of the document would find the request completed, and do nothing.
+        The document does not contain a generated id. With that id, a second run of the document would find the request
+        completed and do nothing.
         """
         document = {"contract_version": CONTRACT_VERSION, **asdict(self)}
         if not self.can_be_repeated:
@@ -100,14 +105,14 @@ class JobRequest:
 
 
 def refuse_text_for_columns(**given: object) -> None:
-    """Refuse a text where a tuple belongs: "id" instead of ("id",) would be the columns i and d."""
+    """Refuse a text in place of a tuple: "id" instead of ("id",) would mean the columns i and d."""
     for name, columns in given.items():
         if isinstance(columns, str):
             raise InvalidRequestError(f"{name} is the text {columns!r}; it must be a tuple of columns.")
 
 
 def check_instants(instants: tuple[str, ...]) -> None:
-    """Raises InvalidRequestError for what is no instant time."""
+    """Raise InvalidRequestError if a text is no instant time."""
     refuse_text_for_columns(instants=instants)
     for instant in instants:
         if not (instant.isascii() and instant.isdigit() and 14 <= len(instant) <= 20):

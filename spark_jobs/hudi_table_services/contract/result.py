@@ -49,7 +49,7 @@ HISTOGRAM_EDGES_MIB = (0, 1, 4, 16, 32, 64, 96, 120, 256, 1024)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileStats:
-    """Live base files of the partitions concerned.
+    """Numbers about the live base files of the affected partitions.
 
     Attributes:
         histogram: size class such as ``"16-32 MiB"`` → number of files, without empty classes.
@@ -82,11 +82,11 @@ class RowCounts:
     """Rows of the batch by their effect on the table.
 
     Attributes:
-        read: rows of the input.
-        superseded: rows replaced by another row of the batch with the same key.
-        older_than_stored: rows that were not written because the stored row has a larger ordering value.
-        unmatched_deletes: deletes of record keys that are not in the table.
-        dropped_existing: inserts that were dropped because their record key is in the table.
+        read: number of rows of the input.
+        superseded: number of rows that another row of the batch with the same key replaced.
+        older_than_stored: number of rows that were not written, because the stored row has a larger ordering value.
+        unmatched_deletes: number of deletes whose record key is not in the table.
+        dropped_existing: number of inserts that were dropped, because their record key is already in the table.
     """
 
     read: int = 0
@@ -101,7 +101,7 @@ class RowCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileGroupChange:
-    """One file group of the plan and, after a commit, its true size."""
+    """Planned change of one file group. After a commit, `size_after_bytes` is the actual size."""
 
     partition_path: str
     file_id: str | None
@@ -121,9 +121,9 @@ class PartitionReport:
         opened: new file groups.
         rewritten: file groups that received only updates or deletes.
         skipped: file groups that were not padded, each with the reason.
-        record_size: record size that the plan assumed, and its source, in words.
+        record_size: record size that the plan assumed, and how it was determined, in words.
         record_size_bytes: record size that the plan assumed, in bytes per row.
-        measured_record_size_bytes: bytes per row of the written files; None before a commit.
+        measured_record_size_bytes: bytes per row of the written files; None before the commit.
     """
 
     partition_path: str
@@ -143,7 +143,7 @@ class JobError:
     """Why a job failed.
 
     Attributes:
-        kind: name of the error's class, or ``unexpected``.
+        kind: class name of the error, or ``unexpected``.
         retryable: whether the same request may succeed when it runs again.
         hint: what to do next; may be empty.
     """
@@ -166,14 +166,14 @@ class JobResult:
 
     Attributes:
         service: name of the service.
-        reused: an earlier attempt of the same request completed the work; this attempt wrote nothing.
+        reused: whether an earlier attempt of the same request completed the work. If so, this attempt wrote nothing.
         reason: why the job wrote nothing, in words.
-        instant_time, completion_time: requested time and, from table version 8 on, completion time of the commit.
-        files_before, files_after: live base files of the partitions concerned.
-        report: part of the result that is specific to the service; None: the job was a write, or it ended before it
-            had a report.
-        timings_s: phase → seconds; `lock_wait`, the time spent waiting for the table lock, is also part of the phases
-            that waited.
+        instant_time, completion_time: requested time of the commit and, from table version 8 on, its completion time.
+        files_before, files_after: live base files of the affected partitions.
+        report: part of the result that is specific to the service. None means that the job was a write, or that the
+            job ended before its report existed.
+        timings_s: phase → seconds. `lock_wait` is the time spent waiting for the table lock. The time of a phase
+            that waited for the lock includes this waiting time.
     """
 
     request_id: str
@@ -200,7 +200,7 @@ class JobResult:
 
     @classmethod
     def failed(cls, request: JobRequest, error: BaseException) -> "JobResult":
-        """Result of a failed request, including partial work if the error reports any."""
+        """Build the result of a failed request. It contains partial work if the error reports any."""
         return cls(
             request_id=request.request_id,
             outcome=Outcome.FAILED,
@@ -218,12 +218,12 @@ class JobResult:
 
     @property
     def is_preview(self) -> bool:
-        """Whether the request asked for a preview or a dry run, so that the job only planned."""
+        """Whether the request asked for a preview or a dry run. In both, the job only plans."""
         return self.outcome is Outcome.PLANNED
 
     @property
     def failure(self) -> str:
-        """Why the job failed, in one line."""
+        """Return the reason of the failure in one line."""
         return f"Failed: {self.error.message if self.error else 'no reason was given'}"
 
     def report_as(self, kind: type[_ReportT]) -> _ReportT | None:
@@ -231,7 +231,7 @@ class JobResult:
         return self.report if isinstance(self.report, kind) else None
 
     def summary(self) -> str:
-        """The result in one line."""
+        """Return the result in one line."""
         from hudi_table_services.contract.writing_text import write_summary
 
         return write_summary(self) if self.report is None else self.report.summary(self)
@@ -264,7 +264,7 @@ class JobResult:
 
 
 def _evidence(error: BaseException) -> Report | None:
-    """The report that the error carries."""
+    """Return the report that the error contains, if any."""
     evidence = error.evidence if isinstance(error, HudiTableServiceError) else None
     return evidence if isinstance(evidence, Report) else None
 

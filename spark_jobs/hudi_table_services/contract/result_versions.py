@@ -33,7 +33,7 @@ _OPERATIONS = {
 
 
 def in_version_2(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert a document of version 1: replace its one field per kind of report by `service` and `report`.
+    """Convert a document of version 1: replace its fields, one per kind of report, by `service` and `report`.
 
     Raises:
         KeyError: a field of version 1 is missing.

@@ -6,14 +6,14 @@ _BLOCKS = " ▏▎▍▌▋▊▉█"
 
 
 def bar(value: float, full: float, cells: int = BAR_CELLS) -> str:
-    """A bar of fixed width, exact to an eighth of a cell."""
+    """Return a bar of fixed width, exact to an eighth of a cell."""
     eighths = round(8 * cells * min(1.0, value / full)) if full else 0
     whole, rest = divmod(eighths, 8)
     return ("█" * whole + (_BLOCKS[rest] if rest else "")).ljust(cells, "·")
 
 
 def human_bytes(size: float) -> str:
-    """``1,536 B``, ``1.5 KiB``, ``12.0 MiB``."""
+    """Return a size as text: ``1,536 B``, ``1.5 KiB``, ``12.0 MiB``."""
     if size < 1024:
         return f"{size:,.0f} B"
     for unit in ("KiB", "MiB", "GiB"):
@@ -24,7 +24,7 @@ def human_bytes(size: float) -> str:
 
 
 def human_time(seconds: float) -> str:
-    """``45 s``, ``12 min``, ``3.5 h``, ``4.0 days``."""
+    """Return a duration as text: ``45 s``, ``12 min``, ``3.5 h``, ``4.0 days``."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     if seconds < 3600:

@@ -23,13 +23,13 @@ OPERATIONS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSpec:
-    """Where the rows come from.
+    """Source of the rows of a write.
 
     Attributes:
-        path: file, folder or glob for Spark's reader; empty for formats that need only options.
+        path: file, folder or glob for Spark's reader. Empty for formats that need only options.
         format: Spark data source, e.g. ``parquet``, ``csv``, ``json``.
-        options: options of the reader; never shown, because they may contain credentials.
-        sql: one query over the view ``source``, no other statement; None: all rows as they are.
+        options: options of the reader. They are never shown, because they may contain credentials.
+        sql: a single query over the view ``source``. None means all rows of the source, unchanged.
 
     Raises:
         InvalidRequestError: both path and options are empty.
@@ -54,11 +54,12 @@ class UpsertRequest(JobRequest):
     """One write to one table.
 
     Attributes:
-        table_name: also needed to create a table.
+        table_name: name of the table; required to create a table.
         operation: one of `OPERATIONS`.
-        source: rows to write; None if the caller passes a DataFrame, and for ``delete_partition``.
-        record_key, partition_by: columns; ``hoodie.datasource.write.recordkey.field`` and ``…partitionpath.field``.
-        ordering_field: columns, comma-separated; ``hoodie.datasource.write.precombine.field``. Empty: none.
+        source: rows to write. None if the caller passes a DataFrame, and for ``delete_partition``.
+        record_key, partition_by: columns of ``hoodie.datasource.write.recordkey.field`` and ``…partitionpath.field``.
+        ordering_field: comma-separated columns of ``hoodie.datasource.write.precombine.field``. Empty means no
+            ordering field.
         dry_run: plan, report and write nothing.
 
     Raises:

@@ -8,12 +8,12 @@ _SHOWN_PARTITIONS = 30
 
 
 def write_sections(result: JobResult) -> list[Section]:
-    """The plan and the files of each partition."""
+    """Return the plan and the files of each partition."""
     return [("Plan by partition", _plan_lines(result)), ("Files before and after", _file_lines(result))]
 
 
 def write_summary(result: JobResult) -> str:
-    """The result in one line."""
+    """Return the result in one line."""
     rows, counts = result.rows, _counts(result)
     match result.outcome:
         case Outcome.COMPLETED if result.reused:
@@ -79,7 +79,7 @@ def _more(result: JobResult) -> list[str]:
 
 
 def write_figures(result: JobResult) -> Figures:
-    """Rows that the write changed, and the files that its commit added."""
+    """Return the number of rows that the write changed, and the files that its commit added."""
     sizes = [
         change.size_after_bytes
         for partition in result.partitions

@@ -1,1 +1,1 @@
-"""Frozen values in Hudi's words. Standard library only, no I/O."""
+"""Frozen values, with the terms and names of Hudi. The modules use the standard library only and do no I/O."""

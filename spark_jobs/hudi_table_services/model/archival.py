@@ -1,4 +1,4 @@
-"""Values of archival: options, bounds, the plan, and instants as stored in an archive."""
+"""Values of archival: options, bounds, the plan, and archived instants."""
 
 from dataclasses import dataclass
 
@@ -11,16 +11,16 @@ class ArchivalOptions:
     """Settings of archival, under Hudi's keys.
 
     Attributes:
-        min_commits: ``hoodie.keep.min.commits``: completed writes that stay on the active timeline.
-        max_commits: ``hoodie.keep.max.commits``: with at most this many completed writes nothing is archived.
-        beyond_savepoint: ``hoodie.archive.beyond.savepoint``: also archive writes after the first savepoint; commits
-            with a savepoint stay.
-        batch_size: ``hoodie.commits.archival.batch``: records per block of version 6's archive, and per file of the
-            history of versions 8 and 9.
+        min_commits: ``hoodie.keep.min.commits``: number of completed writes that stay on the active timeline.
+        max_commits: ``hoodie.keep.max.commits``: archival starts only if there are more completed writes than this.
+        beyond_savepoint: ``hoodie.archive.beyond.savepoint``: also archive writes after the first savepoint. Commits
+            with a savepoint stay on the active timeline.
+        batch_size: ``hoodie.commits.archival.batch``: number of records per block of the archive of version 6, and per
+            file of the history of versions 8 and 9.
         merged_files: ``hoodie.timeline.compaction.batch.size``: number of files of one history level that are merged
             into one.
-        manifests_retained: ``hoodie.timeline.manifest.retained.versions``: number of manifests that are kept for
-            readers that still use an older one.
+        manifests_retained: ``hoodie.timeline.manifest.retained.versions``: number of manifests that are kept, because
+            readers may still use an older manifest.
     """
 
     min_commits: int
@@ -33,7 +33,7 @@ class ArchivalOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class ArchivalBound:
-    """A limit of archival: instants requested at this time or later stay, for this reason."""
+    """A limit of archival: instants requested at or after this time stay active, for this reason."""
 
     time: str
     reason: str
@@ -45,9 +45,9 @@ class ArchivalPlan:
 
     Attributes:
         instants: completed instants to archive, oldest first.
-        commits: completed writes on the active timeline before archival.
+        commits: number of completed writes on the active timeline before archival.
         wanted: number of completed writes that would be archived without any bound.
-        held_back_by: the bound that prevents more from being archived; None: there is none.
+        held_back_by: the bound that prevents archival of more instants; None if there is no such bound.
         reason: explanation of the plan.
     """
 
@@ -68,7 +68,7 @@ class HistoryEntry:
 
     Attributes:
         metadata: content of the completed file.
-        plan: content of the requested file; None: the file was empty.
+        plan: content of the requested file; None if the file was empty.
     """
 
     requested_time: str
@@ -95,10 +95,10 @@ class ArchiveTail:
     """The newest completed writes of an archive.
 
     Attributes:
-        writes: by requested time.
-        since: every write requested after this time is in `writes`; empty together with ``is_cut``: the archive was too
-            large to be read.
-        is_cut: the archive holds more than was read.
+        writes: the writes, ordered by requested time.
+        since: `writes` contains every write that was requested after this time. Empty together with ``is_cut`` means
+            that the archive was too large to be read.
+        is_cut: whether the archive contains more writes than the job read.
     """
 
     writes: tuple[ArchivedWrite, ...] = ()

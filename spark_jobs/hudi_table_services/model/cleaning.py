@@ -18,7 +18,7 @@ class CleanPolicy(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanOptions:
-    """Settings of a clean, under Hudi's keys where Hudi has one.
+    """Settings of a clean. Each setting has Hudi's key if Hudi has such a setting.
 
     Attributes:
         policy: ``hoodie.clean.policy``.
@@ -27,11 +27,11 @@ class CleanOptions:
         file_versions_retained: ``hoodie.clean.fileversions.retained``, at least 1.
         is_incremental: ``hoodie.clean.incremental.enabled``: check only partitions that changed since the last clean.
         trigger_commits: ``hoodie.clean.trigger.max.commits``: plan after this many commits since the last clean.
-        max_commits_per_run: ``hoodie.clean.max.commits.to.clean``; None: no limit.
-        partition_regex: ``hoodie.clean.partition.filter.regex``; None: all.
-        partitions_selected: ``hoodie.clean.partition.filter.selected``; empty: all.
+        max_commits_per_run: ``hoodie.clean.max.commits.to.clean``; None means no limit.
+        partition_regex: ``hoodie.clean.partition.filter.regex``; None means all partitions.
+        partitions_selected: ``hoodie.clean.partition.filter.selected``; empty means all partitions.
         floor_hours: ``hoodie.airflow.clean.floor.hours``: files that became outdated within this many hours stay,
-            regardless of the policy, for queries that still read them.
+            regardless of the policy, because queries may still read them.
     """
 
     policy: CleanPolicy
@@ -52,8 +52,8 @@ class SliceFiles:
 
     Attributes:
         base_instant_time: requested time of the write that created the version.
-        visible_at: instant time from which readers see this version and no longer the one before.
-        sizes: file name → bytes, of base file and log files.
+        visible_at: instant time from which readers see this version instead of the previous version.
+        sizes: file name → bytes, for the base file and the log files.
     """
 
     base_instant_time: str
@@ -66,9 +66,9 @@ class FileGroupVersions:
     """All visible versions of a file group.
 
     Attributes:
-        slices: newest first.
-        replaced_by: requested time of the completed replace commit that replaced the group; None: the group is live.
-        replaced_at: instant time from which readers see the replacement; empty: the group is live.
+        slices: the versions, newest first.
+        replaced_by: requested time of the completed replace commit that replaced the group; None if the group is live.
+        replaced_at: instant time from which readers see the replacement; empty if the group is live.
     """
 
     file_group_id: FileGroupId
@@ -83,7 +83,8 @@ class PartitionFiles:
 
     Attributes:
         groups: file groups with visible versions.
-        has_other_files: there are also files of pending writes, leftovers, or files that Hudi did not write.
+        has_other_files: whether the partition also contains files of pending writes, leftovers, or files that Hudi
+            did not write.
     """
 
     partition_path: str
@@ -113,9 +114,9 @@ class Retention:
     """The point in time from which a clean keeps all files.
 
     Attributes:
-        earliest: the earliest completed write that time travel still reaches; None: nothing is cleaned by commits,
-            or the policy counts versions.
-        blocker: the pending instant that prevents more from being cleaned.
+        earliest: the earliest completed write that time travel can still read. None if the policy counts versions,
+            or if no commit is old enough for a deletion.
+        blocker: the pending instant that prevents the clean from deleting more files.
         reason: explanation of the choice.
     """
 
@@ -130,8 +131,8 @@ class FilesToDelete:
 
     Attributes:
         sizes: file name → bytes.
-        is_emptied: no file of the table stays in the partition.
-        waits: some files are outdated by the policy, but stay for readers, savepoints or pending plans.
+        is_emptied: whether no file of the table stays in the partition.
+        waits: whether some files are outdated by the policy, but stay for readers, savepoints or pending plans.
     """
 
     partition_path: str

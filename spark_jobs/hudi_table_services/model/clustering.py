@@ -1,6 +1,6 @@
-"""Values of clustering: options, input and result of the planner. Sizes are bytes, times are instant times.
+"""Values of clustering: options, input and result of the planner. Sizes are in bytes. Times are instant times.
 
-The plan that is stored on the timeline is `model.table_service_plans.ClusteringPlan`.
+The timeline stores a plan as `model.table_service_plans.ClusteringPlan`.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from hudi_table_services.model.write_stat import CommitMetadata
 
 
 class PlanStrategyKind(str, Enum):
-    """``hoodie.clustering.plan.strategy.class``, by the names of Hudi's classes."""
+    """``hoodie.clustering.plan.strategy.class``. The values are the names of Hudi's classes."""
 
     SIZE_BASED = "SparkSizeBasedClusteringPlanStrategy"
     SINGLE_FILE_SORT = "SparkSingleFileSortPlanStrategy"
@@ -21,7 +21,7 @@ class PlanStrategyKind(str, Enum):
 
 
 class PartitionFilterMode(str, Enum):
-    """``hoodie.clustering.plan.partition.filter.mode``: selects the partitions that are considered."""
+    """``hoodie.clustering.plan.partition.filter.mode``: selects the partitions that the planner considers."""
 
     NONE = "NONE"
     RECENT_DAYS = "RECENT_DAYS"
@@ -42,7 +42,7 @@ class Layout:
     """Order of the rows in a file.
 
     Attributes:
-        columns: sort columns, first to last; empty: rows stay in the order in which they are read.
+        columns: sort columns, first to last. Empty means that rows stay in the order in which they are read.
     """
 
     columns: tuple[str, ...] = ()
@@ -62,23 +62,25 @@ class ClusteringOptions:
 
     Attributes:
         layout: order of the rows in the new files.
-        small_file_limit_bytes: only smaller slices are planned, even if rows are to be sorted.
+        small_file_limit_bytes: the plan contains only smaller slices, even if rows are to be sorted.
         target_file_max_bytes: target size of the new files.
-        max_bytes_per_group: largest number of bytes that one group rewrites; each group takes at least one Spark stage.
+        max_bytes_per_group: largest number of bytes that one group rewrites. Each group needs at least one Spark stage.
         max_num_groups: largest number of groups of one plan, over all partitions.
-        single_group_enabled: whether one slice alone can be a group. In our own plans only if its rows get sorted.
-        lookback_partitions, skip_from_latest: RECENT_DAYS; 0 or less sets no limit to the look-back.
-        begin_partition, end_partition: SELECTED_PARTITIONS, both inclusive; empty: no bound.
-        selected_partitions: only these partition paths; the filter mode applies to them too, the pattern does not.
-        partition_pattern: regular expression that must match the whole partition path (Java's and Python's agree on
-            the common ones).
-        earliest_commit: commit-based: only slices written by later commits, without this one.
-        slices_sort_by: parity: ``SIZE`` and ``INSTANT_TIME``, the order in which slices are packed.
-        parity: Hudi's own groups instead of our better ones.
-        log_weight: bytes of a base file that one byte of a log file counts for.
+        single_group_enabled: whether one slice alone can be a group. Without `parity`, only if its rows get sorted.
+        lookback_partitions, skip_from_latest: settings of RECENT_DAYS. A look-back of 0 or less means no limit.
+        begin_partition, end_partition: bounds of SELECTED_PARTITIONS, both inclusive; empty means no bound.
+        selected_partitions: only these partition paths are considered. The filter mode also applies to them, but the
+            pattern does not.
+        partition_pattern: regular expression that must match the whole partition path. Java and Python agree on the
+            common expressions.
+        earliest_commit: with the commit-based strategy, only slices that later commits wrote are considered.
+        slices_sort_by: ``SIZE`` or ``INSTANT_TIME``: with `parity`, the order in which slices are packed.
+        parity: plan the same groups as Hudi, instead of the better groups of this project.
+        log_weight: number of bytes of a base file that one byte of a log file counts for.
         size_tolerance: fraction by which a file may exceed the target before it is split in two.
-        groups_per_plan: groups of one instant, so that a failure loses less work; 0: all groups in one instant.
-        max_pending_plans: no new plan is made while this many are pending; 0: no limit.
+        groups_per_plan: number of groups of one instant, so that a failure loses less work; 0 means that one instant
+            contains all groups.
+        max_pending_plans: the job makes no new plan while this many plans are pending; 0 means no limit.
     """
 
     plan_strategy: PlanStrategyKind
@@ -107,15 +109,15 @@ class ClusteringOptions:
 class UpdatesStrategy(str, Enum):
     """``hoodie.clustering.updates.strategy``: behaviour of a write that changes file groups of a pending plan.
 
-    The first two are Hudi's, by the names of their classes.
+    The first two values are Hudi's; they are the names of Hudi's classes.
     """
 
     REJECT = "SparkRejectUpdateStrategy"
     """The write fails."""
     ALLOW = "SparkAllowUpdateStrategy"
-    """The write continues; the plan is rolled back."""
+    """The write continues, and the plan is rolled back."""
     GIVE_WAY = "GiveWayUpdateStrategy"
-    """Ours: a plan that is not under execution releases the file groups; otherwise the write waits for its end."""
+    """A value of this project: the plan releases the file groups. If the plan is under execution, the write waits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,8 +125,8 @@ class CommitGate:
     """Minimum number of commits since the last clustering for a new plan (section 3.1 of Hudi's scheduler).
 
     Attributes:
-        wanted: commits that must have completed; 0: no minimum.
-        key: the option that sets it, for messages.
+        wanted: number of commits that must have completed; 0 means no minimum.
+        key: the option that sets the minimum, for messages.
     """
 
     wanted: int = 0
@@ -136,10 +138,10 @@ class CommitCount:
     """Completed writes since the last clustering.
 
     Attributes:
-        count: number of writes that count.
-        since: the newest clustering, completed or pending; None: the active timeline has none.
-        instants: requested times of the writes counted, oldest first.
-        not_counted: number of completed writes since then that do not count, such as compactions.
+        count: number of these writes, without the writes in `not_counted`.
+        since: the newest clustering, completed or pending; None if the active timeline contains no clustering.
+        instants: requested times of the counted writes, oldest first.
+        not_counted: number of completed writes since that clustering that do not count, such as compactions.
     """
 
     count: int
@@ -153,8 +155,8 @@ class SettledSlice:
     """Settings with which a clustering wrote a slice.
 
     Attributes:
-        layout: order of its rows.
-        target_file_max_bytes: target size of the clustering; None: not known.
+        layout: order of the rows in the slice.
+        target_file_max_bytes: target size of the clustering; None if unknown.
     """
 
     layout: Layout
@@ -167,9 +169,9 @@ class ClusteringInput:
 
     Attributes:
         settled: file groups whose latest slice was written by a clustering.
-        overdue_partitions: partitions that did not fit into the last plan; they come first.
-        hour: hour of the day in the table's zone, 0 to 23, for DAY_ROLLING.
-        commits: commit-based: completed writes, oldest first, with their commit metadata.
+        overdue_partitions: partitions that did not fit into the last plan. The next plan begins with them.
+        hour: hour of the day in the time zone of the table, 0 to 23, for DAY_ROLLING.
+        commits: for the commit-based strategy: completed writes, oldest first, with their commit metadata.
     """
 
     settled: Mapping[FileGroupId, SettledSlice] = field(default_factory=dict)
@@ -183,10 +185,10 @@ class PlannedGroup:
     """File slices of one partition to be rewritten together.
 
     Attributes:
-        slices: in the order in which a stitch reads them.
+        slices: the file slices, in the order in which a rewrite without sorting reads them.
         output_files: number of new files.
         input_bytes: bytes of base files and weighted log files.
-        reason: the improvement by the group, e.g. ``80 files into 1``.
+        reason: what the group improves, e.g. ``80 files into 1``.
     """
 
     partition_path: str
@@ -197,17 +199,17 @@ class PlannedGroup:
 
     @property
     def files_removed(self) -> int:
-        """Reduction of the number of files; 0 if only the order improves."""
+        """Return by how many files the group reduces the number of files; 0 if only the order of the rows improves."""
         return len(self.slices) - self.output_files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class SkippedPartition:
-    """Slices of one partition that were left out, for one reason.
+    """Slices of one partition that the plan does not contain, all for the same reason.
 
     Attributes:
         slices: number of slices.
-        is_overdue: the slices did not fit into this plan; the next plan begins with this partition.
+        is_overdue: whether the next plan begins with this partition, because the slices did not fit into this plan.
     """
 
     partition_path: str
@@ -221,11 +223,12 @@ class ClusteringProposal:
     """Result of the planner.
 
     Attributes:
-        groups: most useful first.
-        skipped: by partition, then reason.
-        partitions_considered, partitions_total: number of partitions that passed the filters, and of all partitions.
-        reason: why there are no groups; empty if there are some.
-        checkpoint: commit-based: the last commit considered; empty otherwise.
+        groups: the groups, most useful first.
+        skipped: the slices that the plan does not contain, ordered by partition, then by reason.
+        partitions_considered: number of partitions that passed the filters.
+        partitions_total: number of all partitions.
+        reason: why there are no groups; empty if there are groups.
+        checkpoint: the last commit that the commit-based strategy considered; empty for other strategies.
     """
 
     groups: tuple[PlannedGroup, ...] = ()
@@ -237,5 +240,5 @@ class ClusteringProposal:
 
     @property
     def overdue_partitions(self) -> tuple[str, ...]:
-        """Partitions the next plan should begin with, in order."""
+        """Return the partitions that the next plan should begin with, in order."""
         return tuple(sorted({s.partition_path for s in self.skipped if s.is_overdue}))

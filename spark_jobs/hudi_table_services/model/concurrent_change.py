@@ -1,4 +1,4 @@
-"""Changes of a table by other writers during one write."""
+"""Changes that other writers make to a table during one write."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -17,10 +17,10 @@ class ChangeKind(str, Enum):
 
 
 class ConflictStrategy(str, Enum):
-    """``hoodie.write.lock.conflict.resolution.strategy``, by the names of Hudi's classes."""
+    """``hoodie.write.lock.conflict.resolution.strategy``. The values are the names of Hudi's classes."""
 
     SIMPLE = "SimpleConcurrentFileWritesConflictResolutionStrategy"
-    """The first to commit or plan wins."""
+    """The action that commits or plans first wins."""
     PREFER_WRITER = "PreferWriterConflictResolutionStrategy"
     """Writes win over plans of table services: a plan fails at its commit if a write changed its file groups."""
 
@@ -30,13 +30,14 @@ class ConcurrentChange:
     """One instant of another writer.
 
     Attributes:
-        kind: COMPLETED: a write that became visible since; PENDING_PLAN: a clustering or compaction that will replace
-            file slices; BEING_WRITTEN: an inflight write that names the file groups it changes; UNDONE: a write that
-            was visible at the start and was rolled back since.
-        file_groups: file groups that the instant wrote, replaced or will replace; empty for UNDONE: no longer known.
-        added_to: partitions to which the instant added rows or file groups; only for COMPLETED writes of rows, not for
-            table services, which move rows.
-        overwrites: the write replaces all earlier rows of those partitions by its own.
+        kind: COMPLETED: a write that became visible after this write started. PENDING_PLAN: a clustering or compaction
+            that will replace file slices. BEING_WRITTEN: an inflight write that names the file groups it changes.
+            UNDONE: a write that was visible when this write started, and that was rolled back later.
+        file_groups: file groups that the instant wrote, replaced or will replace. Empty for UNDONE, because these file
+            groups are unknown.
+        added_to: partitions to which the instant added rows or file groups. Set only for COMPLETED writes of rows.
+            Empty for table services, because they only move rows.
+        overwrites: whether the write replaces all earlier rows of those partitions by its own rows.
     """
 
     instant: Instant

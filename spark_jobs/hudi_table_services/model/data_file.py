@@ -33,11 +33,12 @@ class BaseFile:
     """The columnar file of a file slice.
 
     Attributes:
-        file_id: id of the file group, without ``_``; also without ``.``, or Hudi's bloom index does not find the file.
-        write_token: text of the write token; other writers may use any word.
+        file_id: id of the file group. It contains no ``_``. It should also contain no ``.``, because Hudi's bloom index
+            does not find files with a ``.`` in their id.
+        write_token: text of the write token; other writers may use a text of another form.
         instant_time: requested time of the instant that wrote the file.
-        extension: with the dot, e.g. ``.parquet``.
-        size_bytes: length on storage; -1: only the name is known.
+        extension: file extension with the dot, e.g. ``.parquet``.
+        size_bytes: length on storage; -1 if only the name is known.
     """
 
     file_id: str
@@ -70,9 +71,10 @@ class LogFile:
     """Appended changes of a file slice (merge-on-read).
 
     Attributes:
-        instant_time: table version 6: base instant of the slice; 8 and later: the delta commit's own instant.
-        version: counts from 1.
-        write_token: None: the name has none (very old writers).
+        instant_time: in table version 6, the base instant of the slice; from version 8 on, the delta commit's own
+            instant.
+        version: number of the log file, starting at 1.
+        write_token: None if the name contains no write token, as in names of very old writers.
     """
 
     file_id: str
@@ -104,7 +106,7 @@ class LogFile:
 
 
 def instant_in_file_name(name: str) -> str | None:
-    """Requested time in the name of a data file; None: the name is not that of a data file."""
+    """Return the requested time in the name of a data file; None if the name is no name of a data file."""
     match = _BASE.fullmatch(name)
     if match is not None and match["extension"] in BASE_FILE_EXTENSIONS:
         return match["instant"]

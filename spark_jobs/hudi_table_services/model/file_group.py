@@ -7,7 +7,7 @@ from hudi_table_services.model.data_file import BaseFile, LogFile
 
 @dataclass(frozen=True, slots=True, order=True)
 class FileGroupId:
-    """All versions of one set of records: a file id inside a partition path (``""`` if not partitioned)."""
+    """All versions of one set of records: a file id in a partition path. The path is ``""`` in unpartitioned tables."""
 
     partition_path: str
     file_id: str
@@ -18,9 +18,9 @@ class FileGroupId:
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class FileSlice:
-    """One version of a file group: at most one base file and the log files on top of it.
+    """One version of a file group: at most one base file, and the log files written after it.
 
-    Table version 6: a log file belongs to the slice whose base instant is in its name.
+    Table version 6: a log file belongs to the slice whose base instant is in the name of the log file.
     Table version 8 and later: a log file belongs to the slice that was current when its delta commit completed.
     """
 
@@ -31,7 +31,7 @@ class FileSlice:
 
     @property
     def base_file_path(self) -> str | None:
-        """Path of the base file relative to the base path; None: the slice has only log files."""
+        """Return the path of the base file, relative to the base path; None if the slice has only log files."""
         if self.base_file is None:
             return None
         partition = self.file_group_id.partition_path
@@ -40,6 +40,6 @@ class FileSlice:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of base file and log files together."""
+        """Return the total size of base file and log files in bytes."""
         base = self.base_file.size_bytes if self.base_file else 0
         return base + sum(log.size_bytes for log in self.log_files)

@@ -1,7 +1,7 @@
 """Input and result of file sizing (UpsertPartitioner, WorkloadProfile, BucketInfo; Hudi 1.2).
 
-*Inserts* are rows whose key the table does not hold; *updates* are rows tagged to the file group that holds
-their key, including deletes. Counts are rows, sizes are bytes.
+*Inserts* are rows whose key is not in the table. *Updates*, including deletes, are rows whose key is in the table; they
+are tagged to the file group that contains the key. Counts are rows. Sizes are bytes.
 """
 
 from dataclasses import dataclass
@@ -12,37 +12,39 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action
 
 BLOOM_FOOTER_BYTES_PER_RECORD = 7.19
-"""Base64 text of a bloom filter per key, at the default false-positive rate of 1e-9: 43.13 bits / 6."""
+"""Bytes of a bloom filter per key, as base64 text, at the default false-positive rate of 1e-9: 43.13 bits / 6."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSizingOptions:
-    """Limits of file sizing, with Hudi's keys and defaults where Hudi has one.
+    """Limits of file sizing. A limit has Hudi's key and default if Hudi has such a limit.
 
     Attributes:
         max_file_size_bytes: `hoodie.parquet.max.file.size`; target size of a base file.
-        small_file_limit_bytes: `hoodie.parquet.small.file.limit`; smaller files are padded, 0 = off.
-        insert_split_size: `hoodie.copyonwrite.insert.split.size`; rows of a new file if auto split is off.
-        insert_auto_split: `hoodie.copyonwrite.insert.auto.split`; derive the rows of a new file from the record size.
-        record_size_estimate_bytes: `hoodie.copyonwrite.record.size.estimate`; used if nothing was
-            measured.
-        record_size_estimate_is_explicit: the user set it, so it takes precedence over the size measured on the batch.
-        estimation_threshold: `hoodie.record.size.estimation.threshold`, times the small limit: commits of
-            fewer bytes are ignored. Parity only; per-file measurements without footers need no such limit.
-        small_file_candidates_limit: `hoodie.merge.small.file.group.candidates.limit`; files padded per
+        small_file_limit_bytes: `hoodie.parquet.small.file.limit`; smaller files are padded; 0 means no padding.
+        insert_split_size: `hoodie.copyonwrite.insert.split.size`; number of rows of a new file if auto split is off.
+        insert_auto_split: `hoodie.copyonwrite.insert.auto.split`; whether the number of rows of a new file is
+            derived from the record size.
+        record_size_estimate_bytes: `hoodie.copyonwrite.record.size.estimate`; used if no size was measured.
+        record_size_estimate_is_explicit: whether the user set the estimate. If so, it takes precedence over the size
+            measured on the batch.
+        estimation_threshold: `hoodie.record.size.estimation.threshold`. Commits with fewer bytes than this fraction of
+            the small-file limit are ignored. Parity only; per-file measurements without footers need no such limit.
+        small_file_candidates_limit: `hoodie.merge.small.file.group.candidates.limit`; number of files to pad per
             partition of a merge-on-read table. Parity only.
-        estimator_max_commits: `_hoodie.record.size.estimator.max.commits`; commits considered. Parity only.
+        estimator_max_commits: `_hoodie.record.size.estimator.max.commits`; number of commits to consider. Parity only.
         estimator_metadata_bytes: `hoodie.record.size.estimator.average.metadata.size`; deducted once per
-            commit. Parity only; otherwise the true footer of each file is deducted.
-        parity: make the plan of Hudi 1.x instead of ours.
+            commit. Parity only; otherwise the actual footer size of each file is deducted.
+        parity: plan exactly as Hudi 1.x does.
         footer_bytes_per_record: growth of the footer per row, e.g. `BLOOM_FOOTER_BYTES_PER_RECORD`.
-        footer_max_records: further rows do not grow the footer (`hoodie.bloom.index.filter.dynamic.max.entries`).
+        footer_max_records: `hoodie.bloom.index.filter.dynamic.max.entries`; the footer does not grow with rows beyond
+            this number.
         footer_base_bytes: bytes of a footer that do not depend on rows (schema, statistics).
-        remainder_tolerance: fraction of the max size by which a file may exceed it, so that a small remainder of
-            rows needs no file of its own; 0 = never exceed.
+        remainder_tolerance: fraction of the maximum size by which a file may exceed it, so that a small remainder of
+            rows needs no separate file; 0 means that no file may exceed the maximum size.
 
     Raises:
-        InvalidRequestError: a value is out of bounds, or the small-file limit is above the max size.
+        InvalidRequestError: a value is out of bounds, or the small-file limit is above the maximum file size.
     """
 
     max_file_size_bytes: int
@@ -91,14 +93,14 @@ class FileSizingOptions:
 
 
 def _require_at_least(bound: float, name: str, value: float) -> None:
-    # `not >=` instead of `<`, so that NaN fails too.
+    # `not >=` instead of `<`, so that NaN is also an error.
     if not value >= bound:
         raise InvalidRequestError(f"{name} is {value}, it must be at least {bound}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class FileSample:
-    """Rows and bytes of one base file, from its Parquet footer and the storage, to estimate the record size.
+    """Rows and bytes of one base file, used to estimate the record size. Sources: its Parquet footer and the storage.
 
     Attributes:
         instant_time: requested time of the instant that wrote the file.
@@ -114,15 +116,15 @@ class FileSample:
 
     @property
     def data_size_bytes(self) -> int:
-        """Bytes that hold rows; 0 or less: the file is useless for the estimate."""
+        """Return the bytes that contain rows. If 0 or less, the file is not usable for the estimate."""
         return self.file_size_bytes - self.footer_size_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class CommitTotals:
-    """Bytes and rows written by one completed instant, from which Hudi estimates the record size. Parity only.
+    """Bytes and rows that one completed instant wrote. Hudi estimates the record size from them. Parity only.
 
-    A deltacommit has one value per base file, every other action one value per instant.
+    A deltacommit has one value per base file. Every other action has one value per instant.
     """
 
     requested_time: str
@@ -133,12 +135,12 @@ class CommitTotals:
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class UpdateWorkload:
-    """Rows of the batch that go to one existing file group because it holds their key.
+    """Rows of the batch that update one existing file group, because the file group contains their key.
 
     Attributes:
-        update_count: rows tagged to the file group: updates, deletes and moved rows together.
-        inserted_by_move: part of these rows that moved here from another partition; each adds a whole record.
-        delete_count: part of these rows that are deletes; they do not grow the file.
+        update_count: number of rows tagged to the file group: updates, deletes and moved rows together.
+        inserted_by_move: number of these rows that move here from another partition; each adds a whole record.
+        delete_count: number of these rows that are deletes; deletes do not increase the size of the file.
     """
 
     file_id: str
@@ -152,8 +154,8 @@ class PartitionWorkload:
     """Rows of the batch for one partition path.
 
     Attributes:
-        insert_count: rows that file sizing places; 0 or more.
-        insert_bytes_hint: encoded size of these inserts; None: not measured.
+        insert_count: number of rows that file sizing places, at least 0.
+        insert_bytes_hint: encoded size of these inserts; None if not measured.
     """
 
     partition_path: str
@@ -168,8 +170,8 @@ class Workload:
 
     Attributes:
         partitions: one value per partition path of the batch.
-        batch_record_size: bytes per row without footer, measured by encoding a sample of the batch; None:
-            not measured.
+        batch_record_size: bytes per row without footer, measured by encoding a sample of the batch; None if not
+            measured.
         commit_totals: input of Hudi's own estimate, in any order. Parity only.
     """
 
@@ -186,7 +188,7 @@ class BucketKind(str, Enum):
 
 
 class RecordSizeSource(str, Enum):
-    """Source of the bytes per record, most trusted first."""
+    """Source of the bytes per record, most reliable source first."""
 
     PARTITION_FILES = "base files of the partition"
     TABLE_FILES = "base files of the whole table"
@@ -202,10 +204,11 @@ class RecordSizeEstimate:
     """Bytes of one row in a base file, and the source of this estimate.
 
     Attributes:
-        bytes_per_record: above 0.
-        sampled_files: number of base files (with COMMIT_HISTORY: commits) that the estimate is based on.
-        sampled_records: rows in them.
-        odd_files: number of sampled base files that were left out because they have no rows or rows of unusual size.
+        bytes_per_record: estimated bytes per row, above 0.
+        sampled_files: number of base files that the estimate is based on; with COMMIT_HISTORY, number of commits.
+        sampled_records: number of rows in these files.
+        odd_files: number of sampled base files that the estimate ignores, because they have no rows or rows of unusual
+            size.
     """
 
     bytes_per_record: float
@@ -225,13 +228,13 @@ class RecordSizeEstimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteBucket:
-    """One target of incoming rows; one task writes it (BucketInfo).
+    """One target of incoming rows (BucketInfo). One task writes each bucket.
 
     Attributes:
-        file_id: the file group to rewrite; None for INSERT: the writer generates the file id.
-        update_count: rows tagged to the file group.
-        insert_count: inserts placed here; an exact number, in parity an expected value.
-        current_size_bytes: size of the base file to be rewritten, 0 for INSERT.
+        file_id: the file group to rewrite. None for INSERT, because the writer generates the file id.
+        update_count: number of rows tagged to the file group.
+        insert_count: number of inserts placed in this bucket; exact, but with parity an expected value.
+        current_size_bytes: size of the base file to be rewritten; 0 for INSERT.
         expected_size_bytes: estimated size of the file that will be written.
     """
 
@@ -263,10 +266,10 @@ class PartitionSizing:
     """Write buckets of one partition path.
 
     Attributes:
-        buckets: UPDATE by file id, then INSERT, largest first; every bucket has rows.
+        buckets: UPDATE buckets by file id, then INSERT buckets, largest first. Every bucket has rows.
         skipped: file groups that were considered for padding but get no inserts, by file id; empty without inserts.
-        record_size: the estimate used here.
-        records_per_new_file: rows of a full new file.
+        record_size: the estimate used for this partition path.
+        records_per_new_file: number of rows of a full new file.
     """
 
     partition_path: str
@@ -286,7 +289,7 @@ class PartitionSizing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSizingPlan:
-    """Placement of every row of the batch; partitions in order of their path."""
+    """Placement of every row of the batch. The partitions are ordered by their path."""
 
     partitions: tuple[PartitionSizing, ...]
 
@@ -316,5 +319,5 @@ class FileSizingPlan:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the batch has no row to write."""
+        """Whether the batch has no rows to write."""
         return not self.buckets

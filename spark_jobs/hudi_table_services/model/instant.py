@@ -2,10 +2,13 @@
 
 Format: hudi-format section "Instants and timeline"; Hudi classes HoodieInstant, InstantFileNameGeneratorV1/V2 (1.2).
 
-Irregularities: an inflight commit is named ``<time>.inflight`` without the word commit; a finished
-compaction appears as ``commit``, a finished log compaction as ``deltacommit``, a finished clustering as
-``replacecommit``; a pending clustering is ``replacecommit`` in layout 1 and ``clustering`` in layout 2;
-a savepoint has no requested state.
+Irregular names:
+
+- In layout 1, an inflight commit is named ``<time>.inflight``, without the word commit.
+- A completed compaction is a ``commit``, and a completed log compaction is a ``deltacommit``.
+- A completed clustering is a ``replacecommit``. A pending clustering is a ``replacecommit`` in layout 1 and a
+  ``clustering`` in layout 2.
+- A savepoint has no requested state.
 """
 
 import re
@@ -17,7 +20,7 @@ from hudi_table_services.model.table_version import TimelineLayout
 
 
 class Action(str, Enum):
-    """Every action a timeline can hold."""
+    """Every action that a timeline can contain."""
 
     COMMIT = "commit"
     DELTA_COMMIT = "deltacommit"
@@ -34,12 +37,12 @@ class Action(str, Enum):
 
     @property
     def comparable(self) -> "Action":
-        """The action under which the completed instant appears: identity does not change on completion."""
+        """Return the action that the instant has when it is completed. Completion does not change the identity."""
         return _COMPLETES_AS.get(self, self)
 
     @property
     def pending_names(self) -> "tuple[Action, ...]":
-        """Actions under which an instant that completes as this action may have been requested."""
+        """Return the actions that a pending instant may have if it completes as this action."""
         return tuple(action for action in Action if action.comparable is self.comparable)
 
     @property
@@ -56,7 +59,7 @@ _COMPLETES_AS = {
 
 
 class InstantState(str, Enum):
-    """Progress of an instant; *pending* means requested or inflight."""
+    """Progress of an instant. *Pending* means requested or inflight."""
 
     REQUESTED = "requested"
     INFLIGHT = "inflight"
@@ -80,8 +83,8 @@ class Instant:
     Attributes:
         requested_time: ``yyyyMMddHHmmssSSS`` (14 digits in old tables); compared as text.
         action: the action in the file name.
-        state: progress.
-        completion_time: only for completed instants of layout 2; None otherwise.
+        state: requested, inflight or completed.
+        completion_time: set only for completed instants of layout 2; None otherwise.
     """
 
     requested_time: str
@@ -91,7 +94,7 @@ class Instant:
 
     @property
     def identity(self) -> tuple[str, Action]:
-        """Key that the state files of one instant share."""
+        """Return the key that all state files of one instant share."""
         return (self.requested_time, self.action.comparable)
 
     @property
@@ -100,11 +103,11 @@ class Instant:
 
     @property
     def visible_from(self) -> str:
-        """The time at which the change became visible: the completion time if known, else the requested time."""
+        """Return the time when the change became visible: the completion time if known, else the requested time."""
         return self.completion_time or self.requested_time
 
     def file_name(self, layout: TimelineLayout) -> str:
-        """Name of the state file inside the timeline folder of the given layout."""
+        """Return the name of the state file in the timeline folder of the given layout."""
         if self.state is InstantState.COMPLETED:
             if layout.has_completion_time_in_names:
                 return f"{self.requested_time}_{self.completion_time}.{self.action.value}"
@@ -118,7 +121,7 @@ class Instant:
         """Parse the name of a state file.
 
         Raises:
-            MalformedFileNameError: the name is not that of an instant in this layout.
+            MalformedFileNameError: the name is no name of an instant in this layout.
         """
         match = _NAME.fullmatch(name)
         if match is None:
@@ -145,5 +148,5 @@ class Instant:
 
 
 def is_instant_name(name: str) -> bool:
-    """Whether a file name in the timeline folder has the format of an instant; Hudi ignores other files."""
+    """Whether a file name in the timeline folder has the format of an instant. Hudi ignores files with other names."""
     return _NAME.fullmatch(name) is not None

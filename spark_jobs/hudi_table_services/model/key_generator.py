@@ -7,7 +7,7 @@ from hudi_table_services.errors import UnsupportedTableError
 from hudi_table_services.model.table_version import TableVersion
 
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
-"""Partition value of null and of empty text."""
+"""Partition value that replaces null and empty text."""
 NULL_KEY_PART = "__null__"
 EMPTY_KEY_PART = "__empty__"
 
@@ -32,7 +32,7 @@ class KeyGeneratorType(str, Enum):
 
     @property
     def class_name(self) -> str:
-        """The Java class, the value of ``hoodie.table.keygenerator.class`` in table version 6."""
+        """Return the Java class, the value of ``hoodie.table.keygenerator.class`` in table version 6."""
         return _PACKAGE + _CLASS_NAMES[self.value]
 
     @classmethod
@@ -40,7 +40,7 @@ class KeyGeneratorType(str, Enum):
         """Parse a class name. Avro variants (``SimpleAvroKeyGenerator``) write the same keys as the Spark classes.
 
         Raises:
-            UnsupportedTableError: any other class.
+            UnsupportedTableError: this release does not support the class.
         """
         simple_name = name.strip().removeprefix(_PACKAGE).replace("AvroKeyGenerator", "KeyGenerator")
         for value, class_name in _CLASS_NAMES.items():
@@ -53,7 +53,7 @@ class KeyGeneratorType(str, Enum):
         """Parse a name of Hudi's enum, including the ``_AVRO`` variants.
 
         Raises:
-            UnsupportedTableError: any other type.
+            UnsupportedTableError: this release does not support the type.
         """
         try:
             return cls(name.strip().upper().removesuffix("_AVRO"))
@@ -69,7 +69,7 @@ def _unsupported(what: str) -> UnsupportedTableError:
 
 
 class PartitionFieldType(str, Enum):
-    """Conversion of a partition column into a path segment: its value, or a formatted point in time."""
+    """How a partition column becomes a path segment: as its value, or as a formatted point in time."""
 
     SIMPLE = "SIMPLE"
     TIMESTAMP = "TIMESTAMP"
@@ -106,7 +106,7 @@ TIME_UNITS_US = {
     "HOURS": 3_600_000_000,
     "DAYS": 86_400_000_000,
 }
-"""Microseconds of ``hoodie.keygen.timebased.timestamp.scalar.time.unit``."""
+"""``hoodie.keygen.timebased.timestamp.scalar.time.unit``: name of each unit → microseconds."""
 
 _FIXED_UNITS = {
     TimestampType.UNIX_TIMESTAMP: "SECONDS",
@@ -121,12 +121,13 @@ class TimestampKeyGenOptions:
     """Options ``hoodie.keygen.timebased.*``.
 
     Attributes:
-        timestamp_type: meaning of the column.
+        timestamp_type: meaning of the values in the column.
         scalar_unit: a key of `TIME_UNITS_US`; used for type SCALAR only.
         output_format: Joda pattern of the path segment.
-        input_formats: Joda patterns of text, tried in order.
-        input_time_zone: zone of text without offset; None: `KeyGeneratorConfig.default_time_zone`.
-        output_time_zone: zone of the path segment; None: the zone in the text, else the default zone.
+        input_formats: Joda patterns of texts, tried in this order.
+        input_time_zone: zone of texts without offset. None means `KeyGeneratorConfig.default_time_zone`.
+        output_time_zone: zone of the path segment. None means the zone in the text, or the default zone if the text
+            contains no zone.
     """
 
     timestamp_type: TimestampType
@@ -138,14 +139,14 @@ class TimestampKeyGenOptions:
 
     @property
     def unit_us(self) -> int | None:
-        """Microseconds of one unit of a number; None: the type reads text only."""
+        """Return the microseconds of one unit of a number; None if the type reads text only."""
         if self.timestamp_type.reads_text:
             return None
         return TIME_UNITS_US[_FIXED_UNITS.get(self.timestamp_type, self.scalar_unit)]
 
     @property
     def properties(self) -> dict[str, str]:
-        """Entries of ``hoodie.properties``."""
+        """Return the entries of ``hoodie.properties``."""
         made = {
             f"{_OPTION}timestamp.type": self.timestamp_type.value,
             f"{_OPTION}output.dateformat": self.output_format,
@@ -164,12 +165,13 @@ class KeyGeneratorConfig:
 
     Attributes:
         record_key_fields: columns of the key, at least one; a dotted name is a member of a struct.
-        partition_fields: empty for a table without partitions.
-        hive_style: path segments are ``column=value``.
-        url_encode: special characters of a value are written as ``%XX``; otherwise a ``/`` creates sub-folders.
-        encodes_single_key_name: the key of a one-field COMPLEX generator is ``column:value`` (table version 9, and
-            Hudi up to 0.14.0) instead of the bare value (0.14.1 to 1.0.2).
-        consistent_logical_timestamp: timestamps are rendered as text, in `default_time_zone`, not as microseconds.
+        partition_fields: partition columns; empty for a table without partitions.
+        hive_style: whether path segments have the form ``column=value``.
+        url_encode: whether special characters of a value are written as ``%XX``. If not, a ``/`` creates sub-folders.
+        encodes_single_key_name: whether the key of a one-field COMPLEX generator is ``column:value`` (table version 9,
+            and Hudi up to 0.14.0) or the bare value (0.14.1 to 1.0.2).
+        consistent_logical_timestamp: whether timestamps are formatted as text in `default_time_zone`, instead of
+            as microseconds.
         default_time_zone: the zone that Hudi reads from its JVM, ``TimeZone.getDefault()``.
     """
 
@@ -185,11 +187,11 @@ class KeyGeneratorConfig:
 
     @property
     def names_key_fields(self) -> bool:
-        """Whether the record key is ``column:value,…`` and not one bare value."""
+        """Whether the record key has the form ``column:value,…`` instead of one bare value."""
         return len(self.record_key_fields) > 1 or self.encodes_single_key_name
 
     def table_properties(self, version: TableVersion) -> dict[str, str]:
-        """Entries of ``hoodie.properties`` of a new table: version 6 names the class, later ones the type."""
+        """Return ``hoodie.properties`` of a new table. Version 6 names the class, later versions name the type."""
         if version >= TableVersion.V8:
             made = {"hoodie.table.keygenerator.type": self.type.value}
         else:

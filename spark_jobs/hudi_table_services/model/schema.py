@@ -1,6 +1,6 @@
 """Column types of a table, independent of Avro, Arrow and Spark (HoodieSchema, Hudi 1.2; format section 5.3).
 
-Only types that Hudi writes and reads back unchanged exist here; converters refuse all others by name.
+Only types that Hudi writes and reads back unchanged exist here. Converters refuse all other types and name the type.
 """
 
 import re
@@ -17,7 +17,7 @@ META_COLUMNS: tuple[str, ...] = (
     "_hoodie_partition_path",
     "_hoodie_file_name",
 )
-"""Columns that Hudi puts before the user's own, in this order, all nullable strings."""
+"""Columns that Hudi writes before the columns of the user, in this order. All are nullable strings."""
 
 PRIMITIVE_NAMES = frozenset(
     {
@@ -41,8 +41,8 @@ class PrimitiveType:
     """A type without inner types.
 
     Attributes:
-        name: one of `PRIMITIVE_NAMES`. ``timestamp`` is microseconds since 1970 in UTC, ``timestamp_ntz``
-            microseconds of a wall clock without zone, ``date`` days since 1970.
+        name: one of `PRIMITIVE_NAMES`. ``timestamp`` is microseconds since 1970 in UTC. ``timestamp_ntz`` is
+            microseconds of a wall clock without zone. ``date`` is days since 1970.
     """
 
     name: str
@@ -57,7 +57,7 @@ class PrimitiveType:
 
 @dataclass(frozen=True, slots=True)
 class DecimalType:
-    """Exact decimal number of at most ``precision`` digits (1 to 38), ``scale`` of them after the point."""
+    """Exact decimal number of at most ``precision`` digits (1 to 38). ``scale`` digits follow the decimal point."""
 
     precision: int
     scale: int
@@ -68,7 +68,7 @@ class DecimalType:
 
     @property
     def size_bytes(self) -> int:
-        """Smallest number of bytes whose signed range holds every value: the length of the stored ``fixed``."""
+        """Return the length of the stored ``fixed``: the smallest number of bytes that can store all values."""
         largest: int = 10**self.precision - 1
         return (largest.bit_length() + 8) // 8
 
@@ -78,7 +78,7 @@ class DecimalType:
 
 @dataclass(frozen=True, slots=True)
 class ArrayType:
-    """A list; ``contains_null`` says what the type permits, whether or not the rows hold nulls."""
+    """A list. ``contains_null`` is True if the type permits nulls, even if the rows contain no nulls."""
 
     element: "DataType"
     contains_null: bool = True
@@ -89,7 +89,7 @@ class ArrayType:
 
 @dataclass(frozen=True, slots=True)
 class MapType:
-    """A map with string keys, the only keys Avro has."""
+    """A map with string keys. Avro supports no other keys."""
 
     value: "DataType"
     value_contains_null: bool = True
@@ -110,7 +110,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class StructType:
-    """The columns of a table, or a struct column, in order."""
+    """The columns of a table, or the members of a struct column, in order."""
 
     fields: tuple[Field, ...]
 
@@ -119,11 +119,11 @@ class StructType:
         return tuple(field.name for field in self.fields)
 
     def find(self, name: str) -> Field | None:
-        """The field of exactly this name (case-sensitive, as in Avro); None: there is none."""
+        """Return the field with exactly this name (case-sensitive, as in Avro); None if there is none."""
         return next((field for field in self.fields if field.name == name), None)
 
     def field(self, name: str) -> Field:
-        """The field of exactly this name. Raises InvalidRequestError if there is none."""
+        """Return the field with exactly this name. Raises InvalidRequestError if there is none."""
         found = self.find(name)
         if found is None:
             raise InvalidRequestError(
@@ -132,7 +132,7 @@ class StructType:
         return found
 
     def at_path(self, path: str) -> Field:
-        """The field at a dotted path; nullable if the field or any struct on the path is nullable.
+        """Return the field at a dotted path. It is nullable if the field or any struct on the path is nullable.
 
         Raises:
             InvalidRequestError: a part of the path is missing or is not a struct.
@@ -165,23 +165,23 @@ TIMESTAMP_NTZ = PrimitiveType("timestamp_ntz")
 
 
 def without_meta_columns(schema: StructType) -> StructType:
-    """The schema without Hudi's meta columns."""
+    """Return the schema without Hudi's meta columns."""
     return StructType(tuple(field for field in schema.fields if field.name not in META_COLUMNS))
 
 
 def with_meta_columns(schema: StructType) -> StructType:
-    """The columns of a base file: the meta columns, then the user's own."""
+    """Return the columns of a base file: the meta columns, then the columns of the user."""
     meta = tuple(Field(name, STRING) for name in META_COLUMNS)
     return StructType(meta + without_meta_columns(schema).fields)
 
 
 def is_legal_name(name: str) -> bool:
-    """Whether Avro, and so Hudi, accepts the name of a column or struct member."""
+    """Whether Avro accepts the name of a column or struct member. Hudi has the same rule, because it uses Avro."""
     return _LEGAL_NAME.fullmatch(name) is not None
 
 
 def walk_fields(schema: StructType, parent: str = "") -> Iterator[tuple[str, Field]]:
-    """Yield every field with its dotted path, parents first; list elements and map values add no part to the path."""
+    """Yield every field with its dotted path, parents first. List elements and map values do not extend the path."""
     for field in schema.fields:
         path = f"{parent}.{field.name}" if parent else field.name
         yield path, field
@@ -191,7 +191,7 @@ def walk_fields(schema: StructType, parent: str = "") -> Iterator[tuple[str, Fie
 
 
 def innermost(data_type: DataType) -> DataType:
-    """The type of the innermost list element or map value; other types are returned as they are."""
+    """Return the type of the innermost list element or map value; return other types unchanged."""
     while isinstance(data_type, ArrayType | MapType):
         data_type = data_type.element if isinstance(data_type, ArrayType) else data_type.value
     return data_type

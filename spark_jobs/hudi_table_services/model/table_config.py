@@ -9,10 +9,11 @@ from hudi_table_services.model.table_version import TableType, TableVersion
 
 
 class RecordMergeMode(str, Enum):
-    """Rule that decides which of two versions of a record survives (HoodieRecordMergeMode).
+    """Rule that decides which of two versions of a record stays in the table (HoodieRecordMergeMode).
 
-    EVENT_TIME_ORDERING: the larger ordering value; on a tie the later commit.
-    COMMIT_TIME_ORDERING: the later commit. CUSTOM: a payload class decides; refused on write.
+    EVENT_TIME_ORDERING: the version with the larger ordering value stays; if the values are equal, the later commit.
+    COMMIT_TIME_ORDERING: the version of the later commit stays.
+    CUSTOM: a payload class decides; writes refuse such tables.
     """
 
     COMMIT_TIME_ORDERING = "COMMIT_TIME_ORDERING"
@@ -31,7 +32,7 @@ def _fields(text: str | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class TableConfig:
-    """Properties of a table, un-escaped, with typed accessors. Unknown keys are kept."""
+    """Properties of a table, un-escaped, with typed accessors. Unknown keys are kept, too."""
 
     properties: Mapping[str, str]
 
@@ -71,7 +72,7 @@ class TableConfig:
 
     @property
     def partition_fields(self) -> tuple[str, ...]:
-        """Column names, without the types in ``field:TYPE`` items of the custom key generator."""
+        """Return the column names, without the types in ``field:TYPE`` items of the custom key generator."""
         return tuple(f.split(":")[0] for f in _fields(self.properties.get("hoodie.table.partition.fields")))
 
     @property
@@ -103,7 +104,7 @@ class TableConfig:
 
     @property
     def metadata_partitions(self) -> tuple[str, ...]:
-        """Metadata-table partitions that readers trust; if a commit makes them stale, rows are lost."""
+        """Return the metadata-table partitions that readers trust. If a commit makes them stale, readers miss rows."""
         return _fields(self.properties.get("hoodie.table.metadata.partitions"))
 
     @property
@@ -112,7 +113,7 @@ class TableConfig:
 
     @property
     def timeline_timezone_is_utc(self) -> bool:
-        """Whether instant times are in UTC, and not in the local zone of the writer (Hudi's default)."""
+        """Whether instant times are in UTC. If not, they are in the local zone of the writer (Hudi's default)."""
         return self.properties.get("hoodie.table.timeline.timezone", "LOCAL").upper() == "UTC"
 
     @property
@@ -121,7 +122,7 @@ class TableConfig:
 
     @property
     def record_merge_mode(self) -> RecordMergeMode:
-        """Stored mode, or the mode that Hudi infers from payload class and ordering fields."""
+        """Return the stored mode, or the mode that Hudi infers from payload class and ordering fields."""
         stored = self.properties.get("hoodie.record.merge.mode")
         if stored is not None:
             try:

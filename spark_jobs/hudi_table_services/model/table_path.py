@@ -10,5 +10,5 @@ def is_inside_table(path: str) -> bool:
 
 
 def may_hold_data(partition_path: str) -> bool:
-    """Whether a partition path can hold data files: it is inside the table and not in ``.hoodie``."""
+    """Whether a partition path can contain data files: it is inside the table and not in ``.hoodie``."""
     return is_inside_table(partition_path) and partition_path.partition("/")[0] != _OWN_FOLDER

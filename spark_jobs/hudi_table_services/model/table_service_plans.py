@@ -1,6 +1,6 @@
-"""Plans and results of table services, as stored in timeline files (Avro model classes, Hudi 1.2).
+"""Plans and results of table services, as timeline files contain them (Avro model classes, Hudi 1.2).
 
-File paths in plans are absolute, with or without scheme, unless said otherwise. Times are instant times.
+File paths in plans are absolute, with or without scheme, unless a docstring says otherwise. Times are instant times.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ SINGLE_FILE_SORT_STRATEGY = (
 class PlanStrategy:
     """Java class that executes a plan, with its parameters.
 
-    Hudi on Spark takes the class from its own configuration, but fails on a clustering plan without this record.
+    Hudi on Spark reads the class from its own configuration, but fails on a clustering plan without this record.
     """
 
     class_name: str | None = None
@@ -26,7 +26,7 @@ class PlanStrategy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusteringSlice:
-    """A file slice to be rewritten (HoodieSliceInfo). `data_file_path` is absolute; None: log files only."""
+    """A file slice to rewrite (HoodieSliceInfo). `data_file_path` is absolute; None if the slice has only log files."""
 
     file_id: str
     partition_path: str
@@ -37,7 +37,7 @@ class ClusteringSlice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusteringGroup:
-    """Slices rewritten together, into about `output_file_groups` new file groups."""
+    """Slices that are rewritten together, into about `output_file_groups` new file groups."""
 
     slices: tuple[ClusteringSlice, ...]
     metrics: Mapping[str, float] = field(default_factory=dict)
@@ -47,11 +47,11 @@ class ClusteringGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusteringPlan:
-    """Groups to be rewritten (HoodieClusteringPlan). Its file groups are reserved while it is pending.
+    """Groups to rewrite (HoodieClusteringPlan). A pending plan reserves its file groups.
 
     Attributes:
-        preserve_hoodie_metadata: rows keep their commit time and sequence number; None means no.
-        missing_schedule_partitions: partitions left for a later plan.
+        preserve_hoodie_metadata: whether rows keep their commit time and sequence number; None means no.
+        missing_schedule_partitions: partitions that a later plan has to cover.
     """
 
     groups: tuple[ClusteringGroup, ...]
@@ -66,8 +66,8 @@ class RequestedReplace:
     """Content of a requested replace commit (HoodieRequestedReplaceMetadata).
 
     Attributes:
-        operation_type: `CLUSTER` with a plan; None: an overwrite that wrote no fields.
-        clustering_plan: None: an overwrite, which has no plan.
+        operation_type: `CLUSTER` with a plan; None for an overwrite that stored no fields.
+        clustering_plan: None for an overwrite, which has no plan.
     """
 
     operation_type: str | None = None
@@ -77,7 +77,7 @@ class RequestedReplace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionOperation:
-    """Merging the log files of one slice into a new base file.
+    """The log files of one slice to merge into a new base file.
 
     In plans of version 2 `data_file_path` and `delta_file_paths` are bare file names.
     """
@@ -93,10 +93,10 @@ class CompactionOperation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionPlan:
-    """Slices to be compacted (HoodieCompactionPlan). Its file groups are reserved while it is pending.
+    """Slices to compact (HoodieCompactionPlan). A pending plan reserves its file groups.
 
     Attributes:
-        version: 1: absolute paths; 2: bare file names.
+        version: 1 for absolute paths, 2 for bare file names.
     """
 
     operations: tuple[CompactionOperation, ...]
@@ -109,7 +109,7 @@ class CompactionPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetainedInstant:
-    """Earliest instant that a clean retains (HoodieActionInstant): action and state as text, e.g. ``COMPLETED``."""
+    """Earliest instant that a clean retains (HoodieActionInstant). Action and state are texts, e.g. ``COMPLETED``."""
 
     requested_time: str
     action: str
@@ -118,7 +118,7 @@ class RetainedInstant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanFile:
-    """A file to be deleted, by absolute path."""
+    """A file to delete, by absolute path."""
 
     path: str
     is_bootstrap_base_file: bool = False
@@ -126,13 +126,13 @@ class CleanFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanPlan:
-    """Files to be deleted (HoodieCleanerPlan).
+    """Files to delete (HoodieCleanerPlan).
 
     Attributes:
         policy: ``KEEP_LATEST_COMMITS``, ``KEEP_LATEST_FILE_VERSIONS`` or ``KEEP_LATEST_BY_HOURS``.
-        file_names_to_delete: plans of version 1: partition path → bare file names.
-        files_to_delete: plans of version 2: partition path → files.
-        partitions_to_delete: partitions in which no file is left.
+        file_names_to_delete: partition path → bare file names, in plans of version 1.
+        files_to_delete: partition path → files, in plans of version 2.
+        partitions_to_delete: partitions that contain no file after the clean.
     """
 
     policy: str
@@ -147,7 +147,7 @@ class CleanPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanPartition:
-    """Result of a clean in one partition. Files are bare names."""
+    """Result of a clean in one partition. Files are given by their bare names."""
 
     partition_path: str
     policy: str
@@ -159,7 +159,7 @@ class CleanPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanMetadata:
-    """Result of a clean (HoodieCleanMetadata). `earliest_commit_to_retain` is ``""`` if there is none."""
+    """Result of a clean (HoodieCleanMetadata). `earliest_commit_to_retain` is ``""`` if there is no such commit."""
 
     start_clean_time: str
     time_taken_ms: int
@@ -174,7 +174,7 @@ class CleanMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstantReference:
-    """An instant named in a plan (HoodieInstantInfo); the action as in file names."""
+    """An instant that a plan names (HoodieInstantInfo). The action is the action in file names."""
 
     requested_time: str
     action: str
@@ -185,10 +185,10 @@ class RollbackRequest:
     """Files of one partition that the rollback of an instant deletes.
 
     Attributes:
-        file_id: ``""`` if the plan was made by listing.
-        latest_base_instant: the undone instant for base files; ``""`` if the plan was made by listing.
+        file_id: ``""`` if the plan was made by listing files.
+        latest_base_instant: the undone instant for base files; ``""`` if the plan was made by listing files.
         files_to_delete: absolute paths.
-        log_blocks_to_delete: table version 6: log file → bytes; a rollback block is appended for them.
+        log_blocks_to_delete: log file → bytes, in table version 6. The rollback appends a rollback block to the file.
     """
 
     partition_path: str
@@ -209,7 +209,7 @@ class RollbackPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackPartition:
-    """Result of a rollback in one partition. Files are paths as in the plan; log files map to bytes."""
+    """Result of a rollback in one partition. File paths are as in the plan. Log files map to their bytes."""
 
     partition_path: str
     deleted_files: tuple[str, ...] = ()
@@ -241,7 +241,7 @@ class SavepointPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavepointMetadata:
-    """Files that a savepoint keeps (HoodieSavepointMetadata). `saved_at_ms` is epoch milliseconds."""
+    """Files that a savepoint keeps (HoodieSavepointMetadata). `saved_at_ms` is milliseconds since 1970 in UTC."""
 
     saved_by: str
     saved_at_ms: int
@@ -252,7 +252,7 @@ class SavepointMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestorePlan:
-    """Instants to be undone, latest first (HoodieRestorePlan)."""
+    """Instants to undo, latest first (HoodieRestorePlan)."""
 
     instants_to_rollback: tuple[InstantReference, ...] = ()
     version: int = 2
@@ -261,7 +261,7 @@ class RestorePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreMetadata:
-    """Result of a restore (HoodieRestoreMetadata): undone instant → its rollbacks."""
+    """Result of a restore (HoodieRestoreMetadata), with undone instant → its rollbacks."""
 
     start_restore_time: str
     time_taken_ms: int

@@ -10,15 +10,16 @@ from hudi_table_services.model.timeline import Timeline
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSnapshot:
-    """The table as of its latest completed write.
+    """State of the table at its latest completed write.
 
     Attributes:
         config: table properties.
-        timeline: active timeline at load time.
+        timeline: active timeline when the snapshot was loaded.
         file_slices: partition path → latest visible slice of each live file group, without replaced groups.
-        reserved_file_groups: file groups under a pending clustering, compaction or log compaction plan → requested
-            time of the plan. Never write into one of them.
-        schema_json: Avro JSON of the latest completed write without meta columns; None: nothing was written yet.
+        reserved_file_groups: file groups of a pending clustering, compaction or log compaction plan → requested time of
+            the plan. Never write into one of these file groups.
+        schema_json: Avro JSON schema of the latest completed write, without meta columns; None if the table has no
+            completed write.
     """
 
     config: TableConfig
@@ -29,7 +30,7 @@ class TableSnapshot:
 
     @property
     def partitions(self) -> tuple[str, ...]:
-        """Partition paths with at least one live file group, in order."""
+        """Return the partition paths with at least one live file group, in order."""
         return tuple(sorted(path for path, slices in self.file_slices.items() if slices))
 
     def slices_of(self, partition_path: str) -> tuple[FileSlice, ...]:

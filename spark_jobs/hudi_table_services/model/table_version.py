@@ -6,21 +6,21 @@ from hudi_table_services.errors import UnsupportedTableError
 
 
 class TableType(str, Enum):
-    """Storage of updates: in rewritten base files, or in log files that are merged at read time."""
+    """Where updates are stored: in rewritten base files, or in log files that readers merge."""
 
     COPY_ON_WRITE = "COPY_ON_WRITE"
     MERGE_ON_READ = "MERGE_ON_READ"
 
 
 class TimelineLayout(IntEnum):
-    """Layout 1: instants in ``.hoodie``; layout 2: in ``.hoodie/timeline``, with the completion time in their names."""
+    """Layout 1: instants in ``.hoodie``. Layout 2: in ``.hoodie/timeline``, with the completion time in their names."""
 
     V1 = 1
     V2 = 2
 
     @property
     def timeline_folder(self) -> str:
-        """Folder of the active timeline, relative to the base path."""
+        """Return the folder of the active timeline, relative to the base path."""
         return ".hoodie" if self is TimelineLayout.V1 else ".hoodie/timeline"
 
     @property
@@ -61,12 +61,12 @@ class TableVersion(IntEnum):
 
     @property
     def stores_commit_metadata_as_avro(self) -> bool:
-        """Whether commit metadata is stored as Avro container files (versions 8 and 9) and not as JSON."""
+        """Whether commit metadata is stored in Avro container files (versions 8 and 9). Older versions use JSON."""
         return self >= TableVersion.V8
 
     @property
     def has_merge_mode(self) -> bool:
-        """Whether ``hoodie.record.merge.mode`` exists (from version 8 on); version 6 names a payload class."""
+        """Whether ``hoodie.record.merge.mode`` exists (from version 8 on). Version 6 names a payload class instead."""
         return self >= TableVersion.V8
 
     @property

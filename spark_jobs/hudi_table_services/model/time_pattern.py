@@ -1,6 +1,6 @@
 """Date patterns of the timestamp-based key generator: the numeric part of Joda's DateTimeFormat.
 
-Joda's names of months and weekdays depend on the locale of the JVM; patterns with them are refused.
+Patterns with names of months or weekdays are refused, because Joda writes these names in the locale of the JVM.
 """
 
 import re
@@ -15,12 +15,12 @@ _INPUT_LETTERS = "yMdHmsSZ"
 
 @dataclass(frozen=True, slots=True)
 class PatternPart:
-    """One run of a pattern letter, or literal text.
+    """One sequence of the same pattern letter, or a literal text.
 
     Attributes:
         letter: pattern letter; ``""`` for literal text.
         text: the literal text.
-        width: count of the letter, the smallest number of digits.
+        width: number of times that the letter is repeated; this is the smallest number of digits.
     """
 
     letter: str
@@ -38,7 +38,7 @@ def parse_output_pattern(pattern: str) -> tuple[PatternPart, ...]:
 
 
 def parse_input_pattern(pattern: str) -> tuple[PatternPart, ...]:
-    """Parse a pattern that reads a date from text; ``Z`` is a zone offset.
+    """Parse a pattern that reads a date from text. ``Z`` is a zone offset.
 
     Raises:
         InvalidRequestError: a letter other than ``y M d H m s S Z``, or a month or year in words or short form.
@@ -82,7 +82,7 @@ def _refused(pattern: str, run: str, letters: str) -> InvalidRequestError:
 
 
 def input_expression(pattern: str) -> str:
-    """Regular expression (RE2 syntax, anchored) with one named group per letter of an input pattern.
+    """Return a regular expression (RE2 syntax, anchored) with one named group per letter of an input pattern.
 
     The expression is stricter than Joda: years have four digits, and parts next to other digits have exact widths.
     """

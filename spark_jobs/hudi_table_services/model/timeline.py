@@ -1,4 +1,4 @@
-"""The timeline: all instants of a table, in order, each in its most advanced state."""
+"""The timeline: all instants of a table in order. Each instant has its most advanced state."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from hudi_table_services.model.instant import Action, Instant
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Instants ordered by requested time, one per identity. Build it with `of`."""
+    """Instants ordered by requested time, one per identity. Create a timeline with `of`."""
 
     instants: tuple[Instant, ...] = ()
 
     @classmethod
     def of(cls, state_files: Iterable[Instant]) -> "Timeline":
-        """Keep the most advanced state of each instant (HoodieActiveTimeline)."""
+        """Build a timeline that contains the most advanced state of each instant (HoodieActiveTimeline)."""
         best: dict[tuple[str, Action], Instant] = {}
         for instant in state_files:
             known = best.get(instant.identity)
@@ -30,31 +30,31 @@ class Timeline:
 
     @property
     def completed(self) -> tuple[Instant, ...]:
-        """Completed instants by requested time."""
+        """Return the completed instants, ordered by requested time."""
         return tuple(i for i in self.instants if i.is_completed)
 
     @property
     def pending(self) -> tuple[Instant, ...]:
-        """Requested and inflight instants, oldest first. A pending plan reserves its file groups."""
+        """Return the requested and inflight instants, oldest first. A pending plan reserves its file groups."""
         return tuple(i for i in self.instants if not i.is_completed)
 
     @property
     def completed_writes(self) -> tuple[Instant, ...]:
-        """Hudi's "commits timeline": completed commit, deltacommit and replacecommit instants."""
+        """Return Hudi's "commits timeline": completed commit, deltacommit and replacecommit instants."""
         return tuple(i for i in self.completed if i.action.writes_data)
 
     def newest_writes(self, count: int = 5) -> str:
-        """Requested times of the newest completed writes, newest first, for messages."""
+        """Return the requested times of the newest completed writes, newest first, for messages."""
         times = [i.requested_time for i in self.completed_writes[-count:]]
         return ", ".join(reversed(times)) or "none"
 
     def since(self, before: "Timeline") -> "Timeline":
-        """Instants, or states of instants, that are not in `before`."""
+        """Return the instants, or states of instants, that are not in `before`."""
         known = set(before.instants)
         return Timeline(tuple(i for i in self.instants if i not in known))
 
     def without(self, removed: Iterable[Instant]) -> "Timeline":
-        """The timeline without these instants."""
+        """Return the timeline without these instants."""
         identities = {i.identity for i in removed}
         return Timeline(tuple(i for i in self.instants if i.identity not in identities))
 

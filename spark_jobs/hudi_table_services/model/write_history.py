@@ -14,10 +14,10 @@ class WriteSummary:
 
     Attributes:
         rows_inserted, rows_updated, rows_deleted: sums of the write stats.
-        files_written, bytes_written: base and log files.
-        files_replaced: file groups that readers no longer see after this write.
+        files_written, bytes_written: number and size of the written base files and log files.
+        files_replaced: number of file groups that readers no longer see after this write.
         partitions: partition paths in which the write wrote or replaced files, in order.
-        extra_metadata: free text pairs, without the schema.
+        extra_metadata: pairs that the commit stores, without the schema.
     """
 
     instant: Instant
@@ -38,7 +38,8 @@ class FileSizes:
 
     Attributes:
         sizes_bytes: size of each file, in ascending order.
-        unknown_count: number of further files of unknown size: the files were cleaned and their writes archived.
+        unknown_count: number of further files whose size is unknown, because the files were cleaned
+            and their writes were archived.
     """
 
     instant: Instant
@@ -47,7 +48,7 @@ class FileSizes:
 
 
 class HistoryEnd(Enum):
-    """Reason why a history does not go back further."""
+    """Why a history does not contain older writes."""
 
     NOTHING_OLDER = "nothing_older"
     """Neither the timeline nor the archive has older writes."""
@@ -67,7 +68,7 @@ class TableHistory:
     """Latest completed writes, archived or not, in the order in which they became visible.
 
     Attributes:
-        writes: oldest first.
+        writes: the writes, oldest first.
         sizes: file sizes after each write, in the same order.
         end: why there are no older writes.
     """

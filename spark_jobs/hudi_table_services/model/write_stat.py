@@ -1,11 +1,11 @@
-"""Results of a write, as stored in a completed instant (HoodieWriteStat, HoodieCommitMetadata; Hudi 1.2)."""
+"""Results of a write, as completed instants contain them (HoodieWriteStat, HoodieCommitMetadata; Hudi 1.2)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
 NEW_FILE_GROUP = "null"
-"""The literal text that Hudi stores as previous commit of a new file group."""
+"""The literal text that Hudi stores as the previous commit of a new file group."""
 
 
 class WriteOperation(str, Enum):
@@ -33,7 +33,7 @@ class WriteOperation(str, Enum):
 
 
 OVERWRITE = (WriteOperation.INSERT_OVERWRITE, WriteOperation.INSERT_OVERWRITE_TABLE)
-"""Operations that replace all earlier rows of their partitions, or of the table, by their own."""
+"""Operations that replace all earlier rows of their partitions, or of the whole table, by their own rows."""
 
 MOVE_ROWS = (
     WriteOperation.CLUSTER,
@@ -52,7 +52,8 @@ class WriteStat:
         path: path of the new file, relative to the base path.
         prev_commit: base instant of the previous slice, or `NEW_FILE_GROUP`.
         num_writes: number of all rows of the new file, not only of changed rows.
-        file_size_bytes: exact length on storage; without it incremental reads of table versions 8 and 9 lose rows.
+        file_size_bytes: exact length on storage. Without this value, incremental reads of table versions 8 and 9 lose
+            rows.
         prev_base_file: name of the previous base file; None for a new file group.
     """
 
@@ -73,17 +74,17 @@ class WriteStat:
     total_upsert_time_ms: int = 0
     total_scan_time_ms: int = 0
     extra: Mapping[str, object] = field(default_factory=dict)
-    """Fields of log-file stats and of other releases, kept under Hudi's names so that no field is lost."""
+    """Fields of log-file stats and of other Hudi releases, under Hudi's names. They are kept to lose no field."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitMetadata:
-    """Content of a completed commit, or of an inflight one (its workload profile).
+    """Content of a completed commit. An inflight commit contains its workload profile in the same form.
 
     Attributes:
         partition_to_write_stats: partition path → stats, in stored order.
-        extra_metadata: free text pairs; ``schema`` holds the Avro JSON without meta columns.
-        partition_to_replace_file_ids: replace commits only; None for plain commits.
+        extra_metadata: pairs of texts; ``schema`` contains the Avro JSON schema without meta columns.
+        partition_to_replace_file_ids: set only for replace commits; None for plain commits.
     """
 
     operation_type: WriteOperation

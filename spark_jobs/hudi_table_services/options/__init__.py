@@ -1,1 +1,1 @@
-"""The hoodie.* keys: their declarations, and the typed options of each service."""
+"""The hoodie.* keys: the declaration of each key, and the typed options of each service."""

@@ -25,7 +25,8 @@ def resolve_archive_options(request: ArchiveRequest) -> ArchiveJobOptions:
     """Check all keys of an archive request and convert them to typed options.
 
     Raises:
-        InvalidRequestError: names the key, its value and what is allowed; or both keys of a contradiction.
+        InvalidRequestError: an option is invalid or contradicts another option. The message names the key, its value
+            and the allowed values, or both keys of a contradiction.
     """
     fields: dict[AnyOption, object] = {
         TABLE_NAME: request.expected_table_name,

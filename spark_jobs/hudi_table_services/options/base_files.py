@@ -17,11 +17,11 @@ class BaseFileOptions:
     """Encoding and footer of base files.
 
     Attributes:
-        codec: compression, as Arrow names it; the default is zstd, Hudi's default is gzip.
-        codec_level: compression level; None: the codec's default.
+        codec: compression codec, under its name in Arrow. The default is zstd; Hudi's default is gzip.
+        codec_level: compression level; None means the default of the codec.
         block_size_bytes: maximum size of a row group.
-        bloom_fpp: false-positive rate of the footer's bloom filter.
-        bloom_max_entries: maximum number of keys for which the bloom filter grows.
+        bloom_fpp: false-positive rate of the bloom filter in the footer.
+        bloom_max_entries: number of keys at which the bloom filter stops growing.
     """
 
     codec: str = CODECS[CODEC.default_value]

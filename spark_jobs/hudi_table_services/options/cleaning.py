@@ -38,7 +38,8 @@ def resolve_clean_options(request: CleanRequest) -> CleanJobOptions:
     """Check all keys of a clean request and convert them to typed options.
 
     Raises:
-        InvalidRequestError: names the key, its value and what is allowed; or both keys of a contradiction.
+        InvalidRequestError: an option is invalid or contradicts another option. The message names the key, its value
+            and the allowed values, or both keys of a contradiction.
     """
     fields: dict[AnyOption, object] = {
         TABLE_NAME: request.expected_table_name,
@@ -77,7 +78,7 @@ def _clean_options(reader: OptionReader) -> CleanOptions:
 
 
 def _policy(reader: OptionReader) -> CleanPolicy:
-    """The given policy; if none is given, the policy of the only given retention option, as Hudi infers it."""
+    """Return the given policy. If no policy is given, infer it from the only given retention option, as Hudi does."""
     given = [policy for option, policy in _POLICY_OF_RETENTION.items() if option in reader]
     if CLEAN_POLICY not in reader and len(given) == 1:
         return given[0]

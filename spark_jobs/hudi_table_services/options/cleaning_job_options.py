@@ -14,11 +14,12 @@ class CleanJobOptions:
 
     Attributes:
         clean: settings of the planner.
-        failed_writes: which dead writes the job rolls back first.
+        failed_writes: decides which dead writes the job rolls back before it cleans.
         parallelism: number of threads that delete files.
         lock: settings of the table lock.
-        metadata_enable: False: switch an active metadata table off; None: reject such a table.
-        hoodie_options: all keys of the request, typed arguments included.
+        metadata_enable: False means that the job switches an active metadata table off. None means that the job rejects
+            a table with an active metadata table.
+        hoodie_options: all keys of the request, including its typed arguments.
         warnings: one sentence for each key that has no effect.
     """
 

@@ -29,7 +29,8 @@ def resolve_clustering_options(request: JobRequest) -> ClusteringJobOptions:
     """Check all keys of a clustering request and convert them to typed options.
 
     Raises:
-        InvalidRequestError: names the key, its value and what is allowed; or both keys of a contradiction.
+        InvalidRequestError: an option is invalid or contradicts another option. The message names the key, its value
+            and the allowed values, or both keys of a contradiction.
     """
     named, warnings = known_options(with_fields(request.options, _fields(request)), Service.CLUSTERING)
     reader = OptionReader(named)
@@ -71,11 +72,11 @@ _READ_BY_MODE: dict[AnyOption, PartitionFilterMode] = {
     keys.BEGIN_PARTITION: PartitionFilterMode.SELECTED_PARTITIONS,
     keys.END_PARTITION: PartitionFilterMode.SELECTED_PARTITIONS,
 }
-"""Key → the only mode that reads the key."""
+"""Key → the only partition filter mode that reads the key."""
 
 
 def _keys_without_effect(reader: OptionReader, plan: ClusteringOptions) -> list[str]:
-    """Return a warning with the reason for each key that the other keys make ineffective."""
+    """Return a warning for each key that has no effect because of other keys. The warning contains the reason."""
     mode = plan.partition_filter_mode
     warnings = [
         f"{option} has no effect: {keys.PARTITION_FILTER_MODE} is {mode.value}, and only {needed.value} reads it."

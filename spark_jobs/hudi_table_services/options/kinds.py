@@ -1,4 +1,4 @@
-"""Kinds of option values: each kind parses texts and rejects invalid ones."""
+"""Kinds of option values. Each kind parses texts and rejects invalid texts."""
 
 import math
 import re
@@ -23,7 +23,7 @@ class Kind(ABC, Generic[ValueT]):
         """Parse a text that has no blanks at its ends.
 
         Raises:
-            InvalidRequestError: names the key, the text and what is allowed.
+            InvalidRequestError: the text is invalid. The message names the key, the text and the allowed values.
         """
 
 
@@ -40,7 +40,7 @@ class Names(Kind[tuple[str, ...]]):
     """A list of items separated by commas.
 
     Attributes:
-        allowed: the allowed items in upper case, compared without regard to case; empty: any item.
+        allowed: the allowed items in upper case; a text may use any case. Empty means that any item is allowed.
     """
 
     allowed: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class Names(Kind[tuple[str, ...]]):
 
 @dataclass(frozen=True, slots=True)
 class Word(Kind[str]):
-    """One of several words, in upper or lower case; the value is in lower case."""
+    """One of several words. The text may be in upper or lower case; the value is in lower case."""
 
     allowed: tuple[str, ...]
 
@@ -81,7 +81,7 @@ class Member(Kind[EnumT], Generic[EnumT]):
     """A member of an enumeration, given by its value in upper or lower case.
 
     Attributes:
-        by_class: the text names a Java class, with or without its package.
+        by_class: whether the text names a Java class, with or without its package.
     """
 
     members: type[EnumT]
@@ -100,7 +100,7 @@ class WholeNumber(Kind[int]):
     """A whole number.
 
     Attributes:
-        least: the smallest allowed number; None: no lower bound.
+        least: the smallest allowed number; None means no lower bound.
     """
 
     least: int | None = None
@@ -120,7 +120,7 @@ class Number(Kind[float]):
     """A number.
 
     Attributes:
-        least: the smallest allowed number; None: `above` is the lower bound.
+        least: the smallest allowed number; None means that `above` is the lower bound.
         above, below: exclusive bounds.
     """
 

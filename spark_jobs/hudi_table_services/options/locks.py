@@ -1,4 +1,4 @@
-"""Options of the table lock: which lock a job uses, and how long it waits for it.
+"""Options of the table lock: which lock a job uses, and how long the job waits for the lock.
 
 The keys are Hudi's (HoodieLockConfig, LockConfiguration, StorageBasedLockConfig; Hudi 1.2).
 """
@@ -47,18 +47,19 @@ class LockOptions:
     """Settings of the table lock.
 
     Attributes:
-        provider: `hoodie.write.lock.provider`; empty, or Hudi's in-process lock: the job uses the lock for the storage.
-        folder: `hoodie.write.lock.filesystem.path`, relative to the base path, or absolute and below it.
-        expire_minutes: `hoodie.write.lock.filesystem.expire`; age from which a lock counts as abandoned, also if
-            its writer is alive; 0: never.
-        wait_ms: `hoodie.write.lock.wait_time_ms`; longest duration of a round of attempts.
-        retries: `hoodie.write.lock.num_retries`; attempts of a round beyond the first.
-        retry_wait_ms: `hoodie.write.lock.wait_time_ms_between_retry`.
-        client_retries: `hoodie.write.lock.client.num_retries`; rounds beyond the first.
-        client_retry_wait_ms: `hoodie.write.lock.client.wait_time_ms_between_retry`.
-        validity_seconds: `hoodie.write.lock.storage.validity.timeout.secs`; how long a storage-based lock stays valid
+        provider: `hoodie.write.lock.provider`. If it is empty or names Hudi's in-process lock, the type of storage
+            decides which lock the job uses.
+        folder: `hoodie.write.lock.filesystem.path`: a path relative to the base path, or an absolute path below it.
+        expire_minutes: `hoodie.write.lock.filesystem.expire`: age from which a lock counts as abandoned, even if its
+            writer is alive. 0 means that a lock never counts as abandoned.
+        wait_ms: `hoodie.write.lock.wait_time_ms`: maximum duration of one round of attempts to get the lock.
+        retries: `hoodie.write.lock.num_retries`: number of attempts in one round after the first attempt.
+        retry_wait_ms: `hoodie.write.lock.wait_time_ms_between_retry`: wait between two attempts of a round.
+        client_retries: `hoodie.write.lock.client.num_retries`: number of rounds after the first round.
+        client_retry_wait_ms: `hoodie.write.lock.client.wait_time_ms_between_retry`: wait between two rounds.
+        validity_seconds: `hoodie.write.lock.storage.validity.timeout.secs`: how long a storage-based lock stays valid
             after its last renewal.
-        renew_seconds: `hoodie.write.lock.storage.renew.interval.secs`.
+        renew_seconds: `hoodie.write.lock.storage.renew.interval.secs`: interval between two renewals.
 
     Raises:
         InvalidRequestError: a value is out of bounds, or the lock provider is not supported.

@@ -1,4 +1,4 @@
-"""The declaration of one key: name, meaning, kind of value, default, and its effect in this release."""
+"""The declaration of one key: its name, meaning, kind of value, default, and effect in this release."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -28,7 +28,7 @@ class Service(str, Enum):
     CLEANING = "cleaning"
     ARCHIVAL = "archival"
     TIMELINE = "savepoints, rollback, restore and repair"
-    """Jobs whose only options are those of the lock and the metadata table."""
+    """Jobs that have only the options of the lock and of the metadata table."""
 
 
 WRITES = (Service.WRITES,)
@@ -42,11 +42,12 @@ class Option(Generic[ValueT]):
     """The declaration of one key, or of all keys with a prefix if `key` ends in ``*``.
 
     Attributes:
-        default: text of the default; empty: no default.
-        meaning: effect of the key, with differences from Hudi in brackets; or why jobs reject or ignore the key.
+        default: text of the default; empty means no default.
+        meaning: effect of the key, with differences from Hudi in brackets. For keys that jobs reject or ignore, the
+            meaning is the reason.
         kind: parser of the text.
         aliases: other names of the same key.
-        services: services that read the key; the first one owns it.
+        services: services that read the key; the first service owns the key.
     """
 
     key: str
@@ -58,12 +59,12 @@ class Option(Generic[ValueT]):
     services: tuple[Service, ...] = WRITES
 
     def parse(self, text: str) -> ValueT:
-        """Return the value of a text; for a blank text, the default. Raises InvalidRequestError."""
+        """Return the value of a text. A blank text means the default. Raises InvalidRequestError for invalid texts."""
         return self.kind.parse(self.key, text.strip() or self.default)
 
     @property
     def default_value(self) -> ValueT:
-        """The default as a value."""
+        """Return the default as a value."""
         return self.parse("")
 
     @property
@@ -93,7 +94,7 @@ def option(
     *aliases: str,
     services: tuple[Service, ...] = WRITES,
 ) -> Option[ValueT]:
-    """Declare a key that works as in Hudi, except for differences named in the brackets of its meaning."""
+    """Declare a key that works as in Hudi, except for the differences in the brackets of its meaning."""
     text = str(default).lower() if isinstance(default, bool) else str(default)
     return Option(key=key, default=text, meaning=meaning, kind=kind, aliases=aliases, services=services)
 

@@ -9,7 +9,7 @@ ValueT = TypeVar("ValueT")
 
 
 class OptionReader:
-    """Reads option values through their declarations; an absent or blank option has its default."""
+    """Reads option values as their declarations define. Absent and blank options have their defaults."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self._options = options

@@ -1,4 +1,4 @@
-"""All hoodie.* keys that this release knows, by name."""
+"""All hoodie.* keys that this release knows, with functions that find a key by its name."""
 
 import difflib
 
@@ -26,44 +26,44 @@ _FAMILIES = {option.key.removesuffix("*"): option for option in _ALL if option.k
 KNOWN_OPTIONS: dict[str, AnyOption] = {
     name: option for option in _ALL if not option.key.endswith("*") for name in (option.key, *option.aliases)
 }
-"""Key or alias → declaration, for all keys that are listed individually."""
+"""Key or alias → declaration. Contains the keys that this release lists individually, without prefixes."""
 
 ALIASES: dict[str, str] = {alias: option.key for option in _ALL for alias in option.aliases}
 """Alias → key."""
 
 MISSPELT_RATIO = 0.92
-"""Minimum similarity from which an unknown key counts as a misspelling of a known one."""
+"""Minimum similarity to a known key with which an unknown key counts as a misspelling."""
 
 _OWN_FAMILIES = {
     Service.CLUSTERING: ("hoodie.clustering.*",),
     Service.CLEANING: ("hoodie.clean.*", "hoodie.cleaner.*"),
     Service.ARCHIVAL: ("hoodie.archive.*",),
 }
-"""Prefixes whose keys a service lists individually, so that it rejects any other key with the prefix as unknown."""
+"""Prefixes whose keys a service lists individually. The service rejects other keys with the prefix as unknown."""
 
 
 def find_option(key: str) -> AnyOption | None:
-    """Find the declaration of the key, or of its longest declared prefix; None: the key is unknown or misspelt."""
+    """Find the declaration of the key, or of its longest declared prefix; None if the key is unknown or misspelt."""
     if (option := KNOWN_OPTIONS.get(key)) is not None:
         return option
     prefixes = [prefix for prefix in _FAMILIES if key.startswith(prefix)]
-    # `hoodie.metadata.enabled` is a misspelling of `hoodie.metadata.enable`, not another key of the metadata table.
+    # A misspelt key may match a prefix, e.g. `hoodie.metadata.enabled` instead of `hoodie.metadata.enable`.
     if not prefixes or similar_option(key, least=MISSPELT_RATIO):
         return None
     return _FAMILIES[max(prefixes, key=len)]
 
 
 def similar_option(key: str, *, least: float = 0.7) -> str | None:
-    """Find the most similar known key; None: no known key is similar."""
+    """Find the most similar known key; None if no known key is similar."""
     close = difflib.get_close_matches(key, KNOWN_OPTIONS, n=1, cutoff=least)
     return close[0] if close else None
 
 
 def is_listed(key: str, service: Service | None = None) -> bool:
-    """Whether a key is known, and not merely by a prefix whose keys a service lists individually.
+    """Whether a key is known. If a service lists the keys of a prefix individually, the prefix alone is not enough.
 
     Args:
-        service: the service that reads the key; None: any.
+        service: the service that reads the key; None means any service.
     """
     found = find_option(key)
     services = _OWN_FAMILIES if service is None else (service,)

@@ -1,4 +1,4 @@
-"""Checks of options, and option values, that several services share."""
+"""Checks of options, and option values, that several services have in common."""
 
 from collections.abc import Mapping
 
@@ -28,10 +28,10 @@ _MOST_LEVELS = {"zstd": 22, "gzip": 9}
 
 
 def with_fields(options: Mapping[str, str], fields: Mapping[AnyOption, object]) -> dict[str, str]:
-    """The options of a request, plus its fields that correspond to an option.
+    """Return the options of a request, plus those fields of the request that correspond to an option.
 
     Args:
-        fields: option → value of the request's field; None and empty texts are left out.
+        fields: option → value of the request's field. Fields that are None or an empty text are ignored.
 
     Raises:
         InvalidRequestError: a field and its option have different values.
@@ -48,10 +48,10 @@ def with_fields(options: Mapping[str, str], fields: Mapping[AnyOption, object]) 
 
 
 def known_options(options: Mapping[str, str], service: Service) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The options, each under its main name, and a warning for each option without effect in jobs of the service.
+    """Return the options, each under its main name, and warnings for options without effect in jobs of the service.
 
     Raises:
-        InvalidRequestError: a key is unknown, or a value asks for something that the jobs do not support.
+        InvalidRequestError: a key is unknown, or the jobs do not support a value.
     """
     warnings = _check_known(options, service)
     return _under_one_name(options), warnings
@@ -71,14 +71,14 @@ def _under_one_name(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def says_the_same(one: str, other: str) -> bool:
-    """Whether two values are equal, apart from blanks around commas and, for write operations, upper and lower case."""
+    """Whether two values are equal. Ignores blanks around commas and, for write operations, upper and lower case."""
     normal = [[part.strip() for part in text.split(",")] for text in (one, other)]
     is_operation = all(text.strip().lower() in OPERATIONS for text in (one, other))
     return normal[0] == normal[1] or (is_operation and one.strip().lower() == other.strip().lower())
 
 
 def _check_known(options: Mapping[str, str], service: Service) -> tuple[str, ...]:
-    """Return a warning for each key without effect; raise InvalidRequestError for unknown keys and invalid values."""
+    """Return a warning for each key without effect. Raise InvalidRequestError for unknown keys and invalid values."""
     warnings = []
     for key, value in sorted(options.items()):
         option = find_option(key)
@@ -108,7 +108,7 @@ def _check_value(key: str, value: str, option: AnyOption) -> None:
 
 
 def base_file_options(reader: OptionReader) -> BaseFileOptions:
-    """Encoding, row groups and bloom filters."""
+    """Return the options for encoding, row groups and bloom filters of base files."""
     codec = reader[CODEC]
     return BaseFileOptions(
         codec=CODECS[codec],
@@ -134,7 +134,7 @@ def _codec_level(reader: OptionReader, codec: str) -> int | None:
 
 
 def metadata_enable(reader: OptionReader) -> bool | None:
-    """False: the job switches an active metadata table off; None: the job rejects a table with one."""
+    """Return False if the job switches an active metadata table off; None if the job rejects such a table."""
     if reader[METADATA_ENABLE]:
         raise InvalidRequestError(
             f"{METADATA_ENABLE}=true: this release does not write the metadata table.",
@@ -144,7 +144,7 @@ def metadata_enable(reader: OptionReader) -> bool | None:
 
 
 def failed_writes_policy(reader: OptionReader) -> FailedWritesPolicy:
-    """The policy; the default is LAZY if several writers may write at once, as in Hudi."""
+    """Return the policy. As in Hudi, the default is LAZY if several writers may write at the same time."""
     several = reader[CONCURRENCY_MODE] is ConcurrencyMode.OPTIMISTIC_CONCURRENCY_CONTROL
     if several and FAILED_WRITES_POLICY not in reader:
         return FailedWritesPolicy.LAZY
@@ -152,7 +152,7 @@ def failed_writes_policy(reader: OptionReader) -> FailedWritesPolicy:
 
 
 def staging_path(reader: OptionReader) -> str:
-    """The staging folder, below `.hoodie/.aux`. Readers ignore that folder, and no other job deletes files there."""
+    """Return the staging folder, below `.hoodie/.aux`. Readers ignore it, and no other job deletes files in it."""
     parent, path = ".hoodie/.aux", reader[STAGING_PATH].strip("/")
     names = path.removeprefix(f"{parent}/").split("/")
     taken = names[0] == ".bootstrap"

@@ -1,4 +1,4 @@
-"""Options of services that have no keys of their own: the lock, and the treatment of a metadata table."""
+"""Options of services that have no keys of their own. The options are the lock and the metadata table."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,8 @@ class ServiceOptions:
 
     Attributes:
         lock: settings of the table lock.
-        metadata_enable: False: accept a table with an active metadata table; None: reject such a table.
+        metadata_enable: False means that the job accepts a table with an active metadata table. None means that the
+            job rejects such a table.
         warnings: one sentence for each key that has no effect.
     """
 

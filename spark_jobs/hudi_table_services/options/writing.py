@@ -39,8 +39,9 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
     """Check all keys of a write request and convert them to typed options.
 
     Raises:
-        InvalidRequestError: names the key, its value and what is allowed; or both keys of a contradiction.
-        UnsupportedTableError: a table version that this release does not know.
+        InvalidRequestError: an option is invalid or contradicts another option. The message names the key, its value
+            and the allowed values, or both keys of a contradiction.
+        UnsupportedTableError: this release does not know the table version.
     """
     options = with_fields(request.options, _fields(request))
     prefix = options.get(keys.METADATA_KEY_PREFIX.key, keys.METADATA_KEY_PREFIX.default)
@@ -86,7 +87,7 @@ def _fields(request: UpsertRequest) -> dict[AnyOption, object]:
         RECORD_KEY: ",".join(request.record_key),
         PARTITION_PATH: ",".join(request.partition_by),
         keys.ORDERING_FIELDS: request.ordering_field,
-        # The default must not contradict an operation given as a key.
+        # The default of the field must not contradict an operation in the options.
         keys.OPERATION: "" if request.operation == keys.OPERATION.default else request.operation,
     }
 
@@ -101,7 +102,7 @@ def _pending_clustering(reader: OptionReader) -> PendingClusteringOptions:
 
 
 def _is_noted(key: str, prefix: str) -> bool:
-    """Whether an option is only stored in the commit's metadata. Some keys of Hudi begin with the prefix, too."""
+    """Whether an option is only stored in the commit's metadata. Some of Hudi's keys also begin with the prefix."""
     return bool(prefix) and key.startswith(prefix) and key not in KNOWN_OPTIONS
 
 
@@ -135,10 +136,10 @@ def _file_sizing(reader: OptionReader) -> FileSizingOptions:
 
 
 def _small_file_limit(reader: OptionReader, parity: bool) -> int:
-    """Return the size below which files are padded; 0: no padding.
+    """Return the size below which files are padded; 0 means no padding.
 
-    The default is at most five sixths of the maximum file size; with parity, at most the maximum file size itself,
-    because Hudi pads no file above it.
+    The default is at most five sixths of the maximum file size. With parity, it is at most the maximum file size,
+    because Hudi does not pad larger files.
     """
     largest, limit = reader[keys.MAX_FILE_SIZE], reader[keys.SMALL_FILE_LIMIT]
     if keys.SMALL_FILE_LIMIT in reader:

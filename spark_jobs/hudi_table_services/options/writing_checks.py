@@ -1,4 +1,4 @@
-"""Reject options that contradict each other, and warn of options that the other options make ineffective."""
+"""Reject options that contradict each other. Warn of options that have no effect because of other options."""
 
 from collections.abc import Iterator
 
@@ -42,7 +42,7 @@ _READING_KEYS = (WriteOperation.UPSERT, WriteOperation.DELETE)
 
 
 def refuse_contradictions(options: WriteOptions, given: OptionReader) -> None:
-    """Raise InvalidRequestError if two options contradict each other; the message names both."""
+    """Raise InvalidRequestError if two options contradict each other. The message names both options."""
     for problem, hint in (*_operation_problems(options, given), *_concurrency_problems(options, given)):
         raise InvalidRequestError(problem, hint=hint)
 
@@ -97,7 +97,7 @@ def _concurrency_problems(options: WriteOptions, given: OptionReader) -> Iterato
 
 
 def inapplicable_options(options: WriteOptions, given: OptionReader) -> tuple[str, ...]:
-    """Return a warning with the reason for each given key that the other options make ineffective."""
+    """Return a warning for each given key that has no effect because of other options. It contains the reason."""
     reasons = {**_sizing_reasons(options), **_operation_reasons(options)}
     return tuple(f"{key} has no effect here: {reason}." for key, reason in reasons.items() if key in given)
 

@@ -21,7 +21,7 @@ from hudi_table_services.options.locks import LockOptions
 
 
 class IndexType(str, Enum):
-    """``hoodie.index.type``: scope of record keys, and whether the index skips files by their footers."""
+    """``hoodie.index.type``: where a record key is unique, and whether the index reads footers to skip files."""
 
     SIMPLE = "SIMPLE"
     BLOOM = "BLOOM"
@@ -30,7 +30,7 @@ class IndexType(str, Enum):
 
     @property
     def is_global(self) -> bool:
-        """Whether a record key is unique in the whole table, not only in its partition."""
+        """Whether a record key is unique in the whole table. If not, the key is unique in its partition path only."""
         return self in (IndexType.GLOBAL_SIMPLE, IndexType.GLOBAL_BLOOM)
 
     @property
@@ -39,7 +39,7 @@ class IndexType(str, Enum):
 
 
 class InsertDupPolicy(str, Enum):
-    """``hoodie.datasource.insert.dup.policy``: what an insert does with record keys that are already in the table."""
+    """``hoodie.datasource.insert.dup.policy``: how an insert treats record keys that are already in the table."""
 
     NONE = "none"
     DROP = "drop"
@@ -47,7 +47,7 @@ class InsertDupPolicy(str, Enum):
 
 
 class FailedWritesPolicy(str, Enum):
-    """``hoodie.cleaner.policy.failed.writes``: which dead writes of others a job rolls back before it starts."""
+    """``hoodie.cleaner.policy.failed.writes``: which dead writes of other jobs a job rolls back before it starts."""
 
     EAGER = "EAGER"
     LAZY = "LAZY"
@@ -63,13 +63,14 @@ class ConcurrencyMode(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingClusteringOptions:
-    """What a write does if it changes file groups of a pending clustering.
+    """Behaviour of a write that changes file groups of a pending clustering.
 
     Attributes:
-        rolls_back: with `UpdatesStrategy.ALLOW`: True: the write rolls the plan back; False: the write is rejected, as
-            in Hudi.
+        rolls_back: whether the write rolls back the plan with `UpdatesStrategy.ALLOW`. If not, the write is rejected,
+            as in Hudi.
         wait_seconds: maximum time to wait for a plan under execution.
-        expires_after_minutes: age at which an execution without a heartbeat, such as Hudi's, counts as dead.
+        expires_after_minutes: age at which an execution without a heartbeat counts as dead. Executions of Hudi have no
+            heartbeat.
     """
 
     strategy: UpdatesStrategy = UPDATES_STRATEGY.default_value
@@ -83,19 +84,21 @@ class WriteOptions:
     """All options of a write. The declaration of each key contains its default.
 
     Attributes:
-        table_version: version of a new table; None: 6, which most readers support.
-        update_partition_path: with a global index: whether a row whose partition changed moves to the new partition.
-        record_merge_mode: None: event-time ordering if there is an ordering field.
+        table_version: version of a new table. None means 6, because most readers support version 6.
+        update_partition_path: with a global index: whether a row whose partition path changed moves to the new path.
+        record_merge_mode: None means event-time ordering if the table has an ordering field.
         base_files: encoding of base files.
-        metadata_enable: False: switch an active metadata table off; None: reject such a table.
-        conflict_strategy: whether a pending plan of a table service prevents the commit.
-        retries_on_conflict: how often the job plans a write again if another writer changed its file groups; Hudi: 0.
+        metadata_enable: False means that the job switches an active metadata table off. None means that the job rejects
+            a table with an active metadata table.
+        conflict_strategy: decides whether a pending plan of a table service prevents the commit.
+        retries_on_conflict: how often the job plans a write again if another writer changed its file groups. Hudi's
+            default is 0.
         pending_clustering: treatment of pending plans for file groups that this write changes.
-        partitions_to_delete: patterns for `delete_partition`; ``*`` stands for any text.
+        partitions_to_delete: patterns for `delete_partition`; ``*`` matches any text.
         staging_path: folder for staged rows, below the base path.
-        extra_metadata: pairs stored in the commit.
-        hoodie_options: all keys of the request, typed arguments included.
-        warnings: one sentence for each known key that has no effect here.
+        extra_metadata: pairs that the commit stores.
+        hoodie_options: all keys of the request, including its typed arguments.
+        warnings: one sentence for each known key that has no effect in a write.
     """
 
     operation: WriteOperation

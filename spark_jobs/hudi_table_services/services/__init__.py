@@ -1,1 +1,1 @@
-"""What each job script does with its arguments, by family."""
+"""The job scripts of each table service: their flags, requests and jobs."""

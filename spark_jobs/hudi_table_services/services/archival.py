@@ -1,4 +1,4 @@
-"""Archival and its script."""
+"""The archival service and its script."""
 
 import argparse
 from typing import TYPE_CHECKING

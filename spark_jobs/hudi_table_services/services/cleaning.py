@@ -1,4 +1,4 @@
-"""Cleaning and its script."""
+"""The cleaning service and its script."""
 
 import argparse
 from typing import TYPE_CHECKING

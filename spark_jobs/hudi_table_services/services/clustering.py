@@ -1,4 +1,4 @@
-"""Clustering and its scripts."""
+"""The clustering service and its scripts."""
 
 import argparse
 from typing import TYPE_CHECKING, Any

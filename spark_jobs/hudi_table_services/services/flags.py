@@ -25,7 +25,7 @@ class CommandLine:
     Attributes:
         request: the request; None if the flags name a request document.
         request_uri: file or URI of the request document; empty if the flags themselves describe the request.
-        prints_request: print the request document and do nothing else.
+        prints_request: whether the script only prints the request document.
     """
 
     request: JobRequest | None = None
@@ -38,11 +38,11 @@ def command_line_of(
     build: Callable[[dict[str, Any]], JobRequest],
     arguments: Sequence[str] | None,
 ) -> CommandLine:
-    """Read the flags; ``--help`` prints and exits.
+    """Read the flags. ``--help`` prints the help and ends the process.
 
     Args:
         build: builds the request from a mapping of field name → value of the given flag.
-        arguments: command-line arguments without the program's name; None: those of the process.
+        arguments: command-line arguments without the program name; None means the arguments of this process.
 
     Raises:
         InvalidRequestError: a flag is unknown, has no value or contradicts another flag.
@@ -67,12 +67,12 @@ def _with_tuples(flags: dict[str, Any]) -> dict[str, Any]:
 
 
 def names_in(text: str) -> tuple[str, ...]:
-    """Split a comma-separated text; the `type` of flags that take several names."""
+    """Split a comma-separated text. Flags that accept several names have this function as their `type`."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 class PairsAction(argparse.Action):
-    """A repeated flag of the form ``key=value``. Messages name the key only: the value may be a secret."""
+    """A repeatable flag of the form ``key=value``. Messages name only the key, because the value may be a secret."""
 
     def __call__(
         self,
@@ -92,14 +92,14 @@ class PairsAction(argparse.Action):
 
 
 class RequestParser(argparse.ArgumentParser):
-    """A parser that raises InvalidRequestError where argparse would end the process."""
+    """A parser that raises InvalidRequestError in cases in which argparse ends the process."""
 
     def error(self, message: str) -> NoReturn:
         raise InvalidRequestError(f"{message[:1].upper()}{message[1:]}.", hint="See --help.")
 
 
 def new_parser(program: str, description: str, epilog: str) -> argparse.ArgumentParser:
-    """Create a parser that also accepts a request document. Its result contains only the flags that were given."""
+    """Create a parser that also accepts a request document. The parsed flags contain only given flags."""
     parser = RequestParser(
         prog=program,
         description=description,
@@ -127,7 +127,7 @@ def table_group(parser: argparse.ArgumentParser, title: str) -> argparse._Argume
 
 
 def add_preview(group: argparse._ArgumentGroup, meaning: str) -> None:
-    """Add `--preview`, with which the job only reports what it would do."""
+    """Add `--preview`. With this flag, the job only reports the changes that it would make."""
     group.add_argument("--preview", action="store_true", help=meaning)
 
 

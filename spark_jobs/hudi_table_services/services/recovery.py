@@ -1,4 +1,4 @@
-"""Rollback and restore, and their scripts."""
+"""Rollback and restore, with their scripts."""
 
 import argparse
 from typing import TYPE_CHECKING

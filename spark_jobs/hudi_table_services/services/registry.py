@@ -1,4 +1,4 @@
-"""All table services, and their scripts by name and by request."""
+"""All table services. Functions find a script by its file name or by a request."""
 
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.services.archival import ARCHIVAL
@@ -23,17 +23,17 @@ SERVICES: tuple[Service, ...] = (
     HEALTH,
     CONFIG_CHECK,
 )
-"""Everything outside of this package that differs by service iterates over these records."""
+"""All services. Code outside of this package that differs by service iterates over these records."""
 
 _SCRIPTS = {each.file_name: each for service in SERVICES for each in service.scripts}
 _SCRIPT_OF_REQUEST = {each.request_type: each for each in _SCRIPTS.values()}
 
 
 def script(file_name: str) -> Script[JobRequest]:
-    """The script of this file name, such as ``clean.py``. Raises KeyError if there is none."""
+    """Return the script with this file name, such as ``clean.py``. Raises KeyError if there is none."""
     return _SCRIPTS[file_name]
 
 
 def script_of(request: JobRequest) -> Script[JobRequest]:
-    """The script that takes a request of this type. Raises KeyError if there is none."""
+    """Return the script that accepts a request of this type. Raises KeyError if there is none."""
     return _SCRIPT_OF_REQUEST[type(request)]

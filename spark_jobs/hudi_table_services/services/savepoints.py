@@ -1,4 +1,4 @@
-"""Savepoints and their scripts."""
+"""The savepoint service and its scripts."""
 
 import argparse
 from typing import TYPE_CHECKING

@@ -30,20 +30,20 @@ class Script(Generic[RequestT_co]):
     """One job script: its flags, its request and its job. Use `MetadataScript` or `SparkScript`.
 
     Attributes:
-        file_name: such as ``clean.py``.
-        request_type: what flags and request documents become.
+        file_name: file name of the script, such as ``clean.py``.
+        request_type: class of the request that flags and request documents describe.
         description, examples: parts of the text of ``--help``.
-        exit_codes: last part of that text.
+        exit_codes: last part of the text of ``--help``.
         add_flags: adds the flags of the script to its parser. A flag stores its value under the name of a field of
             the request, see `flags`.
-        check_options: refuses options without Spark and without reading the table.
-        build_request: makes the request from the flags that were given; None: each flag is a field.
-        check_run: refuses a request that only callers of the engine's own functions can complete.
-        metric: name of the job in metrics and lineage; empty: the file name without ``.py``.
+        check_options: refuses invalid options. It needs no Spark and does not read the table.
+        build_request: builds the request from the given flags. None means that each flag is a field of the request.
+        check_run: refuses a request that is incomplete without arguments of the engine's own functions.
+        metric: name of the job in metrics and lineage; empty means the file name without ``.py``.
     """
 
     needs_spark: ClassVar[bool] = False
-    """Whether the job cannot run without a Spark session."""
+    """Whether the job needs a Spark session."""
 
     file_name: str
     request_type: type[RequestT_co]
@@ -58,11 +58,11 @@ class Script(Generic[RequestT_co]):
 
     @property
     def metric_name(self) -> str:
-        """Name of the job in metrics and lineage, such as ``clean``."""
+        """Return the name of the job in metrics and lineage, such as ``clean``."""
         return self.metric or self.file_name.removesuffix(".py")
 
     def parser(self) -> argparse.ArgumentParser:
-        """Parser of the script's flags; flags that are not given leave no trace in its result."""
+        """Create the parser of the script's flags. The parsed flags contain only given flags."""
         parser = new_parser(self.file_name, self.description, self.examples + self.exit_codes)
         self.add_flags(parser)
         add_run_flags(parser.add_argument_group("run"))
@@ -78,15 +78,15 @@ class Script(Generic[RequestT_co]):
         return self.request_type(**{"base_path": "", **flags})
 
     def read(self, text: str) -> RequestT_co:
-        """Read a request document. Raises InvalidRequestError naming the field that is wrong or unknown."""
+        """Parse a request document. Raises InvalidRequestError with the name of a wrong or unknown field."""
         return self.request_type.from_json(text)
 
     def check(self, request: JobRequest) -> None:
-        """Refuse options without Spark and without reading the table. Raises InvalidRequestError."""
+        """Refuse invalid options, without Spark and without reading the table. Raises InvalidRequestError."""
         self.check_options(self._own(request))
 
     def check_before_run(self, request: JobRequest) -> None:
-        """Refuse a request that only callers of the engine's own functions can complete."""
+        """Refuse a request that is incomplete without arguments of the engine's own functions."""
         if self.check_run is not None:
             self.check_run(self._own(request))
 
@@ -96,18 +96,18 @@ class Script(Generic[RequestT_co]):
         """Run the job.
 
         Args:
-            spark: may be None unless the script `needs_spark`.
-            request: of the script's request type.
-            storage: of the table; None: opened from the base path of the request.
+            spark: the Spark session; may be None unless the script `needs_spark`.
+            request: the request; it must have the script's request type.
+            storage: storage of the table; None means that the job opens the base path of the request.
 
         Raises:
-            HudiTableServiceError: see `errors`.
-            TypeError: the request is of another script, or the session is missing.
+            HudiTableServiceError: the job failed; see `errors` for the classes.
+            TypeError: the request belongs to another script, or the session is missing.
         """
         raise NotImplementedError
 
     def _own(self, request: JobRequest) -> Any:
-        """The request, which must be of this script's type."""
+        """Return the request if it has this script's type; else raise TypeError."""
         if not isinstance(request, self.request_type):
             raise TypeError(
                 f"{self.file_name} takes a {self.request_type.__name__}, not {type(request).__name__}."
@@ -117,10 +117,10 @@ class Script(Generic[RequestT_co]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataScript(Script[RequestT]):
-    """A script whose job reads and writes metadata only, so that it runs in any Python process.
+    """A script whose job reads and writes metadata only. The job needs no Spark and runs in any Python process.
 
     Attributes:
-        job: imports the job and calls it. The import is inside, so that importing a script stays cheap.
+        job: imports the job and calls it. The function contains the import, so that the script itself imports quickly.
     """
 
     job: "Callable[[RequestT, Storage | None], JobResult]"
@@ -136,7 +136,7 @@ class SparkScript(Script[RequestT]):
     """A script whose job needs a Spark session.
 
     Attributes:
-        job: imports the job and calls it. The import is inside, so that importing a script stays cheap.
+        job: imports the job and calls it. The function contains the import, so that the script itself imports quickly.
     """
 
     needs_spark: ClassVar[bool] = True
@@ -153,12 +153,12 @@ class SparkScript(Script[RequestT]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """One table service. `registry.SERVICES` lists them all.
+    """One table service. `registry.SERVICES` contains all services.
 
     Attributes:
         name: noun of the service; its modules have this name in every layer.
-        scripts: one or more.
-        report: what its results report besides the fields of every result, with its text; None: nothing.
+        scripts: the scripts of the service, at least one.
+        report: report class of the service's results; None if its results contain no report.
     """
 
     name: str

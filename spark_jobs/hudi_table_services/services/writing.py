@@ -1,4 +1,4 @@
-"""Writing and its script."""
+"""The write service and its script."""
 
 import argparse
 import logging
@@ -41,7 +41,7 @@ exit codes:
 The result document says more than the exit code.
 """
 _SOURCE = {"source_path": "path", "source_format": "format", "source_options": "options", "source_sql": "sql"}
-"""Destination of a flag → field of `SourceSpec`."""
+"""Name of a flag's value → field of `SourceSpec`."""
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:

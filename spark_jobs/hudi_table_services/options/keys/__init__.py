@@ -1,1 +1,1 @@
-"""Declarations of the hoodie.* keys, by service."""
+"""Declarations of the hoodie.* keys. Each module contains the keys of one service."""

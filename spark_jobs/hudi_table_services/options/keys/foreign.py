@@ -1,4 +1,4 @@
-"""Hudi's keys that a write rejects, and keys of other parts of Hudi, which have no effect on a write."""
+"""Keys of Hudi that a write rejects, and keys of other parts of Hudi, which have no effect on a write."""
 
 from hudi_table_services.options.option import Option, ignored, refused
 
@@ -253,4 +253,4 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
         ),
     ),
 }
-"""Heading → keys. A trailing ``*`` stands for all keys with this prefix that no other entry lists."""
+"""Heading → keys. A key that ends in ``*`` means all keys with this prefix that no other entry lists."""
