@@ -56,7 +56,7 @@ MetadataWithout = Callable[[frozenset[FileGroupId]], CommitMetadata]
 
 
 class ClusteringAttempt:
-    """Context manager for one execution of a plan. On an error it removes the new files and keeps the plan requested.
+    """Context manager for one execution of a plan. An error deletes the new files and makes the plan requested again.
 
     Args:
         instant: the pending clustering.

@@ -22,7 +22,7 @@ class ArchiveWriter(Protocol):
     """Writer of one of the two archive formats. Callers of `write` and `maintain` hold the table lock."""
 
     def already_archived(self, timeline: Timeline) -> frozenset[tuple[str, Action]]:
-        """Archived instants, including all of the active timeline that a run archived before it died."""
+        """Archived instants, including instants that a job archived and, because it died, did not delete."""
 
     def write(self, instants: Sequence[Instant]) -> tuple[str, ...]:
         """Archive completed instants; return the names of the new files."""
@@ -32,7 +32,7 @@ class ArchiveWriter(Protocol):
 
 
 def archive_writer(table: TableAccess, options: ArchivalOptions) -> ArchiveWriter:
-    """The writer for the table's version.
+    """Return the archive writer for the version of the table.
 
     Raises:
         UnsupportedTableError: see `history_store`.
@@ -110,4 +110,4 @@ class _HistoryWriter:
         try:
             return self._table.timeline_store.read_requested(instant) or None
         except ObjectNotFoundError:
-            return None  # a run that died has deleted it
+            return None  # a job that died has deleted the plan
