@@ -117,11 +117,11 @@ class CommitAttempt:
             self._stop_heartbeat()
 
     def start(self, profile: CommitMetadata) -> None:
-        """Write the inflight file with the workload profile. Write data only afterwards.
+        """Write the inflight file with the workload profile. Call this before the first data file is written.
 
         Args:
-            profile: the workload profile. It contains the file groups that the write is going to replace, so that no
-                clustering is planned for them.
+            profile: the workload profile. It must contain the file groups that the write is going to replace, so that
+                no clustering is planned for these file groups.
         """
         content = encode_workload_profile(profile, self._table.config.table_version)
         self._requested = self._store.start(self._pending, content)
@@ -129,8 +129,8 @@ class CommitAttempt:
     def _note_changes(self) -> None:
         """Load the changes of commits that completed after the snapshot.
 
-        These commits may be archived before this attempt completes. Commits that are requested from now on are not
-        archived before then.
+        These commits may be archived before this attempt completes. Commits that are requested from now on cannot be
+        archived before this attempt completes.
 
         Raises:
             FileGroupConflictError: some of these commits may be archived already.
@@ -167,8 +167,8 @@ class CommitAttempt:
     def _complete(self, metadata: CommitMetadata, comparison: RowComparison | None) -> Instant:
         """Complete the commit after comparing its rows with rows that other commits added.
 
-        Rows are compared without the lock. If other commits have completed by the end of a comparison, their rows are
-        compared in another round. The last round compares under the lock.
+        Rows are compared without the lock. If other commits complete during the comparison, their rows are compared in
+        another round. The last round compares under the lock.
         """
         content = encode_commit_metadata(metadata, self._table.config.table_version)
         checks = self._checks(metadata)

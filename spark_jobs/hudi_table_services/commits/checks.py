@@ -36,7 +36,7 @@ class SameSchema:
 
 @dataclass(frozen=True, slots=True)
 class NoSecondWrite:
-    """No other attempt of the same request has committed since the plan."""
+    """No other attempt of the same request has committed since the job planned."""
 
     request_id: str
 
@@ -47,7 +47,7 @@ class NoSecondWrite:
 
 @dataclass(frozen=True, slots=True)
 class NothingArchivedMeanwhile:
-    """No write that was pending in `since` can be archived already: its changes could no longer be compared."""
+    """No write that was pending in `since` may be archived already: its changes could not be checked any more."""
 
     since: Timeline
 
@@ -91,7 +91,7 @@ class RowComparison(Protocol):
     """Compares rows that a write adds with rows that others added since its snapshot (see `duplicate_check`)."""
 
     def concerns(self, change: ConcurrentChange) -> bool:
-        """Whether the change may contain rows to refuse. Reads no file, because it is called under the lock."""
+        """Whether the rows of the change must be compared. Must read no file: it is called under the lock."""
         ...
 
     def refuse(self, changes: Sequence[ConcurrentChange]) -> None:

@@ -26,13 +26,14 @@ def complete(
         lock: the lock to verify right before the completed file is created. None for a rollback: its files are already
             deleted, and the record of the deletion is true even if the lock is lost.
         conditions: checks that the change has to pass first.
-        before: called once all checks have passed, to delete files that must not become part of the table.
+        before: function that is called after all checks have passed. It deletes files that must not become part of
+            the table.
 
     Returns:
         The completed instant.
 
     Raises:
-        Again: a check needs another round; nothing was changed.
+        Again: a check has to read rows without the lock first; nothing was changed.
         HudiTableServiceError: a check refused the change.
         UnsupportedTableError: see `metadata_table.apply`.
         LockNotAcquiredError: another writer took the lock over.

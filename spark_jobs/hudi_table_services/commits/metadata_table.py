@@ -41,7 +41,7 @@ def apply(table: TableAccess, *, completes: Action | None = None, undoes: str | 
 
 
 def _switch_off(table: TableAccess) -> None:
-    """Switch the metadata table off. Reads the configuration again: default Hudi writes switch it on again."""
+    """Switch the metadata table off, after reading the configuration again: any default Hudi write switches it on."""
     config = read_table_config(table.storage)
     if not must_disable_metadata_table(config):
         remove_unlisted_metadata_table(table.storage, config)

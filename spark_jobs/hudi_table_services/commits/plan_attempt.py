@@ -198,7 +198,7 @@ class ClusteringAttempt:
                 before=lambda: self._delete_uncounted(snapshot, kept),
             )
             self._is_over = True
-            self._traces.stop_heartbeat()  # under the lock: later, the file may be another attempt's
+            self._traces.stop_heartbeat()  # under the lock, before another attempt writes its own
         _LOG.info("Completed clustering %s", self.instant_time)
         self._traces.remove_after_completion(keep=kept)
         return completed, dropped_groups
@@ -239,8 +239,8 @@ class ClusteringAttempt:
     def drop_if_outdated(self, plan: ClusteringPlan) -> bool:
         """Remove the plan from the timeline if completed writes changed all of its groups: it can never succeed.
 
-        Pending writes are not counted: if such a write fails, its groups are unchanged. Returns whether the plan was
-        removed.
+        Changes of pending writes do not count: if such a write fails, its file groups are unchanged. Returns whether
+        the plan was removed.
 
         Raises:
             InstantVanishedError: the plan was cancelled or taken over.

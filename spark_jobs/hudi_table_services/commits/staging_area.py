@@ -18,8 +18,8 @@ class StagingArea:
 
     Args:
         parent: folder below the base path that holds the staging folders of all jobs.
-        owner: id of the request. Folders of earlier attempts of this request are removed at once. An empty owner means
-            that the folder belongs to no request.
+        owner: id of the request, or empty if the folder belongs to no request. Folders of earlier attempts of the
+            same request are removed at once.
         is_first_write: whether the table did not exist when the job started.
     """
 

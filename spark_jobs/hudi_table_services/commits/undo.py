@@ -177,7 +177,7 @@ def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[In
 
 
 def is_being_rolled_back(table: TableAccess, timeline: Timeline, instant: Instant) -> bool:
-    """Whether a pending rollback undoes this instant. Call it under the table lock."""
+    """Whether the timeline contains a pending rollback of this instant. Call it under the table lock."""
     plans = [_stored_plan(table, rollback) for rollback in _pending_rollbacks(timeline)]
     return any(plan is not None and _undoes(plan, instant) for plan in plans)
 
@@ -218,7 +218,7 @@ def _is_built_upon(timeline: Timeline, plan: RollbackPlan) -> bool:
 
 
 def _may_be_undone(table: TableAccess, instant: Instant) -> bool:
-    """Whether a pending rollback of this write may be carried out here. Clusterings are excluded.
+    """Whether `finish_pending_rollbacks` may carry out a rollback of this write. Clusterings are excluded.
 
     The job that cancels a pending clustering undoes it. A completed clustering was completed after its rollback was
     planned, so that rollback no longer applies.
@@ -278,9 +278,8 @@ def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Ins
     if rollback.state is InstantState.REQUESTED:
         _refuse_if_built_upon(table, rollback, plan)
     prepare_deletion(table, undoes=_undone_time(plan))
-    files_to_delete(
-        plan
-    )  # raises here, before any deletion, if the plan names a file that must not be deleted
+    # Raises an error before the first deletion if the plan names a file that must not be deleted.
+    files_to_delete(plan)
     # Hide the write before the rollback is inflight. Until then nothing is deleted, and a job may remove the rollback.
     _hide_completed(table, plan)
     if rollback.state is InstantState.REQUESTED:
@@ -301,7 +300,8 @@ def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Ins
 def _refuse_if_built_upon(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> None:
     """Raises CommitConflictError if another write has completed since the rollback was planned.
 
-    This can happen under the lock: the job may have lost the lock while it listed files, and some writers use no lock.
+    This can happen although the job took the lock: the job may have lost the lock while it listed files, or another
+    writer may use no lock.
     """
     timeline = table.load_timeline()
     if _is_built_upon(timeline, plan):

@@ -23,13 +23,13 @@ _CLOCKS_DIFFER_MS = 1000
 
 
 def why_alive(table: TableAccess, instant: Instant) -> str:
-    """Sentence that a pending write is alive, with the age of its heartbeat; empty if it has no living heartbeat."""
+    """Sentence that reports the age of a pending write's living heartbeat; empty if there is no such heartbeat."""
     time = instant.requested_time
     if instant.is_completed or not is_heartbeat_alive(table.storage, time, table.clock):
         return ""
     age_ms = heartbeat_age_ms(table.storage, time, table.clock)
     if age_ms is None:
-        return ""  # the writer has just ended
+        return ""  # The writer has just ended and removed its heartbeat.
     age_seconds = abs(age_ms) // 1000
     age = f"{age_seconds} s old" if age_ms >= -_CLOCKS_DIFFER_MS else f"{age_seconds} s ahead of the clock"
     return f"The writer of {instant.action.value} {time} is alive: its heartbeat is {age}."

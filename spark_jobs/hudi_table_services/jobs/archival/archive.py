@@ -34,7 +34,7 @@ def archive(
 ) -> JobResult:
     """Move the oldest completed instants into the archive. A preview only reports these instants.
 
-    The next job finishes a job that died: it deletes instants that the archive already contains.
+    If a job dies, the next job finishes its work: it deletes instants that the archive already contains.
 
     Raises:
         HudiTableServiceError: see the module `errors`. The timeline is unchanged until the archive is written.

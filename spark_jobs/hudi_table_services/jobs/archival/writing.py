@@ -28,7 +28,7 @@ class ArchiveWriter(Protocol):
         """Archive completed instants; return the names of the new files."""
 
     def maintain(self) -> tuple[str, ...]:
-        """Merge small archive files and delete unused ones; return the names of the new files."""
+        """Merge small archive files and delete unused archive files; return the names of the new files."""
 
 
 def archive_writer(table: TableAccess, options: ArchivalOptions) -> ArchiveWriter:
@@ -58,7 +58,7 @@ class _LogWriter:
         return ()
 
     def _states(self, instants: Sequence[Instant]) -> Iterable[ArchivedState]:
-        """All state files of the instants, oldest instant first, each from requested to completed."""
+        """All state files of the instants, oldest instant first, and the requested file of each instant first."""
         wanted = {i.identity for i in instants}
         found = {
             state: stored

@@ -157,7 +157,7 @@ class _ExecuteJob:
             instant: words for instant in instants if (words := lookup.why_missing(instant)) is not None
         }
         named = [lookup.find(instant) for instant in instants if instant not in missing]
-        # Execute each plan once: the request may name both a plan and the older plan that it replaced.
+        # Execute each plan once, even if the request names a plan and also the older plan that it replaced.
         once = {each.instant.requested_time: each for each in named}
         chosen = list(once.values()) if instants else list(lookup.history.pending)
         ended: list[ExecutedPlan | DroppedPlan] = []
@@ -214,7 +214,7 @@ class _ExecuteJob:
         )
 
     def _settings(self, clustering: Clustering) -> SettledSlice:
-        """Settings of the plan. If the plan has no target size or no curve, the value of the request applies."""
+        """Settings of the plan. If the plan has no target size or no curve, the setting of the request applies."""
         return read_plan_settings(clustering.plan, self._options.plan)
 
     def _carry_out(self, clustering: Clustering, attempt: ClusteringAttempt) -> ExecutedPlan:

@@ -166,7 +166,7 @@ def replaced_count(plan: ExecutedPlan) -> int:
 
 
 def input_sizes(plan: ExecutedPlan) -> list[int]:
-    """Bytes of the files that were rewritten."""
+    """Size of each file that was rewritten, in bytes."""
     return [size for _, outcome in plan.kept for size in outcome.input_sizes]
 
 

@@ -65,7 +65,7 @@ class ClusteringReporter:
             _LOG.warning("%s", warning)
 
     def warn_of(self, warnings: Sequence[str]) -> None:
-        """Add warnings about contradictions between the request and the table. Each warning is added once."""
+        """Add warnings about differences between the request and the table. Each warning is added once."""
         for warning in warnings:
             if warning not in self._warnings:
                 self._warnings = (*self._warnings, warning)
@@ -194,7 +194,7 @@ class ClusteringReporter:
         return replace(self._result(outcome, ClusteringReport(plans=plans)), reason=reason)
 
     def cancelled_before(self, reasons: Sequence[str]) -> JobResult:
-        """Result of a request whose plans were all cancelled earlier, perhaps by its own attempt that died."""
+        """Result of a request whose plans were all cancelled earlier, perhaps by an earlier attempt of the request."""
         result = self._result(Outcome.COMPLETED, ClusteringReport())
         return replace(result, reused=True, reason="; ".join(reasons))
 

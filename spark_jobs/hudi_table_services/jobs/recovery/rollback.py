@@ -1,6 +1,7 @@
-"""Roll back the instants that a request names: failed writes, or the newest completed writes. Needs no Spark.
+"""Roll back the instants that a request names: failed writes, or the newest completed writes.
 
-The job makes all checks before it undoes the first instant. It holds the table lock, except in a preview.
+The job makes all checks before it undoes the first instant. It holds the table lock, except in a preview. It needs no
+Spark.
 """
 
 import logging
@@ -47,8 +48,8 @@ def rollback(
     """Undo the instants that the request names, newest first. A preview only reports the files that would be deleted.
 
     Raises:
-        InvalidRequestError: an instant is unknown, not a write, not the newest, has a savepoint, or another instant
-            needs it; nothing was undone.
+        InvalidRequestError: an instant is unknown, is not a write, is not the newest write, has a savepoint, or is
+            needed by another instant; nothing was undone.
         InstantHeldError: the writer of an instant is alive; nothing was undone.
     """
     options = resolve_service_options(request)

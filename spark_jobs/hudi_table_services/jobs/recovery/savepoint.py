@@ -1,4 +1,4 @@
-"""Create and delete savepoints: a savepoint protects the table as of a commit from cleaning and archival."""
+"""Create and delete savepoints. A savepoint protects the files of the table at a commit from cleaning and archival."""
 
 import logging
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ _LOG = logging.getLogger(__name__)
 def create_savepoint(
     request: CreateSavepointRequest, *, storage: Storage | None = None, clock: Clock | None = None
 ) -> JobResult:
-    """Protect the table as of a commit. A second request for the same commit changes nothing.
+    """Create a savepoint of a commit. A second request for the same commit changes nothing.
 
     Raises:
         InvalidRequestError: the instant is not a completed write of the active timeline, or cleaning may have deleted

@@ -39,7 +39,7 @@ class PlacedBatch:
 
     Attributes:
         read_count: number of rows of the input.
-        snapshot: the table that the places refer to, limited to the partitions of the batch.
+        snapshot: the table for which the places were found, limited to the partitions of the batch.
     """
 
     staged: StagedInput
@@ -117,7 +117,7 @@ def refuse_duplicates(placed: PlacedBatch, options: WriteOptions) -> None:
 
 
 def plan_batch(table: TableAccess, placed: PlacedBatch, options: WriteOptions) -> FileSizingPlan:
-    """Choose the file groups that the rows are written to."""
+    """Choose the file groups to which the rows are written."""
     storage = table.storage
     workload = workload_of(placed.routed.batches, placed.staged.bytes_per_record)
     if options.file_sizing.parity:

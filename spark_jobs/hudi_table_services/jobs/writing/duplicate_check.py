@@ -91,7 +91,7 @@ class DuplicateCheck:
 
     @cached_property
     def _added(self) -> StagedInput:
-        """Rows that the write adds. Other rows change a file group, so the conflict detection checks them."""
+        """Rows that the write adds. All other rows change a file group: the conflict detection checks these rows."""
         return StagedInput(tuple(b for b in self.placed.routed.batches if b.file_id is None))
 
     def _shared_partitions(self, change: ConcurrentChange) -> frozenset[str]:

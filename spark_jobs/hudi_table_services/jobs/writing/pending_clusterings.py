@@ -42,7 +42,7 @@ def release_file_groups(
     options: PendingClusteringOptions,
     lock: TableLock,
 ) -> tuple[str, ...]:
-    """Release file groups from pending clusterings, as the options say.
+    """Release file groups from pending clusterings, according to the options.
 
     Args:
         file_groups: file groups that the write changes or replaces.

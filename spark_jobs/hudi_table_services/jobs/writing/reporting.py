@@ -155,7 +155,7 @@ class Report:
     def _result(
         self, outcome: Outcome, instant: Instant | None = None, partitions: tuple[PartitionReport, ...] = ()
     ) -> JobResult:
-        """The fields that every result has; callers add rows, reason and replaced file groups."""
+        """Result with the fields that every result has. Callers add rows, reason and replaced file groups."""
         return JobResult(
             request_id=self._request.request_id,
             outcome=outcome,
@@ -180,7 +180,7 @@ def _replaced_count(replaced: Mapping[str, tuple[str, ...]] | None) -> int:
 
 
 def application_id(spark: "SparkSession") -> str | None:
-    """Id of the Spark application; None under Spark Connect, which does not provide it."""
+    """Id of the Spark application. None under Spark Connect, which does not provide the id."""
     return spark.conf.get("spark.app.id", None)
 
 

@@ -1,7 +1,7 @@
 """The write job: stage the batch, find each row's place, size the files, write them, commit.
 
 The job covers every operation that adds, changes or removes rows of a copy-on-write table. Until the plan is checked,
-it writes only staged rows. The write is committed when its completed instant exists, and not earlier.
+it writes only staged rows. The write is committed as soon as its completed instant exists, and not earlier.
 """
 
 import logging
@@ -167,7 +167,7 @@ class _UpsertJob:
             )
 
     def _with_retries(self, table: TableAccess, write: Callable[[TableAccess], JobResult]) -> JobResult:
-        """Run the write. After a conflict, place, plan and write the same staged rows again: staging is expensive."""
+        """Run the write. After a conflict, place, plan and write the staged rows again: staging costs the most."""
         for retries_left in range(self._options.retries_on_conflict, -1, -1):
             try:
                 with conflict_where_cleaned(table, lambda: self._planned_with, self._request.request_id):
