@@ -1,4 +1,4 @@
-"""One attempt to execute a clustering plan: take the plan over, write new files, complete the instant under the lock.
+"""One attempt to execute a clustering plan: start the plan, write new files, complete the instant under the lock.
 
 The heartbeat names the attempt that executes the plan. An attempt that finds the heartbeat of another attempt has lost
 the plan: it completes nothing, and its tasks remove the files that they wrote. An attempt that takes a plan over
@@ -103,7 +103,7 @@ class ClusteringAttempt:
         return self
 
     def _take(self) -> bool:
-        """Take the plan over unless a living attempt executes it. Returns whether this attempt now has the plan.
+        """Start the plan, or take it over from a dead attempt. Returns False if a living attempt executes the plan.
 
         Raises:
             InstantVanishedError: another job has cancelled or completed the plan.

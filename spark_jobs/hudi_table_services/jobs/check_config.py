@@ -31,7 +31,7 @@ _LOG = logging.getLogger(__name__)
 def check_table_config(request: CheckConfigRequest, *, storage: Storage | None = None) -> JobResult:
     """Check the settings of the request and report the findings; see `ConfigReport`.
 
-    If the base path does not exist, the table is regarded as not created yet, and only the options are checked.
+    If the base path contains nothing yet, the request is for a new table, and only the options are checked.
 
     Raises:
         UnsafeConfigError: a finding is at least as severe as ``fail_on``. The error contains the report.

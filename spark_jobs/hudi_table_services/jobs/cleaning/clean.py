@@ -170,7 +170,10 @@ class _CleanJob:
             self._report.finished(pending.instant, self._carry_out(pending, self._visible_names(pending)))
 
     def _visible_names(self, pending: PendingClean) -> frozenset[str]:
-        """Names of the files that readers now see in the partitions of a plan, which may be old or planned by Hudi."""
+        """Names of the files that readers now see in the partitions of a plan.
+
+        The plan may contain such files if it is old, or if Hudi made it.
+        """
         snapshot = load_snapshot(self._storage, sorted(planned_names(pending.plan)))
         return frozenset(s.base_file.file_name for s in snapshot.all_slices if s.base_file)
 

@@ -39,8 +39,8 @@ def cancel_clustering(
 ) -> JobResult:
     """Cancel the plans that the request names, or all pending plans older than the request says.
 
-    If the request names no plans, a plan that is being executed is skipped. If the request names such a plan, the job
-    fails. Cancelling a plan twice changes nothing.
+    A plan that is being executed is skipped if the request names no plans. The job fails if the request names that
+    plan. Cancelling a plan twice changes nothing.
 
     Raises:
         InstantHeldError: a plan that the request names is being executed.

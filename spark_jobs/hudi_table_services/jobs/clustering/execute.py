@@ -1,4 +1,4 @@
-"""Execute pending clusterings: take a plan over, rewrite its groups, check them, commit.
+"""Execute pending clusterings: start each plan, rewrite its groups, check the new files, commit.
 
 Each plan has its own commit, so that a failing plan does not affect other plans. If an earlier attempt completed a
 plan, the job returns that commit. If an earlier attempt died during a plan, the job executes the whole plan again.

@@ -239,7 +239,7 @@ def _portions(groups: Sequence[PlannedGroup], size: int) -> list[Sequence[Planne
 
 
 def _check_sort_columns(snapshot: TableSnapshot, layout: Layout) -> None:
-    """Raises InvalidRequestError if the table lacks a sort column, or if its values cannot be sorted."""
+    """Raises InvalidRequestError if the table lacks a sort column, or if a sort column has no order."""
     if not layout.is_sorted or not snapshot.schema_json:
         return
     schema = from_avro_json(snapshot.schema_json)

@@ -272,7 +272,7 @@ class _RestoreJob:
         return found
 
     def _replacing(self, timeline: Timeline, kept: Mapping[str, SavepointPartition]) -> frozenset[Instant]:
-        """Replace commits that replaced file groups of the savepoint, and therefore completed after it."""
+        """Replace commits that replaced file groups of the savepoint. They completed after the savepoint."""
         saved = {
             (path, name.partition("_")[0])
             for path, partition in kept.items()
