@@ -1,1 +1,1 @@
-"""Change a timeline: attempts to write and to execute plans, rollbacks, the one function that completes instants."""
+"""Change a timeline: write attempts, plan executions, rollbacks, and the only function that completes instants."""

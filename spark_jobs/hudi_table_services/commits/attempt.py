@@ -1,8 +1,8 @@
-"""One attempt to commit a write: request it, start it, write data, delete uncounted files, complete it.
+"""One attempt to commit a write: request the instant, start it, write data, delete extra files, complete the instant.
 
-The table lock is held only to choose the instant, to check and complete the commit, and to undo it. Until the
-completed file exists readers see the old table. An attempt that fails is rolled back at once. One that is killed, or
-that fails because it did not get the lock, is rolled back by the next job.
+The attempt holds the table lock only to choose the instant, to check and complete the commit, and to undo it. Until
+the completed file exists, readers see the old table. An attempt that fails is rolled back at once. If an attempt is
+killed, or fails because it did not get the lock, the next job rolls it back.
 """
 
 import logging
@@ -46,12 +46,12 @@ _ROUNDS_WITHOUT_LOCK = 5
 
 
 class CommitAttempt:
-    """Use as a context manager: leaving it by an error rolls the attempt back.
+    """Context manager for one attempt. An error rolls the attempt back.
 
     Args:
-        snapshot: the table as the plan saw it; commits completed since are checked for conflicts.
+        snapshot: the table for which the write was planned; later commits are checked for conflicts.
         action: COMMIT, or REPLACE_COMMIT for operations that replace file groups.
-        request_id: owner noted in the heartbeat.
+        request_id: owner that the heartbeat contains.
         strategy: whether a pending plan of a table service prevents the commit.
     """
 
@@ -117,21 +117,23 @@ class CommitAttempt:
             self._stop_heartbeat()
 
     def start(self, profile: CommitMetadata) -> None:
-        """Write the inflight file with the workload profile; data may be written afterwards.
+        """Write the inflight file with the workload profile. Call this before the first data file is written.
 
         Args:
-            profile: with the file groups that are going to be replaced, so that no clustering is planned for them.
+            profile: the workload profile. It must contain the file groups that the write is going to replace, so that
+                no clustering is planned for these file groups.
         """
         content = encode_workload_profile(profile, self._table.config.table_version)
         self._requested = self._store.start(self._pending, content)
 
     def _note_changes(self) -> None:
-        """Load what completed since the snapshot: those commits may be archived before this attempt completes.
+        """Load the changes of commits that completed after the snapshot.
 
-        Commits requested from now on are not archived before.
+        These commits may be archived before this attempt completes. Commits that are requested from now on cannot be
+        archived before this attempt completes.
 
         Raises:
-            FileGroupConflictError: some of it may be archived already.
+            FileGroupConflictError: some of these commits may be archived already.
         """
         now, planned_with = self._store.load(), self._snapshot.timeline
         if ArchivedTimeline(self._table.storage, self._table.config).may_have_newer(planned_with, now):
@@ -144,13 +146,13 @@ class CommitAttempt:
         """Make the write visible.
 
         Args:
-            comparison: asked about commits that added rows meanwhile; None: the write may add a key once more.
+            comparison: check of commits that added rows after the snapshot; None if the write may add a key twice.
 
         Raises:
-            FileGroupConflictError: a commit completed meanwhile changed a file group of this one, or added a row that
-                this one adds too.
+            FileGroupConflictError: a commit that completed after the snapshot changed a file group of this write, or
+                added a row with a key that this write adds too.
             InstantVanishedError: another writer rolled this attempt back.
-            UnsupportedTableError: another writer switched a metadata table on meanwhile.
+            UnsupportedTableError: another writer switched a metadata table on during this job.
         """
         assert self._traces is not None  # noqa: S101 - set on entry
         counted = {stat.path for stat in metadata.write_stats}
@@ -163,9 +165,10 @@ class CommitAttempt:
         return completed
 
     def _complete(self, metadata: CommitMetadata, comparison: RowComparison | None) -> Instant:
-        """Complete the commit; compare rows without the lock, and again where a commit came between.
+        """Complete the commit after comparing its rows with rows that other commits added.
 
-        The last round compares under the lock.
+        Rows are compared without the lock. If other commits complete during the comparison, their rows are compared in
+        another round. The last round compares under the lock.
         """
         content = encode_commit_metadata(metadata, self._table.config.table_version)
         checks = self._checks(metadata)
@@ -210,11 +213,11 @@ class CommitAttempt:
         if self._requested is None or self._traces is None:
             return
         try:
-            # Another attempt of the same request takes this one for dead, and rolls it back under the lock as well.
+            # Another attempt of the same request regards this attempt as dead, and rolls it back under the lock too.
             with self._lock:
                 rollback_instant(self._table, self._requested)
             if not any(i.is_completed for i in self._store.load().find(self.instant_time)):
-                # Another writer may have rolled this attempt back while its tasks went on writing.
+                # Another writer may have rolled this attempt back while tasks of this attempt were writing files.
                 self._traces.stop_heartbeat()
                 self._traces.remove()
         except HudiTableServiceError as failure:
@@ -224,7 +227,7 @@ class CommitAttempt:
 
 
 def changed_file_groups(metadata: CommitMetadata) -> frozenset[FileGroupId]:
-    """File groups that a commit rewrites or replaces; new ones conflict with no other commit."""
+    """File groups that a commit rewrites or replaces. New file groups conflict with no other commit."""
     rewritten = {
         FileGroupId(stat.partition_path, stat.file_id)
         for stat in metadata.write_stats

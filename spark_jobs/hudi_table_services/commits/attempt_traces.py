@@ -1,4 +1,4 @@
-"""Heartbeat and markers of one attempt to write or to execute a plan."""
+"""Manage the heartbeat and the markers of one attempt to write or to execute a plan."""
 
 import logging
 from collections.abc import Collection
@@ -12,12 +12,13 @@ _LOG = logging.getLogger(__name__)
 
 
 class AttemptTraces:
-    """Starts and ends the heartbeat of an attempt, and deletes files that its markers name and that do not count.
+    """Starts and ends the heartbeat of an attempt, and deletes marked files that are not part of the commit.
 
-    A trace that cannot be removed is logged: a heartbeat expires, and the next job removes the rest.
+    If a heartbeat or a marker cannot be removed, a warning is logged: the heartbeat expires, and the next job removes
+    the markers.
 
     Args:
-        owner: content of the heartbeat: the request id, or the id of the attempt.
+        owner: content of the heartbeat file, which is the request id or the id of the attempt.
     """
 
     def __init__(self, storage: Storage, instant_time: str, owner: str) -> None:
@@ -30,7 +31,7 @@ class AttemptTraces:
         self._heartbeat.start()
 
     def abandon_heartbeat(self) -> None:
-        """Tell the tasks, and a retry of the same request, that this attempt is over; the file stays."""
+        """Mark the heartbeat as ended and keep its file, so that tasks and a retry see that this attempt is over."""
         try:
             self._heartbeat.abandon()
         except StorageError as failure:
@@ -41,11 +42,11 @@ class AttemptTraces:
         try:
             self._heartbeat.stop()
         except StorageError as failure:
-            # It expires; no job reads the heartbeat of a write that is over.
+            # The heartbeat expires, and no job reads the heartbeat of a finished write.
             _LOG.warning("The heartbeat of %s stays behind: %s", self._instant_time, failure)
 
     def delete_uncounted(self, keep: Collection[str] = ()) -> None:
-        """Delete marked files of retried and speculative tasks: all but those to keep.
+        """Delete the marked files of retried and speculative tasks: all marked files except the files to keep.
 
         Raises:
             StorageError: a file could not be deleted.
@@ -54,12 +55,12 @@ class AttemptTraces:
             _LOG.info("Deleted %s, which does not count.", path)
 
     def remove(self, keep: Collection[str] = ()) -> None:
-        """Delete uncounted files and the markers themselves. Raises StorageError."""
+        """Delete marked files except the files to keep, then the markers. Raises StorageError."""
         self.delete_uncounted(keep)
         self._markers.delete()
 
     def remove_after_completion(self, keep: Collection[str]) -> None:
-        """Do the same after the commit, when a failure changes nothing about the rows any more."""
+        """Call `remove` after the commit. A failure is only logged, because the committed rows are not affected."""
         try:
             self.remove(keep)
         except StorageError as failure:

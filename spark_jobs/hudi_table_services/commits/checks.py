@@ -1,4 +1,4 @@
-"""Checks that a change has to pass under the lock before it becomes visible, each a value of its own."""
+"""Checks that a change has to pass under the lock before it becomes visible. Each check is a dataclass."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class SameSchema:
 
 @dataclass(frozen=True, slots=True)
 class NoSecondWrite:
-    """No other attempt of the same request has committed since the plan."""
+    """No other attempt of the same request has committed since the job planned."""
 
     request_id: str
 
@@ -47,7 +47,7 @@ class NoSecondWrite:
 
 @dataclass(frozen=True, slots=True)
 class NothingArchivedMeanwhile:
-    """No write that was pending in `since` may have completed and been archived: it could not be compared any more."""
+    """No write that was pending in `since` may be archived already: its changes could not be checked any more."""
 
     since: Timeline
 
@@ -88,19 +88,19 @@ class NoConflict:
 
 
 class RowComparison(Protocol):
-    """Compares the rows that a write adds with those that others added since its snapshot (see `duplicate_check`)."""
+    """Compares rows that a write adds with rows that others added since its snapshot (see `duplicate_check`)."""
 
     def concerns(self, change: ConcurrentChange) -> bool:
-        """Whether the change may contain rows to refuse. Called under the lock: reads nothing."""
+        """Whether the rows of the change must be compared. Must read no file: it is called under the lock."""
         ...
 
     def refuse(self, changes: Sequence[ConcurrentChange]) -> None:
-        """Raises FileGroupConflictError where both bring rows of the same key."""
+        """Raises FileGroupConflictError if the write and a change add rows with the same key."""
         ...
 
 
 class Again(Exception):  # noqa: N818 - a request to the caller, not a failure
-    """The check needs to read rows: compare these changes without the lock, then try to complete once more."""
+    """A check has to read rows. The caller compares these changes without the lock, then tries to complete again."""
 
     def __init__(self, changes: Sequence[ConcurrentChange]) -> None:
         super().__init__(f"{len(changes)} changes are still to be compared")
@@ -113,7 +113,7 @@ class NoNewKeyTwice:
 
     Attributes:
         compared: instants whose rows were compared in earlier rounds.
-        compares_under_lock: whether to read rows now, under the lock, instead of asking for another round.
+        compares_under_lock: whether to read rows now, under the lock, instead of raising `Again`.
     """
 
     comparison: RowComparison
@@ -121,7 +121,7 @@ class NoNewKeyTwice:
     compares_under_lock: bool = False
 
     def refuse(self, now: TableNow) -> None:
-        """Raises Again if rows are to be compared, FileGroupConflictError if a key would be there twice."""
+        """Raises Again if rows must be compared, FileGroupConflictError if the table would contain a key twice."""
         changes = [c for c in now.changes if c.instant not in self.compared and self.comparison.concerns(c)]
         if changes and not self.compares_under_lock:
             raise Again(changes)
@@ -143,7 +143,7 @@ class StillOurs:
 
 @dataclass(frozen=True, slots=True)
 class NotCancelled:
-    """No rollback of the plan was begun: the job that finishes the rollback would delete the new files."""
+    """No rollback of the plan is pending: the job that finishes the rollback would delete the new files."""
 
     instant: Instant
 
@@ -154,7 +154,7 @@ class NotCancelled:
 
 @dataclass(frozen=True, slots=True)
 class SomethingLeft:
-    """At least one group of the plan was not changed by others."""
+    """At least one group of the plan was not changed by other writers."""
 
     instant_time: str
     metadata: CommitMetadata
@@ -170,10 +170,10 @@ class SomethingLeft:
 
 @dataclass(frozen=True, slots=True)
 class FilesThere:
-    """All files that the commit names exist: committing without one would lose rows.
+    """All files that the commit names exist: a commit that names a missing file would lose rows.
 
     Attributes:
-        when_missing: called before the check refuses.
+        when_missing: function that is called before the check refuses.
     """
 
     instant_time: str
@@ -192,7 +192,7 @@ class FilesThere:
 
 
 def refuse_taken_over(table: TableAccess, instant_time: str, attempt: str) -> None:
-    """Raises InstantVanishedError if the heartbeat of the plan is gone or names another attempt."""
+    """Raises InstantVanishedError if the heartbeat of the plan is missing or names another attempt."""
     if read_heartbeat_owner(table.storage, instant_time) != attempt:
         raise InstantVanishedError(
             f"Another attempt took clustering {instant_time} over, or cancelled it.",
@@ -201,7 +201,7 @@ def refuse_taken_over(table: TableAccess, instant_time: str, attempt: str) -> No
 
 
 def refuse_cancelled(table: TableAccess, timeline: Timeline, instant: Instant) -> None:
-    """Raises InstantVanishedError if a rollback of the plan was begun. Call it under the table lock."""
+    """Raises InstantVanishedError if a rollback of the plan is pending. Call it under the table lock."""
     if is_being_rolled_back(table, timeline, instant):
         raise InstantVanishedError(
             f"A cancellation of clustering {instant.requested_time} was begun and has not been finished.",
@@ -210,7 +210,7 @@ def refuse_cancelled(table: TableAccess, timeline: Timeline, instant: Instant) -
 
 
 def archived_meanwhile() -> FileGroupConflictError:
-    """The conflict of a job that cannot know what other writers changed."""
+    """Error of a job that cannot find out what other writers changed."""
     return FileGroupConflictError(
         "Commits that other writers completed during this job may be archived already, so that their changes cannot "
         "be compared with it.",

@@ -1,4 +1,4 @@
-"""The only place where an instant is completed: checks, metadata table, lock, completed file."""
+"""The only module that completes instants: checks, metadata table, lock, completed file."""
 
 from collections.abc import Callable
 
@@ -22,18 +22,19 @@ def complete(
 
     Args:
         pending: the instant, requested and inflight on the timeline.
-        content: of the completed file.
-        lock: verified right before the completed file is created. None for a rollback: its files are deleted by
-            then, and the record of that stays true if the lock is lost.
+        content: content of the completed file.
+        lock: the lock to verify right before the completed file is created. None for a rollback: its files are already
+            deleted, and the record of the deletion is true even if the lock is lost.
         conditions: checks that the change has to pass first.
-        before: called once all checks have passed, to delete files that must not become part of the table.
+        before: function that is called after all checks have passed. It deletes files that must not become part of
+            the table.
 
     Returns:
         The completed instant.
 
     Raises:
-        Again: a check needs another round; nothing was changed.
-        HudiTableServiceError: a check refused.
+        Again: a check has to read rows without the lock first; nothing was changed.
+        HudiTableServiceError: a check refused the change.
         UnsupportedTableError: see `metadata_table.apply`.
         LockNotAcquiredError: another writer took the lock over.
         InstantVanishedError, InstantExistsError, CommitStateUnknownError: see `TimelineStore.complete`.
@@ -42,7 +43,7 @@ def complete(
         conditions.refuse()
     if before is not None:
         before()
-    # `before` may take long. From here to the completed file nothing but these three steps may come.
+    # `before` may take long. Add no further step between here and the creation of the completed file.
     metadata_table.apply(table, completes=pending.action)
     if lock is not None:
         lock.verify()
@@ -53,7 +54,7 @@ def prepare_deletion(table: TableAccess, *, undoes: str | None = None) -> None:
     """Make sure that no metadata table lists files that are about to be deleted. Call it under the table lock.
 
     Args:
-        undoes: requested time of the write whose files are deleted; None: the files are outdated, or orphans.
+        undoes: requested time of the write whose files are deleted; None if the files are outdated, or orphans.
 
     Raises:
         UnsupportedTableError: see `metadata_table.apply`.

@@ -1,4 +1,4 @@
-"""Announce, begin and remove instants. Jobs change a timeline through these functions and `door.complete` only."""
+"""Request, start and remove instants. Jobs change a timeline only through these functions and `door.complete`."""
 
 import logging
 from collections.abc import Sequence
@@ -15,24 +15,24 @@ _LOG = logging.getLogger(__name__)
 def request_instant(
     table: TableAccess, action: Action, content: bytes, *, lock: TableLock, requested_time: str | None = None
 ) -> Instant:
-    """Announce an action with its plan. Call it under the table lock, which is verified first.
+    """Request an instant with its plan. Call it under the table lock, which is verified first.
 
     Raises:
-        LockNotAcquiredError: another writer took the lock over; nothing was announced.
-        InstantExistsError: another writer took this time for the same action.
+        LockNotAcquiredError: another writer took the lock over; nothing was requested.
+        InstantExistsError: another writer used this time for the same action.
     """
     lock.verify()
     return table.timeline_store.request(action, content, requested_time)
 
 
 def begin_clean(table: TableAccess, clean: Instant) -> Instant:
-    """Make a requested clean inflight. Another job may carry out the same clean: then it is inflight already.
+    """Make a requested clean inflight, unless another job that carries out the same clean has done so.
 
     Raises:
-        InstantVanishedError: another job removed it.
+        InstantVanishedError: another job removed the clean.
     """
     store = table.timeline_store
-    # Hudi keeps the plan in the inflight file of layout 1, too.
+    # In layout 1 Hudi also writes the plan into the inflight file.
     has_plan = not table.config.table_version.layout.has_completion_time_in_names
     with suppress(InstantExistsError):
         return store.start(clean, store.read_requested(clean) if has_plan else b"")
@@ -40,7 +40,7 @@ def begin_clean(table: TableAccess, clean: Instant) -> Instant:
 
 
 def begin_restore(table: TableAccess, restore: Instant) -> Instant:
-    """Make a requested restore inflight: from here on its plan has to be carried out to the end.
+    """Make a requested restore inflight. From then on its plan has to be carried out completely.
 
     Raises:
         InstantVanishedError, InstantExistsError: see `TimelineStore.start`.
@@ -49,10 +49,10 @@ def begin_restore(table: TableAccess, restore: Instant) -> Instant:
 
 
 def begin_savepoint(table: TableAccess, requested_time: str, *, lock: TableLock) -> None:
-    """Announce a savepoint of a commit; an attempt that died may have done so. Call it under the table lock.
+    """Make a savepoint inflight, unless an attempt that died has done so. Call it under the table lock.
 
     Raises:
-        LockNotAcquiredError: another writer took the lock over; nothing was announced.
+        LockNotAcquiredError: another writer took the lock over; nothing was written.
     """
     lock.verify()
     with suppress(InstantExistsError):
@@ -60,7 +60,7 @@ def begin_savepoint(table: TableAccess, requested_time: str, *, lock: TableLock)
 
 
 def remove_savepoints(table: TableAccess, savepoints: Sequence[Instant], *, lock: TableLock) -> None:
-    """Delete savepoints from the timeline, the completed file of each first. Call it under the table lock.
+    """Delete savepoints: for each, the completed file before the inflight file. Call it under the table lock.
 
     Raises:
         LockNotAcquiredError: another writer took the lock over; nothing was removed.
@@ -74,13 +74,13 @@ def remove_savepoints(table: TableAccess, savepoints: Sequence[Instant], *, lock
 
 
 def remove_without_plan(table: TableAccess, instant: Instant) -> None:
-    """Remove a pending instant whose writer died before it wrote a plan: nothing was done for it."""
+    """Remove a pending instant whose writer died before it wrote a plan. No work was done for the instant."""
     _LOG.warning("Removing %s %s, which has no plan.", instant.action.value, instant.requested_time)
     table.timeline_store.remove(instant)
 
 
 def remove_archived(table: TableAccess, instants: Sequence[Instant], *, lock: TableLock) -> None:
-    """Delete the files of completed instants that an archive contains. Call it under the table lock.
+    """Delete the instant files of completed instants that the archive contains. Call it under the table lock.
 
     Raises:
         LockNotAcquiredError: another writer took the lock over; nothing was removed.

@@ -1,4 +1,4 @@
-"""The table lock of a job, which adds the time that the job waits for it to the job's stopwatch."""
+"""A table lock that adds the time that a job waits for the lock to the job's stopwatch."""
 
 import time
 from types import TracebackType
@@ -14,7 +14,7 @@ LOCK_WAIT = "lock_wait"
 
 
 class MeasuredLock:
-    """A `TableLock` that measures how long entering takes, also where entering fails."""
+    """A `TableLock` that measures how long acquiring the lock takes, even if acquiring it fails."""
 
     def __init__(self, lock: TableLock, watch: Stopwatch) -> None:
         self._lock = lock
@@ -41,5 +41,5 @@ class MeasuredLock:
 
 
 def measured_lock(storage: Storage, options: LockOptions, clock: Clock, watch: Stopwatch) -> TableLock:
-    """The lock that the options choose, with its waiting time on the stopwatch."""
+    """Return the lock that the options choose; its waiting time is added to the stopwatch."""
     return MeasuredLock(table_lock(storage, options, clock), watch)

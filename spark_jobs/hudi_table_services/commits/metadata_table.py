@@ -1,6 +1,7 @@
-"""Keep the metadata table from contradicting the table. Only `commits.door` calls this module.
+"""Prevent contradictions between the metadata table and the table. Only `commits.door` calls this module.
 
-No job maintains the metadata table yet: where it would become stale, it is switched off, or the change is refused.
+No job maintains the metadata table yet. If a change would make the metadata table stale, `apply` switches the metadata
+table off or refuses the change.
 """
 
 import logging
@@ -26,12 +27,12 @@ def apply(table: TableAccess, *, completes: Action | None = None, undoes: str | 
     """Make sure that no metadata table contradicts the change that follows. Call it under the table lock.
 
     Args:
-        completes: action of the instant that is about to be completed; None: files are about to be deleted.
-        undoes: requested time of the write whose files are about to be deleted; None: the change is no undo.
+        completes: action of the instant that is about to be completed; None if files are about to be deleted.
+        undoes: requested time of the write whose files are about to be deleted; None if the change undoes no write.
 
     Raises:
-        UnsupportedTableError: the metadata table was not listed when the job began, and the change would make it
-            stale.
+        UnsupportedTableError: `hoodie.properties` did not list the metadata table when the job began, and the change
+            would make the metadata table stale.
     """
     if undoes is not None:
         _apply_undo(table, undoes)
@@ -40,7 +41,7 @@ def apply(table: TableAccess, *, completes: Action | None = None, undoes: str | 
 
 
 def _switch_off(table: TableAccess) -> None:
-    """Read the configuration again right before the change: any default Hudi write lists the metadata table anew."""
+    """Switch the metadata table off, after reading the configuration again: any default Hudi write switches it on."""
     config = read_table_config(table.storage)
     if not must_disable_metadata_table(config):
         remove_unlisted_metadata_table(table.storage, config)
@@ -57,7 +58,8 @@ def _switch_off(table: TableAccess) -> None:
 def _apply_undo(table: TableAccess, instant_time: str) -> None:
     """Switch off a metadata table that contains the undone instant: it would list the deleted files forever.
 
-    The job may switch it off if it was listed when the job began, since the request allowed it then.
+    The job may do so only if `hoodie.properties` listed the metadata table when the job began: the request allowed the
+    change at that time.
     """
     config = read_table_config(table.storage)
     if not must_disable_metadata_table(config):

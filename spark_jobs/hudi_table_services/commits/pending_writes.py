@@ -1,4 +1,4 @@
-"""Clear what earlier attempts left behind: roll back dead writes, remove traces of finished ones."""
+"""Clean up after earlier attempts: roll back dead writes, and delete markers and heartbeats of finished writes."""
 
 import logging
 
@@ -22,11 +22,12 @@ _LOG = logging.getLogger(__name__)
 def clear_pending_writes(
     table: TableAccess, lock: TableLock, request_id: str, policy: FailedWritesPolicy
 ) -> tuple[Instant, ...]:
-    """Roll back pending writes whose writers are dead; returns them.
+    """Roll back pending writes whose writers are dead. Returns the writes that were rolled back.
 
-    An attempt of this very request is always rolled back: it is dead, or must not commit beside this job. Of other
-    writes, EAGER (Hudi's default for a single writer) rolls back all without a living heartbeat, LAZY those whose
-    heartbeat expired, NEVER none. Pending plans of table services are never touched.
+    An earlier attempt of the same request is always rolled back: it is dead, or it must not commit beside this job.
+    The policy decides about other writes. EAGER (Hudi's default for a single writer) rolls back every write without a
+    living heartbeat. LAZY rolls back writes whose heartbeat has expired. NEVER rolls back none of them. Pending plans
+    of table services are never changed.
     """
     cleared: tuple[Instant, ...] = ()
     if table.load_timeline().pending:
@@ -65,9 +66,10 @@ def _clear(
 
 
 def remove_traces_of_finished_writes(table: TableAccess) -> None:
-    """Remove markers and heartbeats of writes that died right after they were completed or rolled back.
+    """Delete markers and heartbeats of writes whose jobs died right after the write was completed or rolled back.
 
-    The folders are listed before the timeline: a write that began since is pending by then, and its traces stay.
+    The function lists the folders before it loads the timeline. A write that starts between these two steps is
+    pending on the loaded timeline, so its markers and its heartbeat are kept.
     """
     marked = table.storage.list_folder(TEMP_FOLDER).folders
     beating = table.storage.list_folder(HEARTBEATS).files
@@ -79,7 +81,7 @@ def remove_traces_of_finished_writes(table: TableAccess) -> None:
         if instant_time.isdigit() and instant_time not in pending:
             _remove_markers(table, timeline, instant_time)
     for stored in beating:
-        # A writer starts its heartbeat shortly before its instant is on the timeline.
+        # A writer starts its heartbeat shortly before it requests its instant: keep living heartbeats.
         is_over = stored.name not in pending and not is_heartbeat_alive(
             table.storage, stored.name, table.clock
         )
@@ -88,10 +90,10 @@ def remove_traces_of_finished_writes(table: TableAccess) -> None:
 
 
 def _remove_markers(table: TableAccess, timeline: Timeline, instant_time: str) -> None:
-    """Remove the markers of a finished write, and the marked files that do not count.
+    """Delete the markers of a finished write, and the marked files that are not part of the table.
 
-    A completed write names its files in its metadata; all files of a write that was rolled back are deleted. Of any
-    other write nothing is touched: it may be archived.
+    A completed write names its files in its metadata; other marked files are deleted. All files of a write that was
+    rolled back are deleted. Files and markers of any other write are kept, because that write may be archived.
     """
     markers = MarkerStore(table.storage, instant_time)
     completed = [i for i in timeline.find(instant_time) if i.is_completed and i.action.writes_data]

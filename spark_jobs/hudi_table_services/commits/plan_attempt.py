@@ -1,8 +1,8 @@
-"""One attempt to execute a clustering plan: take it, write beside the table, complete it under the lock.
+"""One attempt to execute a clustering plan: start the plan, write new files, complete the instant under the lock.
 
-The heartbeat names the attempt that executes the plan. An attempt that finds the heartbeat of another one has lost
-the plan: it completes nothing, and its tasks remove what they wrote. The attempt that takes a plan over removes what
-the dead attempt left. The attempt drops each group whose files another writer changed.
+The heartbeat names the attempt that executes the plan. An attempt that finds the heartbeat of another attempt has lost
+the plan: it completes nothing, and its tasks remove the files that they wrote. An attempt that takes a plan over
+removes the files of the dead attempt. An attempt drops each group whose files another writer changed.
 """
 
 import logging
@@ -52,18 +52,19 @@ _LOG = logging.getLogger(__name__)
 _POLL_SECONDS = 2.0
 
 MetadataWithout = Callable[[frozenset[FileGroupId]], CommitMetadata]
-"""Content of the completed instant, without the groups that contain one of these file groups."""
+"""Function that builds the commit metadata without the groups that contain one of the given file groups."""
 
 
 class ClusteringAttempt:
-    """Use as a context manager: leaving it by an error removes what was written, and the plan waits again.
+    """Context manager for one execution of a plan. An error deletes the new files and makes the plan requested again.
 
     Args:
         instant: the pending clustering.
-        request_id: of the job. Another attempt of the same request loses the plan: it is dead, or must not commit
-            beside this one.
-        wait_seconds: how long to wait while another attempt executes the plan; 0: not at all.
-        expires_after_minutes: age at which an execution without a heartbeat counts as dead; Hudi's have none.
+        request_id: request id of the job. Another attempt of the same request loses the plan: it is dead, or it must
+            not commit beside this attempt.
+        wait_seconds: how long to wait while another attempt executes the plan; 0 means no wait.
+        expires_after_minutes: age at which an execution without a heartbeat counts as dead. Executions by Hudi have no
+            heartbeat.
     """
 
     def __init__(
@@ -102,10 +103,10 @@ class ClusteringAttempt:
         return self
 
     def _take(self) -> bool:
-        """Take the plan unless a living attempt executes it; returns whether this attempt has it now.
+        """Start the plan, or take it over from a dead attempt. Returns False if a living attempt executes the plan.
 
         Raises:
-            InstantVanishedError: the plan was cancelled, or completed, meanwhile.
+            InstantVanishedError: another job has cancelled or completed the plan.
         """
         with self._lock:
             timeline = self._store.load()
@@ -161,8 +162,8 @@ class ClusteringAttempt:
         if self._is_over:
             self._traces.stop_heartbeat()
         elif self._is_dropping or isinstance(error, CommitStateUnknownError) or not self._give_back():
-            # Keep the file: an inflight plan without a heartbeat looks like one that Hudi executes, and other jobs
-            # would leave it alone until it expires.
+            # Keep the file: without a heartbeat, an inflight plan looks as if Hudi executed it, and other jobs would
+            # not execute the plan until it expires.
             self._traces.abandon_heartbeat()
         else:
             self._traces.stop_heartbeat()
@@ -170,17 +171,17 @@ class ClusteringAttempt:
     def complete(
         self, snapshot: TableSnapshot, metadata_without: MetadataWithout
     ) -> tuple[Instant, frozenset[FileGroupId]]:
-        """Make the new files visible and the old ones not.
+        """Complete the clustering: readers then see the new files instead of the old files.
 
         Args:
-            snapshot: the table as the execution saw it; what was committed since is checked.
+            snapshot: the table when the execution began; later commits are checked for conflicts.
             metadata_without: builds the commit's metadata once the groups to drop are known.
 
         Returns:
             The completed instant, and the file groups that other writers changed during the execution.
 
         Raises:
-            FileGroupConflictError: no group is left that others did not change.
+            FileGroupConflictError: other writers changed every group of the plan.
             InstantVanishedError: the plan was cancelled or taken over.
         """
         with self._lock:
@@ -197,7 +198,7 @@ class ClusteringAttempt:
                 before=lambda: self._delete_uncounted(snapshot, kept),
             )
             self._is_over = True
-            self._traces.stop_heartbeat()  # under the lock: another attempt's heartbeat may be there afterwards
+            self._traces.stop_heartbeat()  # under the lock, before another attempt writes its own
         _LOG.info("Completed clustering %s", self.instant_time)
         self._traces.remove_after_completion(keep=kept)
         return completed, dropped_groups
@@ -215,20 +216,21 @@ class ClusteringAttempt:
         )
 
     def _groups_to_drop(self, now: TableNow) -> frozenset[FileGroupId]:
-        """File groups that others wrote or replaced since the plan, or are writing: their changes take precedence."""
+        """File groups that other writers changed since the plan or are changing. Those changes take precedence."""
         return groups_to_drop((*now.changes, *running_writes(self._store, now.timeline)))
 
     def _delete_uncounted(self, snapshot: TableSnapshot, kept: Collection[str]) -> None:
-        """Delete files that do not count: with a completed instant they would be part of the table."""
+        """Delete files that the commit does not name: after completion Hudi would treat them as part of the table."""
         self._lock.verify()
         self._traces.delete_uncounted(keep=kept)
         # An earlier execution of the same instant may have left files without markers.
         sweep_listed(self._table, self.instant_time, snapshot.file_slices, kept)
 
     def _leave_to_others(self, paths: Collection[str]) -> None:
-        """Delete the files of this attempt, and leave every other file of the instant alone.
+        """Delete the files of this attempt, and keep every other file of the instant.
 
-        Only another executor of this plan can have deleted one of them, such as Hudi, which ignores heartbeats.
+        A file of this attempt is missing. Only another executor of the plan can have deleted that file, such as Hudi,
+        which ignores heartbeats.
         """
         self._is_over = True
         for path in paths:
@@ -237,18 +239,19 @@ class ClusteringAttempt:
     def drop_if_outdated(self, plan: ClusteringPlan) -> bool:
         """Remove the plan from the timeline if completed writes changed all of its groups: it can never succeed.
 
-        A pending write does not count: if it fails, its groups are free again. Returns whether the plan was removed.
+        Changes of pending writes do not count: if such a write fails, its file groups are unchanged. Returns whether
+        the plan was removed.
 
         Raises:
             InstantVanishedError: the plan was cancelled or taken over.
-            StorageError: it could not be removed; the next execution or cancellation finishes that.
+            StorageError: the plan could not be removed; the next execution or cancellation removes it.
         """
         with self._lock:
             refuse_taken_over(self._table, self.instant_time, self.attempt)
             if unchanged_groups(plan, load_snapshot(self._table.storage, partitions_of(plan))):
                 return False
             self._lock.verify()
-            # Keep the heartbeat file until the plan is removed: a plan without one looks as if Hudi executed it.
+            # Keep the heartbeat file until the plan is removed: without it, the plan looks as if Hudi executed it.
             self._is_dropping = True
             self._traces.abandon_heartbeat()
             roll_back_clustering(self._table, self._instant)
@@ -256,13 +259,13 @@ class ClusteringAttempt:
         return True
 
     def _give_back(self) -> bool:
-        """Remove the written files and return the plan to its requested state. Returns whether that is done."""
+        """Remove the written files and return the plan to its requested state. Returns whether this succeeded."""
         try:
             with self._lock:
                 if read_heartbeat_owner(self._table.storage, self.instant_time) != self.attempt:
                     return True
                 if not any(i.identity == self._instant.identity for i in self._store.load().pending):
-                    return True  # completed: the written files are part of the table
+                    return True  # The plan was completed, so the written files are part of the table.
                 self._traces.abandon_heartbeat()
                 sweep_pending(self._table, self._instant)
                 self._store.return_to_requested(self._instant)
@@ -278,7 +281,7 @@ class ClusteringAttempt:
 def replaced_without(
     replaced: Mapping[str, tuple[str, ...]], dropped_groups: frozenset[FileGroupId]
 ) -> dict[str, tuple[str, ...]]:
-    """Partition path → replaced file ids, without those of dropped groups and without empty partitions."""
+    """Partition path → replaced file ids, without file ids of dropped groups and without empty partitions."""
     kept = {
         path: tuple(file_id for file_id in ids if FileGroupId(path, file_id) not in dropped_groups)
         for path, ids in replaced.items()

@@ -1,4 +1,4 @@
-"""The folder in which one job stages rows; it is removed when the job ends, also by an error."""
+"""The folder in which one job stages rows. The folder is removed when the job succeeds or fails."""
 
 import hashlib
 import logging
@@ -18,9 +18,9 @@ class StagingArea:
 
     Args:
         parent: folder below the base path that holds the staging folders of all jobs.
-        owner: id of the request; what an earlier attempt of the request staged is removed at once. Empty: the folder
-            belongs to no request.
-        is_first_write: there was no table when the job began.
+        owner: id of the request, or empty if the folder belongs to no request. Folders of earlier attempts of the
+            same request are removed at once.
+        is_first_write: whether the table did not exist when the job started.
     """
 
     def __init__(
@@ -48,16 +48,16 @@ class StagingArea:
         try:
             self._storage.delete_folder(self.folder)
             if self._is_first_write:
-                # Refused rows leave no trace of a table. Delete only empty folders: another writer may use the others.
+                # Refused rows leave no folder of a table behind. Other writers may use folders that are not empty.
                 self._storage.delete_empty_folders(self._parent)
         except StorageError as failure:
             _LOG.warning("Staged rows in %s stay behind: %s", self.folder, failure)
 
     def remove_abandoned(self) -> None:
-        """Remove folders of killed jobs: those whose newest file is older than a day.
+        """Remove folders of killed jobs: folders whose newest file is older than a day.
 
-        A folder of an earlier attempt of this request is removed at any age: that attempt is dead, or must not commit
-        beside this one.
+        A folder of an earlier attempt of the same request is removed at any age: that attempt is dead, or it must not
+        commit beside this attempt.
         """
         now_ms = int(self._clock.now().timestamp() * 1000)
         newest: dict[str, int] = {}

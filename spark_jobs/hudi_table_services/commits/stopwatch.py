@@ -1,4 +1,4 @@
-"""Time by phase, for the result document and the log."""
+"""Measure the seconds of each phase of a job, for the result document and the log."""
 
 import logging
 import time
@@ -25,5 +25,5 @@ class Stopwatch:
             _LOG.info("%s took %.1f s", name, elapsed)
 
     def add(self, name: str, seconds: float) -> None:
-        """Count time that was measured elsewhere."""
+        """Add seconds that were measured elsewhere to the phase."""
         self.seconds[name] = round(self.seconds.get(name, 0.0) + seconds, 3)

@@ -1,4 +1,4 @@
-"""The table as it is under the lock, and the form of a check that may refuse a change because of it."""
+"""The state of the table under the lock, and the interface of checks that may refuse a change to it."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ from hudi_table_services.tables.table import TableAccess
 
 @dataclass(frozen=True, kw_only=True)
 class TableNow:
-    """The table under the lock, read once for all checks.
+    """The state of the table under the lock, read once for all checks.
 
     Attributes:
-        planned_with: the table as the job saw it when it planned.
-        snapshot: configuration, timeline and schema of the table now, without file slices.
-        own_times: requested times of the job's own instants, which are no changes by others.
-        noted: changes that the job loaded before; archival may have removed their files since.
+        planned_with: the table as it was when the job planned.
+        snapshot: the current configuration, timeline and schema of the table, without file slices.
+        own_times: requested times of the job's own instants, which do not count as changes by other writers.
+        noted: changes that the job loaded earlier; archival may have removed their instant files since then.
     """
 
     table: TableAccess
@@ -37,7 +37,7 @@ class TableNow:
 
     @cached_property
     def changes(self) -> tuple[ConcurrentChange, ...]:
-        """What other writers did since the plan."""
+        """Changes that other writers made after the job planned."""
         store = self.table.timeline_store
         found = load_commit_changes(
             store, self.planned_with.timeline, self.snapshot.timeline, ignore=self.own_times
@@ -56,7 +56,7 @@ def read_table_now(
     """Read the table for the checks of a commit. Call it under the table lock.
 
     Raises:
-        UnsupportedTableError: another writer changed the table's version; this job cannot read its timeline any more.
+        UnsupportedTableError: another writer changed the table version, so this job can no longer read the timeline.
     """
     now = load_snapshot(table.storage, ())
     before, after = table.config.table_version, now.config.table_version
@@ -76,16 +76,16 @@ def read_table_now(
 
 
 class Check(Protocol):
-    """One condition under which a change may become visible."""
+    """One condition that must be true before a change becomes visible."""
 
     def refuse(self, now: TableNow) -> None:
-        """Raise an error of `errors` if the table no longer allows the change."""
+        """Raise an error of the module `errors` if the table no longer allows the change."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Checks, and the table that they are applied to."""
+    """Checks, and the state of the table to which they are applied."""
 
     now: TableNow
     checks: tuple[Check, ...]

@@ -1,8 +1,9 @@
-"""Undo a write: plan, hide it if it was completed, delete its data, then its instant files, then complete the rollback.
+"""Undo a write: plan, hide a completed write, delete its data, delete its instant files, complete the rollback.
 
-The data is deleted before the pending instant: without its instant files a data file would count as committed once
-the timeline has moved past it. A completed write becomes a pending one first, so that no reader sees half of it.
-A rollback that dies leaves its plan, and the next run carries the plan out; every step can be done twice.
+The data files are deleted before the instant files: a data file without an instant would count as committed as soon
+as its time is older than the active timeline. A completed write first becomes pending again, so that no reader sees
+only a part of its files. If a rollback dies, its plan stays on the timeline, and the next run carries the plan out.
+Every step can be repeated without harm.
 """
 
 import logging
@@ -48,16 +49,16 @@ _LOG = logging.getLogger(__name__)
 
 
 def rollback_instant(table: TableAccess, instant: Instant) -> Instant | None:
-    """Roll a pending write back, or finish a rollback of it that was begun. Call it under the table lock.
+    """Roll a pending write back, or finish a pending rollback of the write. Call it under the table lock.
 
     Returns:
-        The completed rollback; None if the instant is no pending write: completed, gone, or a table service's plan,
-        which this function never touches.
+        The completed rollback; None if the instant is not a pending write: it was completed or removed, or it is the
+        plan of a table service, which this function never changes.
 
     Raises:
-        UnsupportedTableError: the instant appended to log files, or is in a metadata table that must not be switched
-            off.
-        StorageError: something could not be deleted; the rollback stays pending and the next run finishes it.
+        UnsupportedTableError: the instant appended to log files, or a metadata table that must not be switched off
+            contains the instant.
+        StorageError: a file could not be deleted; the rollback stays pending and the next run finishes it.
     """
     store = table.timeline_store
     timeline = store.load()
@@ -68,14 +69,14 @@ def rollback_instant(table: TableAccess, instant: Instant) -> Instant | None:
 
 
 def roll_back_clustering(table: TableAccess, instant: Instant) -> Instant | None:
-    """Undo what a pending clustering wrote, and remove its plan. Call it under the table lock.
+    """Delete the files that a pending clustering wrote, and remove its plan. Call it under the table lock.
 
     Returns:
-        The completed rollback; None if the clustering is not pending any more.
+        The completed rollback; None if the clustering is no longer pending.
 
     Raises:
-        UnsupportedTableError: it is in a metadata table that must not be switched off.
-        StorageError: something could not be deleted; cancelling it again finishes the rollback.
+        UnsupportedTableError: a metadata table that must not be switched off contains the clustering.
+        StorageError: a file could not be deleted; cancelling the clustering again finishes the rollback.
     """
     timeline = table.load_timeline()
     pending = next((i for i in timeline.pending if i.identity == instant.identity), None)
@@ -88,12 +89,13 @@ def roll_back_completed(table: TableAccess, instant: Instant) -> Instant | None:
     """Undo a completed write. Call it under the table lock, after checking that no other write builds on it.
 
     Returns:
-        The completed rollback; None if the write is not completed any more.
+        The completed rollback; None if the write is no longer on the timeline as a completed write.
 
     Raises:
         CommitConflictError: a writer that does not use the lock completed another write during the rollback.
-        UnsupportedTableError: it appended to log files, or is in a metadata table that must not be switched off.
-        StorageError: something could not be deleted; the rollback stays pending and the next run finishes it.
+        UnsupportedTableError: the write appended to log files, or a metadata table that must not be switched off
+            contains the write.
+        StorageError: a file could not be deleted; the rollback stays pending and the next run finishes it.
     """
     timeline = table.load_timeline()
     completed = next((i for i in timeline.completed_writes if i.identity == instant.identity), None)
@@ -101,9 +103,9 @@ def roll_back_completed(table: TableAccess, instant: Instant) -> Instant | None:
 
 
 def undo_in_place(table: TableAccess, instant: Instant) -> RollbackMetadata:
-    """Undo a write or a table service, pending or completed, as part of a restore: the timeline gets no rollback.
+    """Undo a pending or completed write or table service as part of a restore, without a rollback on the timeline.
 
-    Call it under the table lock. Of an instant that is gone, it deletes only files whose names contain its time.
+    Call it under the table lock. If the instant no longer exists, only files whose names contain its time are deleted.
     """
     started = table.clock.now()
     plan = plan_of(table, instant)
@@ -124,10 +126,11 @@ def _roll_back(table: TableAccess, timeline: Timeline, undone: Instant) -> Insta
 
 
 def sweep_pending(table: TableAccess, instant: Instant) -> None:
-    """Delete what an execution of a pending plan wrote: the marked files or, without markers, files named after it.
+    """Delete the files that an execution of a pending plan wrote.
 
-    Only the attempt that has taken the plan may call this: from then on tasks of the dead execution remove their own
-    files.
+    These are the marked files or, without markers, the files whose names contain the time of the instant. Only the
+    attempt that has taken the plan over may call this function: from that moment tasks of the dead execution remove
+    the files that they write.
     """
     plan = plan_of(table, instant)
     for paths in files_to_delete(plan).values():
@@ -140,7 +143,7 @@ def sweep_pending(table: TableAccess, instant: Instant) -> None:
 def sweep_listed(
     table: TableAccess, instant_time: str, partitions: Collection[str], keep: Collection[str]
 ) -> None:
-    """Delete all files of the instant in these partitions except those to keep, with and without markers."""
+    """Delete all files of the instant in these partitions, marked or not, except the files to keep."""
     for files in list_partitions(table.storage, partitions).values():
         for stored in files:
             if instant_in_file_name(stored.name) == instant_time and stored.path not in keep:
@@ -149,12 +152,12 @@ def sweep_listed(
 
 
 def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[Instant, ...]:
-    """Carry out rollbacks that were requested and never completed; returns the completed ones.
+    """Carry out rollbacks that were requested and never completed. Returns the rollbacks that are now completed.
 
-    Rollbacks of clusterings and compactions are left to the service that began them.
+    Rollbacks of clusterings and compactions are skipped: the service that began them finishes them.
 
     Raises:
-        UnsupportedTableError: a restore is pending, and pending rollbacks may belong to it.
+        UnsupportedTableError: a restore is pending, and the pending rollbacks may belong to that restore.
     """
     refuse_unfinished_restore(timeline)
     finished = []
@@ -174,7 +177,7 @@ def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[In
 
 
 def is_being_rolled_back(table: TableAccess, timeline: Timeline, instant: Instant) -> bool:
-    """Whether a rollback of a pending instant was begun and not finished. Call it under the table lock."""
+    """Whether the timeline contains a pending rollback of this instant. Call it under the table lock."""
     plans = [_stored_plan(table, rollback) for rollback in _pending_rollbacks(timeline)]
     return any(plan is not None and _undoes(plan, instant) for plan in plans)
 
@@ -184,7 +187,7 @@ def _pending_rollbacks(timeline: Timeline) -> Iterable[Instant]:
 
 
 def _stored_plan(table: TableAccess, rollback: Instant) -> RollbackPlan | None:
-    """Plan of a pending rollback; None if its writer died before it wrote a plan: then the rollback is removed."""
+    """Plan of a pending rollback. If its writer died before it wrote a plan, remove the rollback and return None."""
     content = table.timeline_store.read_requested(rollback)
     if content:
         with naming(table.timeline_store.requested_path_of(rollback)):
@@ -200,7 +203,7 @@ def _undoes(plan: RollbackPlan, instant: Instant) -> bool:
 
 
 def _undoes_write(table: TableAccess, timeline: Timeline, plan: RollbackPlan) -> bool:
-    """Whether the plan undoes a write of rows, or an instant that does not exist any more."""
+    """Whether the plan undoes a write of rows, or an instant that no longer exists."""
     undone = plan.instant_to_rollback
     if undone is None or undone.action not in ("commit", "deltacommit", "replacecommit", "clustering"):
         return False
@@ -209,15 +212,16 @@ def _undoes_write(table: TableAccess, timeline: Timeline, plan: RollbackPlan) ->
 
 
 def _is_built_upon(timeline: Timeline, plan: RollbackPlan) -> bool:
-    """Whether the plan's instant is completed, and is not the newest completed write any more."""
+    """Whether the plan's instant is completed, and another write has completed after it."""
     undone = [i for i in timeline.completed_writes if _undoes(plan, i)]
     return any(later.visible_from > i.visible_from for i in undone for later in timeline.completed_writes)
 
 
 def _may_be_undone(table: TableAccess, instant: Instant) -> bool:
-    """Whether the rollback applies to the write. Clusterings are excluded.
+    """Whether `finish_pending_rollbacks` may carry out a rollback of this write. Clusterings are excluded.
 
-    A pending clustering is undone by the job that cancels it; a completed one completed after the rollback was planned.
+    The job that cancels a pending clustering undoes it. A completed clustering was completed after its rollback was
+    planned, so that rollback no longer applies.
     """
     if instant.is_completed:
         return table.timeline_store.commit_metadata(instant).operation_type is not WriteOperation.CLUSTER
@@ -225,13 +229,13 @@ def _may_be_undone(table: TableAccess, instant: Instant) -> bool:
 
 
 def plan_of(table: TableAccess, instant: Instant) -> RollbackPlan:
-    """Plan what undoing a write would delete; change nothing.
+    """Plan which files undoing a write deletes. Nothing is changed.
 
-    The files of a pending write are found by its markers, or by their names. Those of a completed write are found in
-    its metadata, and by names in the same partitions, where speculative tasks may have left more.
+    The files of a pending write are found by its markers, or by their names. The files of a completed write are found
+    in its metadata. Speculative tasks may have left more files in the same partitions; these are found by their names.
 
     Raises:
-        UnsupportedTableError: the write appended to log files of older slices.
+        UnsupportedTableError: the write appended to log files of older file slices.
     """
     base_path = table.storage.base_path
     if instant.is_completed:
@@ -239,7 +243,7 @@ def plan_of(table: TableAccess, instant: Instant) -> RollbackPlan:
     marked = _marked_files(table.storage, instant)
     if marked or instant.state is InstantState.REQUESTED:
         return plan_rollback(instant, marked, base_path)
-    # An inflight write without markers may still have written: Hudi would never delete its files.
+    # An inflight write without markers may have written files, which Hudi would never delete: search them by name.
     listed = _listed_files(table.storage, instant)
     return plan_rollback(instant, listed, base_path, by_listing=True)
 
@@ -274,11 +278,12 @@ def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Ins
     if rollback.state is InstantState.REQUESTED:
         _refuse_if_built_upon(table, rollback, plan)
     prepare_deletion(table, undoes=_undone_time(plan))
-    files_to_delete(plan)  # refuses what must not be touched before anything is
-    # Hide the write before the rollback begins: until then nothing is deleted, and the rollback may still be dropped.
+    # Raises an error before the first deletion if the plan names a file that must not be deleted.
+    files_to_delete(plan)
+    # Hide the write before the rollback is inflight. Until then nothing is deleted, and a job may remove the rollback.
     _hide_completed(table, plan)
     if rollback.state is InstantState.REQUESTED:
-        # Another job may carry out the same rollback: one that lost its lock while it worked.
+        # Another job that has lost its lock may be carrying out the same rollback.
         with suppress(InstantExistsError):
             rollback = store.start(rollback)
     _delete_undone(table, plan)
@@ -295,7 +300,8 @@ def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Ins
 def _refuse_if_built_upon(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> None:
     """Raises CommitConflictError if another write has completed since the rollback was planned.
 
-    The lock may have been lost while files were listed, and not every writer takes it.
+    This can happen although the job took the lock: the job may have lost the lock while it listed files, or another
+    writer may use no lock.
     """
     timeline = table.load_timeline()
     if _is_built_upon(timeline, plan):
@@ -316,7 +322,7 @@ def _undo(table: TableAccess, plan: RollbackPlan) -> None:
 
 
 def _hide_completed(table: TableAccess, plan: RollbackPlan) -> None:
-    """Delete the completed file of the write; the rest is a pending write, which no reader sees."""
+    """Delete the completed instant file of the write. The write is then pending, so readers ignore its files."""
     for instant in table.load_timeline().find(_undone_time(plan)):
         if instant.is_completed and instant.action.writes_data:
             table.timeline_store.remove_completed(instant)
@@ -345,16 +351,16 @@ def _undone_time(plan: RollbackPlan) -> str:
 
 
 def _sweep(storage: Storage, instant_time: str) -> None:
-    """Delete marked files once more: tasks of a dead job may have written until the heartbeat was deleted."""
+    """Delete marked files again: tasks of a dead job may have written files until its heartbeat was deleted."""
     markers = MarkerStore(storage, instant_time)
-    with suppress(MalformedFileNameError):  # a folder with a damaged marker was undone by listing
+    with suppress(MalformedFileNameError):  # if a marker is damaged, the files were found by listing
         for path in markers.sweep():
             _LOG.info("Deleted %s", path)
     markers.delete()
 
 
 def _remove_undone_instants(table: TableAccess, plan: RollbackPlan) -> None:
-    """Delete the completed file first, then inflight, then requested, so that the state never advances."""
+    """Delete the completed file, then the inflight file, then the requested file, so that the state never advances."""
     undone, store = plan.instant_to_rollback, table.timeline_store
     if undone is None:
         return

@@ -1,4 +1,4 @@
-"""Refuse to undo a write while a writer is alive, or where the files that the write replaced are gone."""
+"""Refuse to undo a write while a writer is alive, or after cleaning has deleted the files that the write replaced."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -23,20 +23,20 @@ _CLOCKS_DIFFER_MS = 1000
 
 
 def why_alive(table: TableAccess, instant: Instant) -> str:
-    """Sentence with the age of the living heartbeat of a pending write; empty: it has none."""
+    """Sentence that reports the age of a pending write's living heartbeat; empty if there is no such heartbeat."""
     time = instant.requested_time
     if instant.is_completed or not is_heartbeat_alive(table.storage, time, table.clock):
         return ""
     age_ms = heartbeat_age_ms(table.storage, time, table.clock)
     if age_ms is None:
-        return ""  # the writer has just ended
+        return ""  # The writer has just ended and removed its heartbeat.
     age_seconds = abs(age_ms) // 1000
     age = f"{age_seconds} s old" if age_ms >= -_CLOCKS_DIFFER_MS else f"{age_seconds} s ahead of the clock"
     return f"The writer of {instant.action.value} {time} is alive: its heartbeat is {age}."
 
 
 def require_dead(table: TableAccess, instants: Iterable[Instant]) -> None:
-    """Raises InstantHeldError where a pending instant has a living heartbeat."""
+    """Raises InstantHeldError if one of the pending instants has a living heartbeat."""
     for instant in instants:
         if reason := why_alive(table, instant):
             raise InstantHeldError(
@@ -47,7 +47,7 @@ def require_dead(table: TableAccess, instants: Iterable[Instant]) -> None:
 
 
 def require_unplanned(table: TableAccess, timeline: Timeline, chosen: Collection[Instant]) -> None:
-    """Raises InvalidRequestError if a pending plan that is not to be undone reads files of a chosen write."""
+    """Raises InvalidRequestError if a pending plan needs files of a chosen write, unless the plan is chosen too."""
     identities = {i.identity for i in chosen}
     times = {i.requested_time for i in chosen if i.is_completed}
     for pending in timeline.pending:
@@ -68,7 +68,7 @@ def require_unplanned(table: TableAccess, timeline: Timeline, chosen: Collection
 
 
 def require_predecessors(table: TableAccess, timeline: Timeline, instant: Instant) -> None:
-    """Raises InvalidRequestError if cleaning has deleted the files that readers would see once the write is undone."""
+    """Raises InvalidRequestError if cleaning has deleted files that readers would see after the write is undone."""
     metadata = table.timeline_store.commit_metadata(instant)
     needed = {
         (stat.partition_path, stat.file_id): stat.prev_commit
@@ -95,7 +95,7 @@ def require_predecessors(table: TableAccess, timeline: Timeline, instant: Instan
 
 
 def _latest_before(table: TableAccess, timeline: Timeline, instant: Instant) -> dict[tuple[str, str], str]:
-    """Newest write of each file group among the writes of the active timeline before the instant."""
+    """File group → requested time of the newest write before the instant, from the active timeline."""
     found: dict[tuple[str, str], str] = {}
     for older in timeline.completed_writes:
         if older.requested_time < instant.requested_time:
@@ -107,7 +107,7 @@ def _latest_before(table: TableAccess, timeline: Timeline, instant: Instant) -> 
 def _present(
     table: TableAccess, partitions: Collection[str], instant: Instant
 ) -> dict[tuple[str, str], set[str]]:
-    """File group → times of its base files, without the base files of the instant itself."""
+    """File group → instant times of its base files, except base files that the instant itself wrote."""
     found: dict[tuple[str, str], set[str]] = {}
     for path, files in list_partitions(table.storage, partitions).items():
         for stored in files:

@@ -1,1 +1,1 @@
-"""Recipes: load, plan, request, execute, complete. Short enough to read aloud."""
+"""Jobs: each job calls other packages to load a table, to plan, to request, to execute and to complete."""

@@ -1,4 +1,4 @@
-"""Check settings, beside a table if there is one. Nothing is written."""
+"""Check settings, and compare them with the table if it exists. Nothing is written."""
 
 import logging
 
@@ -29,12 +29,12 @@ _LOG = logging.getLogger(__name__)
 
 
 def check_table_config(request: CheckConfigRequest, *, storage: Storage | None = None) -> JobResult:
-    """Findings in the settings of the request; see `ConfigReport`.
+    """Check the settings of the request and report the findings; see `ConfigReport`.
 
-    A base path with nothing there yet is that of a table to be made: only the options are checked.
+    If the base path contains nothing yet, the request is for a new table, and only the options are checked.
 
     Raises:
-        UnsafeConfigError: a finding is as bad as ``fail_on``; it has the report.
+        UnsafeConfigError: a finding is at least as severe as ``fail_on``. The error contains the report.
         HudiTableServiceError: the table cannot be read.
     """
     check_rule_names(request)
@@ -95,7 +95,7 @@ def _facts(storage: Storage, config: TableConfig, *, lists_partitions: bool) -> 
     try:
         store = TimelineStore(storage, config, SystemClock())
     except UnsupportedTableError:
-        # Return only the properties: the check reports the unknown table version as a finding.
+        # Return only the properties, in which the check finds and reports the unknown table version.
         return TableFacts(properties=config.properties)
     timeline = store.load()
     planned = {i.requested_time: _planned_partitions(store, i) for i in timeline.pending}
@@ -108,7 +108,7 @@ def _facts(storage: Storage, config: TableConfig, *, lists_partitions: bool) -> 
 
 
 def _planned_partitions(store: TimelineStore, instant: Instant) -> frozenset[str]:
-    """Return the partitions of a pending plan; empty: the instant has no plan, or the plan no longer exists."""
+    """Return the partitions of a pending plan; an empty set if the instant has no plan or its plan is missing."""
     try:
         return frozenset(group.partition_path for group in planned_file_groups(store, instant))
     except ObjectNotFoundError:

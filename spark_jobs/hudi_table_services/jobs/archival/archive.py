@@ -1,6 +1,6 @@
-"""Archive the timeline: plan and check files; then, under the table lock, write the archive and delete the instants.
+"""Archive the timeline: plan, check files, then write the archive and delete the instants under the table lock.
 
-The job reads only file names and metadata and needs no Spark.
+The job reads only file names and metadata. It needs no Spark.
 """
 
 import logging
@@ -32,12 +32,12 @@ _LOG = logging.getLogger(__name__)
 def archive(
     request: ArchiveRequest, *, storage: Storage | None = None, clock: Clock | None = None
 ) -> JobResult:
-    """Move the oldest completed instants into the archive, or, in a preview, report them.
+    """Move the oldest completed instants into the archive. A preview only reports these instants.
 
-    The next run finishes a run that died: instants that the archive already holds are only deleted.
+    If a job dies, the next job finishes its work: it deletes instants that the archive already contains.
 
     Raises:
-        HudiTableServiceError: see `errors`. The timeline is unchanged until the archive is written.
+        HudiTableServiceError: see the module `errors`. The timeline is unchanged until the archive is written.
     """
     options = resolve_archive_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)
@@ -71,7 +71,7 @@ class _ArchiveJob:
             return self._archive(lock, _first_remaining(timeline, plan))
 
     def _plan(self, timeline: Timeline) -> ArchivalPlan:
-        """Plan, and list every partition if any write can be archived. Listing can be slow, so no lock is held."""
+        """Plan, and list every partition if a write can be archived. Listing can be slow, so the job takes no lock."""
         with self._watch.phase("plan"):
             facts = archival_facts(self._table, timeline, self._writer.already_archived(timeline))
             plan = plan_archival(timeline, self._options.archival, facts)
@@ -88,7 +88,7 @@ class _ArchiveJob:
         """Plan again under the lock, and archive.
 
         Args:
-            checked_until: requested time up to which files were checked before; later instants are not archived.
+            checked_until: requested time up to which files were checked. Later instants are not archived.
         """
         timeline = self._table.load_timeline()
         archived = self._writer.already_archived(timeline)
@@ -147,12 +147,12 @@ class _ArchiveJob:
 
 
 def _oldest_remaining(timeline: Timeline, plan: ArchivalPlan) -> str:
-    """Requested time of the first write that the plan leaves on the active timeline, savepointed or not."""
+    """Requested time of the first write that stays on the active timeline, with or without a savepoint."""
     leaving = set(plan.instants)
     return next((i.requested_time for i in timeline.completed_writes if i not in leaving), "")
 
 
 def _first_remaining(timeline: Timeline, plan: ArchivalPlan) -> str:
-    """`first_write_time` of the active timeline after the plan: from this write on the timeline has no gaps."""
+    """`first_write_time` of the active timeline after archival. From this write on, the timeline has no gaps."""
     leaving = set(plan.instants)
     return first_write_time(Timeline(tuple(i for i in timeline if i not in leaving))) or ""

@@ -26,10 +26,10 @@ _METADATA_TIMELINES = (".hoodie/metadata/.hoodie", ".hoodie/metadata/.hoodie/tim
 def archival_facts(
     table: TableAccess, timeline: Timeline, archived: frozenset[tuple[str, Action]]
 ) -> ArchivalFacts:
-    """The facts that need no listing of partitions.
+    """Collect the facts that are known without listing partitions.
 
     Args:
-        archived: instants that the archive already holds.
+        archived: instants that the archive already contains.
     """
     before = last_clean(table, timeline)
     config = table.config
@@ -53,9 +53,9 @@ def _metadata_compacted_at(table: TableAccess) -> str:
 
 
 def barriers(table: TableAccess, timeline: Timeline, leaving: Sequence[Instant]) -> tuple[ArchivalBound, ...]:
-    """Bounds of archival, set by files that readers would see again once these instants are archived.
+    """Bounds that keep archival from making files visible that readers do not see now.
 
-    These are files of replaced file groups that no clean has deleted yet, and files of writes that never completed.
+    Such files are files of replaced file groups that no clean has deleted, and files of writes that never completed.
     Every partition is listed once.
     """
     leaving_identities = {i.identity for i in leaving}
@@ -70,7 +70,7 @@ def barriers(table: TableAccess, timeline: Timeline, leaving: Sequence[Instant])
         if first <= base.instant_time < first_after:
             unknown[base.instant_time] = join_path(path, base.file_name)
     for time in never_completed(table, unknown.keys() - completed):
-        # Files older than the first remaining write are visible, so the completed write before this time must remain.
+        # Readers see all files older than the first remaining write: the completed write before this time must stay.
         before = completed[bisect_left(completed, time) - 1]
         reason = f"files of {time}, which never completed, would count as committed ({unknown[time]})"
         found.add(ArchivalBound(time=before, reason=reason))

@@ -22,17 +22,17 @@ class ArchiveWriter(Protocol):
     """Writer of one of the two archive formats. Callers of `write` and `maintain` hold the table lock."""
 
     def already_archived(self, timeline: Timeline) -> frozenset[tuple[str, Action]]:
-        """Archived instants, including all of the active timeline that a run archived before it died."""
+        """Archived instants, including instants that a job archived and, because it died, did not delete."""
 
     def write(self, instants: Sequence[Instant]) -> tuple[str, ...]:
         """Archive completed instants; return the names of the new files."""
 
     def maintain(self) -> tuple[str, ...]:
-        """Merge small archive files and delete unused ones; return the names of the new files."""
+        """Merge small archive files and delete unused archive files; return the names of the new files."""
 
 
 def archive_writer(table: TableAccess, options: ArchivalOptions) -> ArchiveWriter:
-    """The writer for the table's version.
+    """Return the archive writer for the version of the table.
 
     Raises:
         UnsupportedTableError: see `history_store`.
@@ -58,7 +58,7 @@ class _LogWriter:
         return ()
 
     def _states(self, instants: Sequence[Instant]) -> Iterable[ArchivedState]:
-        """All state files of the instants, oldest instant first, each from requested to completed."""
+        """All state files of the instants, oldest instant first, and the requested file of each instant first."""
         wanted = {i.identity for i in instants}
         found = {
             state: stored
@@ -110,4 +110,4 @@ class _HistoryWriter:
         try:
             return self._table.timeline_store.read_requested(instant) or None
         except ObjectNotFoundError:
-            return None  # a run that died has deleted it
+            return None  # a job that died has deleted the plan

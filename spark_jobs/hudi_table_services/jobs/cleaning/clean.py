@@ -1,6 +1,6 @@
-"""Clean a table: finish what earlier cleans began, plan, check the plan under the lock, delete, complete.
+"""Clean a table: finish pending cleans, plan, check the plan under the lock, delete files, complete the instant.
 
-The job reads only names, plans and replace commits; it needs no Spark.
+The job reads only file names, plans and replace commits. It needs no Spark.
 """
 
 import logging
@@ -65,10 +65,10 @@ _ATTEMPTS = 3
 
 
 def clean(request: CleanRequest, *, storage: Storage | None = None, clock: Clock | None = None) -> JobResult:
-    """Delete the files that no reader needs any more, or, in a preview, report them.
+    """Delete the files that no reader needs any more. A preview only reports these files.
 
     Raises:
-        HudiTableServiceError: see `errors`. The next clean records what was deleted until then.
+        HudiTableServiceError: see the module `errors`. The next clean records the files that were already deleted.
     """
     options = resolve_clean_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)
@@ -77,7 +77,7 @@ def clean(request: CleanRequest, *, storage: Storage | None = None, clock: Clock
 
 @dataclass(frozen=True, slots=True)
 class _TimelineView:
-    """The timeline as loaded for one round of planning, and the retention that follows from it."""
+    """The timeline of one round of planning, and the retention that follows from the timeline."""
 
     timeline: Timeline
     before: CleanMetadata | None
@@ -91,14 +91,14 @@ class _TimelineView:
 
     @property
     def moves_watermark(self) -> bool:
-        """Whether even an empty clean lets the next one skip partitions that this one has listed."""
+        """Whether this clean, even without files, lets the next clean skip partitions that this job listed."""
         known = self.before.earliest_commit_to_retain if self.before is not None else ""
         return self.retention.earliest is not None and self.retention.earliest.requested_time > known
 
 
 @dataclass(frozen=True, slots=True)
 class _FilesToDelete:
-    """The files to delete, and the files that were pinned when they were chosen."""
+    """The files to delete, and the files that were pinned when the files to delete were chosen."""
 
     pinned: PinnedFiles
     savepoints: frozenset[str]
@@ -148,7 +148,7 @@ class _CleanJob:
         )
 
     def _nothing_to_do(self, reason: str, view: _TimelineView) -> JobResult:
-        """Result where nothing is left to clean: that of an earlier attempt of this request, if it cleaned."""
+        """Result if nothing is left to clean: the clean of an earlier attempt of this request, if there is one."""
         earlier = None
         if self._request.can_be_repeated and not self._request.preview:
             earlier = clean_of_request(self._table, view.timeline, self._request.request_id)
@@ -157,7 +157,7 @@ class _CleanJob:
         return self._report.nothing_to_do(reason, view.retention)
 
     def _finish_earlier_work(self) -> None:
-        """Roll back dead writes, since they limit what may be cleaned, and finish pending cleans, oldest first."""
+        """Roll back dead writes, which limit the files that may be cleaned. Finish pending cleans, oldest first."""
         rolled_back = clear_pending_writes(
             self._table, self._lock(), self._request.request_id, self._options.failed_writes
         )
@@ -170,7 +170,10 @@ class _CleanJob:
             self._report.finished(pending.instant, self._carry_out(pending, self._visible_names(pending)))
 
     def _visible_names(self, pending: PendingClean) -> frozenset[str]:
-        """Names of the files that readers see now in the partitions of the plan: the plan may be old, or Hudi's."""
+        """Names of the files that readers now see in the partitions of a plan.
+
+        The plan may contain such files if it is old, or if Hudi made it.
+        """
         snapshot = load_snapshot(self._storage, sorted(planned_names(pending.plan)))
         return frozenset(s.base_file.file_name for s in snapshot.all_slices if s.base_file)
 
@@ -191,7 +194,7 @@ class _CleanJob:
         return _TimelineView(timeline, before, visible_at, floor_cutoff, retention)
 
     def _too_early(self, view: _TimelineView) -> str | None:
-        """Why nothing is to be cleaned yet: too few commits since the last clean. None: go on."""
+        """Reason not to clean yet: too few commits since the last clean. None if there are enough commits."""
         wanted = self._options.clean.trigger_commits
         since = view.before.last_completed_commit_time if view.before else ""
         count = sum(1 for i in view.timeline.completed_writes if i.requested_time > since)
@@ -233,7 +236,7 @@ class _CleanJob:
         return PinnedFiles(savepointed=savepointed, planned=planned), frozenset(kept)
 
     def _changed_partitions(self, view: _TimelineView) -> frozenset[str] | None:
-        """Partitions that can contain files outdated since the last clean; None: all of them."""
+        """Partitions that can contain files that became outdated after the last clean; None means all partitions."""
         options, before, earliest = self._options.clean, view.before, view.retention.earliest
         if options.partition_regex or options.partitions_selected or not options.is_incremental:
             return None
@@ -269,10 +272,10 @@ class _CleanJob:
         return pattern is None or re.fullmatch(pattern, partition_path) is not None
 
     def _request_clean(self, view: _TimelineView, found_files: _FilesToDelete) -> PendingClean | None:
-        """Request the clean; None: files were pinned, or commits undone, since it was planned."""
+        """Request the clean. Returns None if files were pinned or commits were undone after the planning."""
         writes = view.timeline.completed_writes
         options = self._options.clean
-        # If partitions were left out, the next clean must not rely on this one.
+        # If this clean skips partitions, the next clean must not rely on the notes of this clean.
         is_partial = bool(options.partition_regex or options.partitions_selected)
         notes = notes_for_the_next_clean(found_files.savepoints, found_files.partitions_to_list)
         request = self._request

@@ -1,4 +1,4 @@
-"""Carry a clean plan out: delete its files, remove emptied partitions, complete the instant."""
+"""Carry out a clean plan: delete its files, remove emptied partitions, complete the instant."""
 
 import logging
 import time
@@ -23,18 +23,18 @@ _LOG = logging.getLogger(__name__)
 _MOST_THREADS = 32
 _SECONDS_BETWEEN_LINES = 5.0
 _PORTION = 250
-"""Files that a thread deletes at once; object stores take up to a thousand in a request."""
+"""Number of files that a thread deletes at once. Object stores accept up to a thousand files in a request."""
 
 _File = tuple[str, str]
-"""Partition path and name."""
+"""Partition path and file name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deletions:
-    """Result of deleting the files of a plan: partition path → names.
+    """Result of deleting the files of a plan, as maps from partition path to file names.
 
     Attributes:
-        kept: files that a savepoint, a plan or readers need by now; the clean does not list them as deleted.
+        kept: files that a savepoint, a plan or readers now need. The clean does not list them as deleted.
         emptied: partitions whose folder was removed.
     """
 
@@ -46,7 +46,7 @@ class Deletions:
 
 @dataclass(frozen=True, slots=True)
 class CompletedClean:
-    """A completed clean; `instant` is None if another job completed it first."""
+    """A completed clean. `instant` is None if another job completed the clean first."""
 
     instant: Instant | None
     deletions: Deletions
@@ -55,14 +55,14 @@ class CompletedClean:
 def carry_out(
     table: TableAccess, clean: PendingClean, lock: TableLock, *, protected: Collection[str], parallelism: int
 ) -> CompletedClean:
-    """Delete the files of the plan and complete the clean. Doing so twice, or in two jobs at once, does no harm.
+    """Delete the files of the plan and complete the clean. Several calls, even in two jobs at once, do no harm.
 
     Args:
-        protected: names of files that must stay, whatever the plan says.
-        parallelism: files deleted at once, at most 32.
+        protected: names of files that must stay even if the plan contains them.
+        parallelism: number of files to delete at once, at most 32.
 
     Raises:
-        CorruptTableError: the plan names something that is no data file; nothing was deleted.
+        CorruptTableError: the plan names a path that is not a data file; nothing was deleted.
     """
     started = time.monotonic()
     planned = planned_names(clean.plan)
@@ -118,7 +118,7 @@ def _delete(
 
 
 def _delete_portion(table: TableAccess, files: Sequence[_File]) -> frozenset[_File]:
-    """Delete some files; returns those that could not be deleted."""
+    """Delete some files. Returns the files that could not be deleted."""
     by_path = {join_path(*file): file for file in files}
     failures = table.storage.delete_files(list(by_path))
     for path, error in failures.items():
@@ -127,7 +127,7 @@ def _delete_portion(table: TableAccess, files: Sequence[_File]) -> frozenset[_Fi
 
 
 def _with_progress(outcomes: Iterator[frozenset[_File]], total: int) -> Iterator[frozenset[_File]]:
-    """Pass the outcomes on, and log the progress every few seconds."""
+    """Yield the outcomes unchanged, and log the progress every few seconds."""
     next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
     for number, outcome in enumerate(outcomes, start=1):
         if time.monotonic() >= next_line:
@@ -141,10 +141,10 @@ def _frozen(names: Mapping[str, list[str]]) -> dict[str, tuple[str, ...]]:
 
 
 def _remove_partitions(table: TableAccess, partitions: Collection[str]) -> tuple[str, ...]:
-    """Remove folders that contain only their own metadata file; returns them. Call it under the table lock.
+    """Remove folders that contain only their own metadata file. Returns the removed folders.
 
-    While writes are pending no folder is removed: they may be about to create a file there, and without the metadata
-    file Hudi would not see it.
+    Call it under the table lock. While writes are pending, no folder is removed: a pending write may create a file in
+    the folder, and without the metadata file Hudi would not find that file.
     """
     if not partitions or any(i.action.writes_data for i in table.load_timeline().pending):
         return ()

@@ -30,7 +30,7 @@ class CleanReporter:
             _LOG.warning("%s", warning)
 
     def rolled_back(self, instants: Sequence[Instant]) -> None:
-        """Add the dead writes that were rolled back first."""
+        """Add the dead writes that were rolled back before the clean."""
         self._report = replace(self._report, rolled_back=tuple(i.requested_time for i in instants))
 
     def finished(self, instant: Instant, completed: CompletedClean) -> None:
@@ -42,7 +42,7 @@ class CleanReporter:
     def planned(
         self, retention: Retention, outdated: Sequence[FilesToDelete], partitions_listed: int
     ) -> None:
-        """Add the outdated files, and the retention with its reason."""
+        """Add the outdated files, and the retention with the reason for it."""
         self._outdated = tuple(outdated)
         self._retain(retention)
         self._report = replace(
@@ -88,7 +88,7 @@ class CleanReporter:
         return replace(self._result(Outcome.PLANNED), reason="preview: nothing was deleted")
 
     def nothing_to_do(self, reason: str, retention: Retention) -> JobResult:
-        """Result of a job that made no new clean; it may have finished a pending clean."""
+        """Result of a job that made no new clean. The job may have finished a pending clean."""
         self._retain(retention)
         reason_with_retention = f"{reason} ({retention.reason})"
         _LOG.info("Nothing to clean: %s", reason_with_retention)
@@ -97,7 +97,7 @@ class CleanReporter:
         return replace(self._result(outcome), reason=reason_with_retention)
 
     def done_before(self, past: PastClean, retention: Retention) -> JobResult:
-        """Result of an earlier attempt of the request; the sizes of the deleted files are unknown."""
+        """Result of an earlier attempt of the request. The sizes of the deleted files are unknown."""
         _LOG.info("An earlier attempt of this request made clean %s.", past.instant.requested_time)
         self._retain(retention)
         partitions = tuple(

@@ -1,4 +1,4 @@
-"""Cancel pending clusterings: delete what they wrote, then the plan, and record that as a rollback on the timeline."""
+"""Cancel pending clusterings: delete the files that they wrote, delete the plan, and record a rollback."""
 
 import logging
 from collections.abc import Sequence
@@ -37,14 +37,14 @@ _LOG = logging.getLogger(__name__)
 def cancel_clustering(
     request: CancelClusteringRequest, *, storage: Storage | None = None, clock: Clock | None = None
 ) -> JobResult:
-    """Cancel the plans that the request names, or all pending ones that are old enough.
+    """Cancel the plans that the request names, or all pending plans older than the request says.
 
-    A plan that is being executed is left alone if the request names no plans, and refused if the request names it.
-    Cancelling a plan twice changes nothing.
+    A plan that is being executed is skipped if the request names no plans. The job fails if the request names that
+    plan. Cancelling a plan twice changes nothing.
 
     Raises:
         InstantHeldError: a plan that the request names is being executed.
-        InvalidRequestError: an instant is no pending clustering.
+        InvalidRequestError: an instant that the request names is not a pending clustering.
     """
     options = resolve_clustering_options(request)
     storage, clock = (
@@ -78,7 +78,7 @@ def cancel_clustering(
 
 
 def cancel_expired(table: TableAccess, options: ClusteringJobOptions) -> tuple[Clustering, ...]:
-    """Cancel plans that are not being executed and are older than the options allow; returns them."""
+    """Cancel plans that are not being executed and are older than the options allow. Returns the cancelled plans."""
     expired = _old_enough(table, options.expires_after_minutes, options)
     if not expired:
         return ()
@@ -103,8 +103,8 @@ def finish_cancellations(
     A plan with a pending rollback must not be executed: the job that finishes the rollback would delete the new files.
 
     Args:
-        request_id: of the job; an earlier attempt of the same request counts as dead.
-        expires_after_minutes: as in `is_executed`; plans that another request executes are left alone.
+        request_id: request id of the job. An earlier attempt of the same request counts as dead.
+        expires_after_minutes: see `is_executed`. Plans that another request executes are skipped.
     """
     if not _is_being_undone(table.load_timeline()):
         return
@@ -126,9 +126,9 @@ def _is_being_undone(timeline: Timeline) -> bool:
 
 
 def drop_plan(table: TableAccess, clustering: Clustering) -> None:
-    """Delete what was written and remove the plan. Call it under the table lock, after checking for a heartbeat.
+    """Delete the files of a plan and remove the plan. Call it under the table lock, after checking the heartbeat.
 
-    The heartbeat is removed last: without one, a plan whose cancellation died looks like one that Hudi executes.
+    The heartbeat is removed last. Without a heartbeat, a plan whose cancellation died looks as if Hudi executed it.
     """
     roll_back_clustering(table, clustering.instant)
     _LOG.info("Cancelled clustering %s", clustering.instant.requested_time)

@@ -1,7 +1,7 @@
-"""Execute pending clusterings: take the plan, rewrite its groups, check them, commit.
+"""Execute pending clusterings: start each plan, rewrite its groups, check the new files, commit.
 
-Every plan is a commit of its own, so that a plan that fails does not affect the others. Executing a plan that an
-earlier attempt completed returns that commit; a plan that an attempt left half done is executed from the start.
+Each plan has its own commit, so that a failing plan does not affect other plans. If an earlier attempt completed a
+plan, the job returns that commit. If an earlier attempt died during a plan, the job executes the whole plan again.
 """
 
 import logging
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 _SORTED_ROW_GROUP_BYTES = 16 << 20
-"""Arrow bytes of a row group in files that are in order."""
+"""Largest size of a row group in files with sorted rows, in Arrow bytes."""
 
 
 def execute_clustering(
@@ -75,14 +75,14 @@ def execute_clustering(
     storage: Storage | None = None,
     clock: Clock | None = None,
 ) -> JobResult:
-    """Execute the plans that the request names, or all pending ones, oldest first.
+    """Execute the plans that the request names, or all pending plans, oldest first.
 
-    A plan all of whose groups other writers have changed can never be carried out: it is cancelled.
+    If other writers have changed all groups of a plan, the plan can never succeed, and the job cancels it.
 
     Raises:
-        HudiTableServiceError: some plans failed, after all others were executed. Its class is that of the first
-            failure that is worth a retry, else of the first failure. Its message names all failures, and its
-            `evidence` is the report on every plan.
+        HudiTableServiceError: some plans failed, and all other plans were executed. The error has the class of the
+            first retryable failure or, without such a failure, the class of the first failure. The message names all
+            failures, and the `evidence` of the error is the report on every plan.
     """
     options = resolve_clustering_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)
@@ -96,7 +96,7 @@ def run_clustering(
     storage: Storage | None = None,
     clock: Clock | None = None,
 ) -> JobResult:
-    """Schedule a clustering and execute it. Plans that this request scheduled before are executed instead.
+    """Schedule a clustering and execute it. If the request has already scheduled plans, execute those plans instead.
 
     Raises:
         HudiTableServiceError: see `schedule_clustering` and `execute_clustering`.
@@ -118,7 +118,7 @@ def run_clustering(
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """A plan and those of its groups whose files are still the latest ones."""
+    """A plan, and the groups of the plan whose files are still the latest files of their file groups."""
 
     clustering: Clustering
     settings: SettledSlice
@@ -152,12 +152,12 @@ class _ExecuteJob:
         request_id, expires = self._request.request_id, self._options.expires_after_minutes
         finish_cancellations(self._table, self._lock(), request_id, expires)
         lookup = ClusteringLookup.load(self._table.timeline_store)
-        # A missing plan is no failure: an earlier attempt of this request may have dropped it.
+        # A missing plan is not a failure: an earlier attempt of this request may have cancelled the plan.
         missing = {
             instant: words for instant in instants if (words := lookup.why_missing(instant)) is not None
         }
         named = [lookup.find(instant) for instant in instants if instant not in missing]
-        # Each plan once: two names may stand for one plan, its predecessor's and its own.
+        # Execute each plan once, even if the request names a plan and also the older plan that it replaced.
         once = {each.instant.requested_time: each for each in named}
         chosen = list(once.values()) if instants else list(lookup.history.pending)
         ended: list[ExecutedPlan | DroppedPlan] = []
@@ -199,7 +199,7 @@ class _ExecuteJob:
                         raise
                     return _dropped(clustering)
         except HudiTableServiceError:
-            # Another attempt that executed the plan, or that seemed dead, may have completed it by now.
+            # Another attempt that executed the plan, or that seemed dead, may have completed the plan since.
             now = ClusteringHistory.load(self._table.timeline_store, self._table.load_timeline())
             found = now.find(clustering.instant.requested_time)
             if found is not None and found.instant.is_completed:
@@ -214,7 +214,7 @@ class _ExecuteJob:
         )
 
     def _settings(self, clustering: Clustering) -> SettledSlice:
-        """Settings of the plan; the request's target and curve apply where the plan has none."""
+        """Settings of the plan. If the plan has no target size or no curve, the setting of the request applies."""
         return read_plan_settings(clustering.plan, self._options.plan)
 
     def _carry_out(self, clustering: Clustering, attempt: ClusteringAttempt) -> ExecutedPlan:
@@ -258,10 +258,10 @@ class _ExecuteJob:
         return _Work(clustering, settings, snapshot, groups, _tasks(groups, snapshot), schema)
 
     def _still_current(self, clustering: Clustering, snapshot: TableSnapshot) -> tuple[ClusteringGroup, ...]:
-        """Groups without a file that other writers changed since the plan was made, or are changing.
+        """Groups whose files no other writer changed since the plan was made, or is changing.
 
         Raises:
-            FileGroupConflictError: there is no such group.
+            FileGroupConflictError: other writers changed, or are changing, every group.
         """
         plan, time = clustering.plan, clustering.instant.requested_time
         written = groups_being_written(self._table.timeline_store, snapshot.timeline)
@@ -286,7 +286,7 @@ class _ExecuteJob:
         name = self._table.config.table_name
         parquet = parquet_format(self._options.base_files)
         if work.settings.layout.is_sorted:
-            # Readers skip row groups: smaller row groups let them skip more.
+            # Readers skip whole row groups. With smaller row groups they skip more rows.
             parquet = replace(parquet, row_group_bytes=min(parquet.row_group_bytes, _SORTED_ROW_GROUP_BYTES))
         return RewriteJob(
             storage=self._storage,
@@ -370,7 +370,7 @@ def _one_error(
     dropped: Sequence[DroppedPlan],
     report: ClusteringReport,
 ) -> HudiTableServiceError:
-    """One error for all plans that failed. It is retryable if one of the failures is."""
+    """Build one error for all failed plans. The error is retryable if one of the failures is retryable."""
     errors = [each.error for each in failed]
     error = next((each for each in errors if each.retryable), errors[0])
     if len(failed) + len(executed) + len(dropped) > 1:

@@ -33,9 +33,10 @@ class ExecutedPlan:
     """A completed plan.
 
     Attributes:
-        groups, outcomes: executed groups, and the outcome of each in the same order; empty if an earlier attempt
+        groups, outcomes: executed groups, and their outcomes in the same order. Both are empty if an earlier attempt
             completed the plan.
-        dropped_groups: file groups that other writers changed; groups of the plan that contain one are dropped.
+        dropped_groups: file groups that other writers changed. A group of the plan that contains one of them is
+            dropped.
     """
 
     clustering: Clustering
@@ -56,7 +57,7 @@ class ExecutedPlan:
 
 @dataclass(frozen=True, slots=True)
 class DroppedPlan:
-    """A plan that its execution removed from the timeline, with the reason in words."""
+    """A plan that its execution removed from the timeline, with the reason as a sentence."""
 
     clustering: Clustering
     reason: str
@@ -64,19 +65,19 @@ class DroppedPlan:
 
 @dataclass(frozen=True, slots=True)
 class FailedPlan:
-    """A plan that is pending again because its execution failed, with the error."""
+    """A plan that is pending again because its execution failed, with the error of the execution."""
 
     clustering: Clustering
     error: HudiTableServiceError
 
 
 def layout_in_words(layout: Layout) -> str:
-    """Order of the rows in words; empty: the rows are not sorted."""
+    """Text that describes the order of the rows; empty if the rows are not sorted."""
     return str(layout) if layout.is_sorted else ""
 
 
 def stored_plan_report(clustering: Clustering, state: str) -> ClusteringPlanReport:
-    """Report of a plan that was not executed now. It uses the sizes in the plan, which are whole mebibytes."""
+    """Report on a plan that this job did not execute. The sizes are those in the plan, in whole mebibytes."""
     return ClusteringPlanReport(
         instant_time=clustering.instant.requested_time,
         state=state,
@@ -98,7 +99,7 @@ def _whole(number: float) -> int:
 
 
 def executed_plan_report(plan: ExecutedPlan) -> ClusteringPlanReport:
-    """Report of a completed plan, with measured sizes, rows and data skipping."""
+    """Report on a completed plan, with measured sizes, rows and data skipping."""
     if plan.reused:
         return replace(
             stored_plan_report(plan.clustering, "reused"),
@@ -120,13 +121,13 @@ def executed_plan_report(plan: ExecutedPlan) -> ClusteringPlanReport:
 
 
 def dropped_plan_report(plan: DroppedPlan) -> ClusteringPlanReport:
-    """Report of a plan that was cancelled instead of executed."""
+    """Report on a plan that was cancelled instead of executed."""
     stored = stored_plan_report(plan.clustering, "cancelled")
     return replace(stored, groups=(), groups_given_up=len(stored.groups), reason=plan.reason)
 
 
 def failed_plan_report(plan: FailedPlan) -> ClusteringPlanReport:
-    """Report of a plan whose execution failed."""
+    """Report on a plan whose execution failed."""
     return replace(stored_plan_report(plan.clustering, "failed"), error=plan.error.message)
 
 
@@ -143,7 +144,7 @@ def _group(group: ClusteringGroup, outcome: "GroupOutcome") -> ClusteringGroupRe
 
 
 def _skipping(plan: ExecutedPlan) -> tuple[ColumnSkipping, ...]:
-    """Per sort column, the share of rows that a query for one value reads in a partition, averaged over partitions."""
+    """For each sort column, the share of rows that a query for one value reads, averaged over the partitions."""
     from hudi_table_services.execution.clustering.column_ranges import mean_read_share
 
     pairs = [outcome for _, outcome in plan.kept]
@@ -165,12 +166,12 @@ def replaced_count(plan: ExecutedPlan) -> int:
 
 
 def input_sizes(plan: ExecutedPlan) -> list[int]:
-    """Bytes of the files that were rewritten."""
+    """Size of each file that was rewritten, in bytes."""
     return [size for _, outcome in plan.kept for size in outcome.input_sizes]
 
 
 def partition_reports(plans: Sequence[ExecutedPlan]) -> tuple[PartitionReport, ...]:
-    """Files before and after by partition."""
+    """For each partition, the files before and after the clustering."""
     paths = sorted({path for plan in plans for path in (plan.metadata.partition_to_replace_file_ids or {})})
     return tuple(
         PartitionReport(
@@ -191,7 +192,7 @@ def partition_reports(plans: Sequence[ExecutedPlan]) -> tuple[PartitionReport, .
 
 
 def log_executed(report: ClusteringPlanReport) -> None:
-    """Log files before and after, and per sort column what readers skip."""
+    """Log the files before and after the clustering and, for each sort column, the share of rows that queries read."""
     files_in = sum(group.input_files for group in report.groups)
     files_out = sum(group.output_files or 0 for group in report.groups)
     bytes_in = sum(group.input_bytes for group in report.groups)

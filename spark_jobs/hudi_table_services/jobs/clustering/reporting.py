@@ -65,7 +65,7 @@ class ClusteringReporter:
             _LOG.warning("%s", warning)
 
     def warn_of(self, warnings: Sequence[str]) -> None:
-        """Add warnings about how the request fits the table, each once."""
+        """Add warnings about differences between the request and the table. Each warning is added once."""
         for warning in warnings:
             if warning not in self._warnings:
                 self._warnings = (*self._warnings, warning)
@@ -78,7 +78,7 @@ class ClusteringReporter:
         commits: CommitCount,
         proposal: ClusteringProposal | None = None,
     ) -> JobResult:
-        """Result of a schedule that made no plan."""
+        """Result of a schedule job that made no plan."""
         _LOG.info("Nothing to schedule: %s", reason)
         report = ClusteringReport(
             skipped=_skips(proposal), commits=in_words(commits), commit_count=commits.count
@@ -94,7 +94,7 @@ class ClusteringReporter:
         options: ClusteringOptions,
         commits: CommitCount,
     ) -> JobResult:
-        """Result of a preview: the plan, and how files would look."""
+        """Result of a preview: the plan, and the expected file sizes."""
         plan = _planned("", "previewed", proposal.groups, options)
         result = self._planned_result(Outcome.PLANNED, snapshot, proposal, (plan,), commits)
         return replace(result, reason="preview: nothing was written")
@@ -107,7 +107,7 @@ class ClusteringReporter:
         commits: CommitCount,
         instants: Sequence[Instant],
     ) -> JobResult:
-        """Result of a schedule, with one plan per instant."""
+        """Result of a schedule job, with one plan per instant."""
         size = options.groups_per_plan or len(proposal.groups)
         plans = tuple(
             _planned(instant.requested_time, "requested", proposal.groups[i * size : (i + 1) * size], options)
@@ -117,7 +117,7 @@ class ClusteringReporter:
         return replace(result, action=instants[0].action.value, instant_time=instants[0].requested_time)
 
     def scheduled_before(self, clusterings: Sequence[Clustering]) -> JobResult:
-        """Result of a request that had scheduled these plans before."""
+        """Result of a request whose earlier attempt scheduled these plans."""
         times = ", ".join(each.instant.requested_time for each in clusterings)
         _LOG.info("This request scheduled %s before.", times)
         plans = tuple(
@@ -133,7 +133,7 @@ class ClusteringReporter:
         )
 
     def nothing_executed(self, missing: Sequence[str], dropped: Sequence[DroppedPlan]) -> JobResult:
-        """Result of an execution that found no plan which can be carried out; see `executed`."""
+        """Result of an execution that found no plan to carry out. The arguments are those of `executed`."""
         reason = _in_one(missing, dropped) or "no clustering is pending on the table"
         _LOG.info("Nothing to execute: %s", reason)
         report = ClusteringReport(plans=tuple(dropped_plan_report(plan) for plan in dropped))
@@ -145,8 +145,8 @@ class ClusteringReporter:
         """Result of an execution.
 
         Args:
-            plans: those that are completed, one at least.
-            missing: sentences about plans that the request names and that are not on the timeline any more.
+            plans: completed plans, at least one.
+            missing: sentences about plans that the request names and that are no longer on the timeline.
             dropped: plans that this execution cancelled.
         """
         reports = tuple(executed_plan_report(plan) for plan in plans)
@@ -176,7 +176,7 @@ class ClusteringReporter:
     def partly_failed(
         failed: Sequence[FailedPlan], plans: Sequence[ExecutedPlan], dropped: Sequence[DroppedPlan]
     ) -> ClusteringReport:
-        """Report on every plan of an execution in which some failed; see `executed`."""
+        """Report on every plan of an execution in which some plans failed. See `executed` for the other arguments."""
         reports = tuple(executed_plan_report(plan) for plan in plans)
         for report in reports:
             log_executed(report)
@@ -194,7 +194,7 @@ class ClusteringReporter:
         return replace(self._result(outcome, ClusteringReport(plans=plans)), reason=reason)
 
     def cancelled_before(self, reasons: Sequence[str]) -> JobResult:
-        """Result of a request all of whose plans were cancelled before, perhaps by an earlier attempt that died."""
+        """Result of a request whose plans were all cancelled earlier, perhaps by an earlier attempt of the request."""
         result = self._result(Outcome.COMPLETED, ClusteringReport())
         return replace(result, reused=True, reason="; ".join(reasons))
 
@@ -243,7 +243,7 @@ def _in_one(missing: Sequence[str], dropped: Sequence[DroppedPlan]) -> str:
 
 
 def in_words(commits: CommitCount) -> str:
-    """The count of commits, and the clustering that it counts from."""
+    """Text with the number of commits, and the clustering after which they are counted."""
     since = commits.since
     if since is None:
         return f"{commits.count} commits on the timeline, which has no clustering"
@@ -273,7 +273,7 @@ def _stats(slices: Iterable[FileSlice]) -> FileStats:
 
 
 def _expected(snapshot: TableSnapshot, groups: Iterable[PlannedGroup]) -> FileStats:
-    """File sizes after the plan, if the new files have as many bytes as the old ones."""
+    """File sizes after the plan, assuming that the new files have as many bytes as the old files."""
     planned = {s.file_group_id for group in groups for s in group.slices}
     sizes = [
         s.base_file.size_bytes

@@ -1,6 +1,6 @@
-"""Schedule a clustering: plan without the lock, check under it that the plan is still valid, request the instants.
+"""Schedule a clustering: plan without the lock, check the plan under the lock, request the instants.
 
-The job reads only names, plans and (for files whose clustering was archived) footers; it needs no Spark.
+The job reads only file names and plans, and footers of files whose clustering was archived. It needs no Spark.
 """
 
 import logging
@@ -61,13 +61,15 @@ _ATTEMPTS = 3
 def schedule_clustering(
     request: ScheduleClusteringRequest, *, storage: Storage | None = None, clock: Clock | None = None
 ) -> JobResult:
-    """Put a clustering plan on the timeline, or report why there is none, or what this request scheduled before.
+    """Write clustering plans to the timeline, or report why there is no plan.
+
+    If an earlier attempt of this request scheduled plans, the job reports those plans.
 
     Args:
-        storage, clock: for tests; by default those of the base path and the system.
+        storage, clock: for tests. The defaults are the storage of the base path and the clock of the system.
 
     Raises:
-        HudiTableServiceError: see `errors`; nothing was written.
+        HudiTableServiceError: see the module `errors`; nothing was written.
     """
     options = resolve_clustering_options(request)
     check_clustering_options(options.plan)
@@ -161,7 +163,7 @@ class _ScheduleJob:
         return tuple((instant, store.commit_metadata(instant)) for instant in later)
 
     def _settled_by_footer(self, snapshot: TableSnapshot) -> dict[FileGroupId, SettledSlice]:
-        """Layouts of small files whose writer is not on the timeline any more; read only if the plan sorts rows."""
+        """Layouts of small files whose commit is no longer on the timeline; read only if the plan sorts rows."""
         if not self._options.plan.layout.is_sorted:
             return {}
         known = {i.requested_time for i in snapshot.timeline.completed_writes}
@@ -178,14 +180,14 @@ class _ScheduleJob:
         return base is not None and base.size_bytes < self._options.plan.small_file_limit_bytes
 
     def _reserving(self, snapshot: TableSnapshot) -> TableSnapshot:
-        """Reserve file groups that running writes rewrite: with a plan for them, the write or the plan would fail."""
+        """Reserve file groups that running writes rewrite. With a plan for them, the write or the plan would fail."""
         written = groups_being_written(self._table.timeline_store, snapshot.timeline)
         return replace(snapshot, reserved_file_groups={**written, **snapshot.reserved_file_groups})
 
     def _request_if_unchanged(
         self, snapshot: TableSnapshot, proposal: ClusteringProposal
     ) -> tuple[Instant, ...]:
-        """Request the instants; none if a planned file group has changed since the plan was made."""
+        """Request the instants. Requests none if a planned file group has changed since the plan was made."""
         lock = measured_lock(self._storage, self._options.lock, self._clock, self._watch)
         with self._watch.phase("request"), lock:
             store = self._table.timeline_store
@@ -220,7 +222,7 @@ class _ScheduleJob:
         return tuple(instants)
 
     def _to_uri(self, path: str) -> str:
-        """URI of a file: Hudi expects a scheme, and does not decode the rest."""
+        """URI of a file. Hudi expects a scheme, and does not decode the rest of the URI."""
         base = self._storage.base_path.rstrip("/")
         return f"file://{base}/{path}" if base.startswith("/") else f"{base}/{path}"
 
@@ -237,7 +239,7 @@ def _portions(groups: Sequence[PlannedGroup], size: int) -> list[Sequence[Planne
 
 
 def _check_sort_columns(snapshot: TableSnapshot, layout: Layout) -> None:
-    """Raises InvalidRequestError for a sort column that the table lacks or that has no order."""
+    """Raises InvalidRequestError if the table lacks a sort column, or if a sort column has no order."""
     if not layout.is_sorted or not snapshot.schema_json:
         return
     schema = from_avro_json(snapshot.schema_json)

@@ -17,7 +17,7 @@ from hudi_table_services.tables.written_files import WrittenFiles
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileFindings:
-    """Measures of files, and the sorted paths behind them."""
+    """Measures of files, and the sorted paths of the measured files."""
 
     measures: Mapping[str, float]
     leftovers: tuple[str, ...] = ()
@@ -31,12 +31,12 @@ def check_files(
     """List every folder and compare the files with the completed writes of the active timeline.
 
     Args:
-        retained_from: the earliest commit that the last clean retained; empty: not known.
+        retained_from: the earliest commit that the last clean retained; empty if unknown.
 
     Raises:
         MalformedMetadataError: a completed write cannot be read.
     """
-    # The storage is listed after the timeline was loaded, so every file that a write names must be in the listing.
+    # The timeline was loaded before this listing, so the listing must contain every file that a write names.
     listed = list_folders(table.storage)
     sizes = {stored.path: stored.size_bytes for files in listed.values() for stored in files}
     leftovers, outdated = _not_live(table, snapshot, listed, written)
@@ -66,7 +66,7 @@ def _not_live(
     listed: Mapping[str, tuple[StoredObject, ...]],
     written: WrittenFiles,
 ) -> tuple[list[StoredObject], list[StoredObject]]:
-    """Files outside of the latest state: first leftovers, then outdated versions.
+    """Files that are not part of the latest state: a list of leftovers, and a list of outdated versions.
 
     Leftovers are files of writes that never completed, and copies of files in other folders.
     """
@@ -82,7 +82,7 @@ def _not_live(
     )
     named = written.named(snapshot.timeline)
     sizes = {stored.path: stored.size_bytes for files in listed.values() for stored in files}
-    # Files of writes that began after the timeline was loaded are not leftovers.
+    # A write may have started after the timeline was loaded; its files are not leftovers.
     newest = max((i.requested_time for i in snapshot.timeline), default="")
     leftovers, outdated = [], []
     for files in listed.values():

@@ -1,4 +1,4 @@
-"""Report the health of a table: files, pending instants and their effects, delays, leftovers. Nothing is written."""
+"""Report the health of a table: files, pending instants, their effects, delays, leftovers. Nothing is written."""
 
 import logging
 from dataclasses import dataclass, replace
@@ -48,11 +48,11 @@ _EXAMPLES = 20
 def table_health(
     request: HealthRequest, *, storage: Storage | None = None, clock: Clock | None = None
 ) -> JobResult:
-    """Report the health of a table, see `HealthReport`. Also works for tables that this release cannot write.
+    """Report the health of a table; see `HealthReport`. The job can also read tables that this release cannot write.
 
     Raises:
-        UnhealthyTableError: a measure is beyond ``fail_above``, files are missing, or the timeline cannot be trusted.
-            The error carries the report.
+        UnhealthyTableError: a measure is above ``fail_above``, files are missing, or the timeline is damaged. The
+            error contains the report.
         HudiTableServiceError: the table cannot be read.
     """
     resolve_clean_options(_clean_request(request))  # reports a wrong key before anything is read
@@ -177,7 +177,7 @@ def _clean_request(request: HealthRequest) -> CleanRequest:
 def _retention(
     table: TableAccess, request: HealthRequest, timeline: Timeline, retained_before: str
 ) -> Retention:
-    """Retention of a clean with these options, without the floor for running queries, which expires by itself."""
+    """Retention of a clean with these options. Ignores the floor for running queries, which expires by itself."""
     options = resolve_clean_options(_clean_request(request)).clean
     visible_at = visible_times(table.storage, table.timeline_store, table.config, timeline)
     return retain_from(

@@ -1,4 +1,4 @@
-"""Find files that belong to no instant and, with `execute`, delete them: copied first, checked again under the lock."""
+"""Find files that belong to no instant. With `execute`, copy them, check them again under the lock, delete them."""
 
 import logging
 import shutil
@@ -30,7 +30,7 @@ from hudi_table_services.tables.table import TableAccess, check_writable
 _LOG = logging.getLogger(__name__)
 _MOST_REPORTED = 1000
 _PORTION = 250
-"""Files that are deleted between two verifications of the lock."""
+"""Number of files that are deleted between two verifications of the lock."""
 
 
 def repair_orphan_files(
@@ -43,7 +43,7 @@ def repair_orphan_files(
     """Report the files that belong to no instant, and delete them if the request says so.
 
     Raises:
-        InvalidRequestError: there are more files than the request allows, or the copies would lie in the table.
+        InvalidRequestError: there are more files than the request allows, or the backup folder is inside the table.
         StorageError: a copy could not be made; nothing was deleted.
     """
     options = resolve_service_options(request)

@@ -17,7 +17,7 @@ _MOST_NAMES = 100
 
 
 def describe(table: TableAccess, instant: Instant, *, preview: bool) -> UndoneInstant:
-    """Describe what undoing the instant deletes. Call it before the instant is undone."""
+    """Describe the files that undoing the instant deletes. Call it before the instant is undone."""
     files = undone_files(table, instant)
     described = UndoneInstant(
         instant_time=instant.requested_time,
@@ -53,11 +53,11 @@ class RecoveryReporter:
         self._report = replace(self._report, finished=(*self._report.finished, *times))
 
     def left_alone(self, sentences: Iterable[str]) -> None:
-        """Add sentences about failed writes that are not undone."""
+        """Add sentences about failed writes that the job does not undo."""
         self._report = replace(self._report, left_alone=tuple(sentences))
 
     def chosen(self, undone: Sequence[UndoneInstant]) -> None:
-        """Add the instants that are undone, or would be."""
+        """Add the instants that the job undoes or, in a preview, would undo."""
         self._report = replace(self._report, undone=tuple(undone))
         for each in undone:
             _LOG.info(
@@ -74,12 +74,12 @@ class RecoveryReporter:
         return replace(self._result(Outcome.PLANNED), reason="preview: nothing was undone")
 
     def nothing_to_do(self, reason: str) -> JobResult:
-        """Result without a new undo; one that an earlier job began may have been finished."""
+        """Result of a job that undid no instant. The job may have finished a rollback or restore of an earlier job."""
         outcome = Outcome.COMPLETED if self._report.finished else Outcome.NOTHING_TO_DO
         return replace(self._result(outcome), reason=reason)
 
     def done(self, instant: Instant | None, *, reason: str = "", reused: bool = False) -> JobResult:
-        """Result with the last rollback, or the restore."""
+        """Result with the instant of the last rollback, or of the restore."""
         result = replace(self._result(Outcome.COMPLETED), reason=reason, reused=reused)
         if instant is None:
             return result

@@ -1,7 +1,7 @@
-"""Restore a table to a savepoint: undo everything since, newest first, under one restore instant, as Hudi does.
+"""Restore a table to a savepoint: undo all later instants, newest first, under one restore instant, as Hudi does.
 
-The plan is on the timeline before anything is undone, and contains the request id. A restore that dies is finished by
-the next one, by the plan of the dead one; until then every other job of this project refuses the table.
+The job writes the plan, with the request id, to the timeline before it undoes the first instant. If a restore dies,
+the next restore job finishes that plan. Until then every other job of this project refuses the table.
 """
 
 import logging
@@ -53,14 +53,15 @@ _LOG = logging.getLogger(__name__)
 def restore(
     request: RestoreRequest, *, storage: Storage | None = None, clock: Clock | None = None
 ) -> JobResult:
-    """Undo everything after the savepoint, or, in a preview, report what that would be.
+    """Undo all instants after the savepoint. A preview only reports these instants.
 
-    The same request restores once, whatever was written since.
+    A request restores the table only once, even if commits were written after the restore.
 
     Raises:
-        InvalidRequestError: there is no such savepoint, a later one forbids it, or files of the savepoint are gone.
+        InvalidRequestError: the savepoint does not exist, a later savepoint keeps a commit that would be undone, or
+            files of the savepoint are missing.
         InstantHeldError: a writer is alive; nothing was done.
-        StorageError: something could not be deleted; the next run finishes the restore.
+        StorageError: a file could not be deleted; the next run finishes the restore.
     """
     options = resolve_service_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)
@@ -81,7 +82,7 @@ def restore(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingRestore:
-    """A restore that is on the timeline and not completed. `request_id` is empty for Hudi's."""
+    """A restore on the timeline that is not completed. `request_id` is empty if Hudi requested the restore."""
 
     instant: Instant
     plan: RestorePlan
@@ -89,12 +90,12 @@ class PendingRestore:
 
 
 def pending_restores(table: TableAccess, timeline: Timeline) -> tuple[PendingRestore, ...]:
-    """Restores that were begun, oldest first. A restore without a plan has undone nothing: it is removed.
+    """Pending restores, oldest first. A restore without a plan has undone nothing, so it is removed.
 
     Call it under the table lock.
 
     Raises:
-        MalformedMetadataError: a plan cannot be read, or is empty although its restore was begun.
+        MalformedMetadataError: a plan cannot be read, or is empty although its restore is inflight.
     """
     found = []
     for instant in timeline.pending:
@@ -118,10 +119,10 @@ def pending_restores(table: TableAccess, timeline: Timeline) -> tuple[PendingRes
 
 
 def carry_out_restore(table: TableAccess, pending: PendingRestore, lock: TableLock) -> Instant:
-    """Undo the instants of the plan that are left, newest first, and complete the restore.
+    """Undo the remaining instants of the plan, newest first, and complete the restore.
 
-    Call it under the table lock. Doing so twice does no harm. Of instants that an earlier attempt undid, the metadata
-    contains only the names.
+    Call it under the table lock. Calling it twice does no harm. For instants that an earlier attempt undid, the
+    metadata contains only the names.
 
     Raises:
         InstantHeldError: the writer of a pending instant is alive.
@@ -204,10 +205,12 @@ class _RestoreJob:
             return self._restore(lock, mine)
 
     def _restore(self, lock: TableLock, mine: Instant | None) -> JobResult:
-        """Undo everything after the savepoint.
+        """Undo all instants after the savepoint.
 
-        After finishing a restore of this request that is what others wrote before it was finished: their commits may
-        have merged rows with those of the undone commits.
+        Args:
+            mine: restore of this request that the job has just finished, or None. Other writers may have committed
+                before it was finished. Their commits are undone too, because these commits may contain rows that were
+                merged with rows of undone commits.
         """
         timeline = self._table.load_timeline()
         chosen = self._chosen(timeline)
@@ -232,7 +235,7 @@ class _RestoreJob:
         return self._report.done(carry_out_restore(self._table, pending, lock))
 
     def _chosen(self, timeline: Timeline) -> tuple[Instant, ...]:
-        """The instants to undo, after checking that the savepoint is whole."""
+        """Return the instants to undo, after checking that all files of the savepoint exist."""
         savepoint = self._savepoint(timeline)
         if not any(i.requested_time == savepoint.requested_time for i in timeline.completed_writes):
             raise InvalidRequestError(
@@ -269,7 +272,7 @@ class _RestoreJob:
         return found
 
     def _replacing(self, timeline: Timeline, kept: Mapping[str, SavepointPartition]) -> frozenset[Instant]:
-        """Replace commits that replaced file groups of the savepoint: they completed after it."""
+        """Replace commits that replaced file groups of the savepoint. They completed after the savepoint."""
         saved = {
             (path, name.partition("_")[0])
             for path, partition in kept.items()

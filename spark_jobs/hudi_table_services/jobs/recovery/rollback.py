@@ -1,6 +1,7 @@
-"""Roll back the instants that a request names: failed writes, or the newest completed writes. Needs no Spark.
+"""Roll back the instants that a request names: failed writes, or the newest completed writes.
 
-The job makes all checks before it undoes the first instant. It holds the table lock, except in a preview.
+The job makes all checks before it undoes the first instant. It holds the table lock, except in a preview. It needs no
+Spark.
 """
 
 import logging
@@ -44,11 +45,11 @@ _LOG = logging.getLogger(__name__)
 def rollback(
     request: RollbackRequest, *, storage: Storage | None = None, clock: Clock | None = None
 ) -> JobResult:
-    """Undo the instants that the request names, newest first; in a preview, report what that would delete.
+    """Undo the instants that the request names, newest first. A preview only reports the files that would be deleted.
 
     Raises:
-        InvalidRequestError: an instant is unknown, not a write, not the newest, has a savepoint, or another instant
-            needs it; nothing was undone.
+        InvalidRequestError: an instant is unknown, is not a write, is not the newest write, has a savepoint, or is
+            needed by another instant; nothing was undone.
         InstantHeldError: the writer of an instant is alive; nothing was undone.
     """
     options = resolve_service_options(request)
@@ -112,7 +113,7 @@ class _RollbackJob:
         reason = ", ".join(f"{time} was undone by {undone_before[time]}" for time in self._request.instants)
         if self._request.preview:
             return self._report.nothing_to_do(reason)
-        # An earlier attempt of this request may have undone them before it died.
+        # An earlier attempt of this request may have undone the instants before it died.
         return self._report.done(None, reason=reason, reused=True)
 
     def _failed(self, timeline: Timeline) -> list[Instant]:
@@ -145,7 +146,7 @@ class _RollbackJob:
         if instant.is_completed or is_pending_row_write(store, instant):
             return instant
         if not self._request.preview and is_being_rolled_back(self._table, timeline, instant):
-            return instant  # a job that rolled it back or cancelled it died
+            return instant  # A job died while it rolled back or cancelled the instant.
         advice = (
             "Let Hudi run it, or undo it there."
             if "compaction" in instant.action.value
@@ -163,7 +164,7 @@ class _RollbackJob:
             return
         require_unsaved(timeline, completed)
         require_newest(timeline, chosen)
-        # A live writer may have read files of the commit, and Hudi's writers do not detect that a commit was undone.
+        # A living writer may have read files of the commit, and Hudi's writers do not detect that it was undone.
         require_dead(self._table, (i for i in timeline.pending if i.action.writes_data))
         require_unplanned(self._table, timeline, chosen)
         for instant in completed:

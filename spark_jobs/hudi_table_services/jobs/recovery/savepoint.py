@@ -1,4 +1,4 @@
-"""Create and delete savepoints: a savepoint protects the table as of a commit from cleaning and archival."""
+"""Create and delete savepoints. A savepoint protects the files of the table at a commit from cleaning and archival."""
 
 import logging
 from collections.abc import Sequence
@@ -42,11 +42,11 @@ _LOG = logging.getLogger(__name__)
 def create_savepoint(
     request: CreateSavepointRequest, *, storage: Storage | None = None, clock: Clock | None = None
 ) -> JobResult:
-    """Protect the table as of a commit. A second request for the same commit changes nothing.
+    """Create a savepoint of a commit. A second request for the same commit changes nothing.
 
     Raises:
-        InvalidRequestError: the instant is no completed write of the active timeline, or cleaning may have deleted
-            files of it.
+        InvalidRequestError: the instant is not a completed write of the active timeline, or cleaning may have deleted
+            files of the write.
     """
     table, options = _open(request, storage, clock)
     with table_lock(table.storage, options.lock, table.clock) as lock:
@@ -80,13 +80,13 @@ def create_savepoint(
 def delete_savepoint(
     request: DeleteSavepointRequest, *, storage: Storage | None = None, clock: Clock | None = None
 ) -> JobResult:
-    """Delete savepoints, ignoring those that do not exist any more.
+    """Delete savepoints. Savepoints that do not exist are ignored.
 
-    If later commits are archived already, the commit of the savepoint is archived as well: as the first of the active
-    timeline it would hide the commits between.
+    If later commits are already archived, the commit of the savepoint is archived too. Otherwise it would be the first
+    commit of the active timeline and would hide the archived commits after it.
 
     Raises:
-        InvalidRequestError: a commit has to be archived, and what it replaced is not cleaned yet.
+        InvalidRequestError: a commit has to be archived, but the files that it replaced are not cleaned yet.
     """
     table, options = _open(request, storage, clock)
     with table_lock(table.storage, options.lock, table.clock) as lock:
@@ -106,7 +106,7 @@ def delete_savepoint(
 def _archive_stranded(
     table: TableAccess, lock: TableLock, timeline: Timeline, savepoints: Sequence[Instant]
 ) -> None:
-    """Archive the commits of these savepoints if later ones are archived; readers see the same before and after."""
+    """Archive the commits of these savepoints if later commits are archived, so that readers see the same rows."""
     if not hidden_writes(table, timeline, timeline.without(savepoints)):
         return
     saved, first = {i.requested_time for i in savepoints}, first_write_time(timeline) or ""
@@ -163,8 +163,8 @@ def _savepoint(timeline: Timeline, requested_time: str) -> Instant | None:
 def _require_uncleaned(table: TableAccess, timeline: Timeline, commit: Instant) -> None:
     """Raises InvalidRequestError if cleaning may have deleted files of the commit.
 
-    Cleans promise nothing about commits before the one that they retain, except the latest state. After an undo the
-    latest state may be older than that: its files are what readers see.
+    A clean may delete files of all commits before the earliest commit that it retains, except files of the latest
+    state. After an undo the latest state may be older than that commit. Its files exist, because readers see them.
     """
     if commit == timeline.completed_writes[-1]:
         return
@@ -175,7 +175,7 @@ def _require_uncleaned(table: TableAccess, timeline: Timeline, commit: Instant) 
         for pending in pending_cleans(table, timeline)
     ]
     if (before := last_clean(table, timeline)) is not None:
-        # A clean by versions kept the latest state at its time, and surely no older one.
+        # A clean by versions kept the state that was the latest when it ran. Files of older states may be deleted.
         retained.append(before.earliest_commit_to_retain or before.last_completed_commit_time)
     newest = max(retained, default="")
     if commit.requested_time < newest:

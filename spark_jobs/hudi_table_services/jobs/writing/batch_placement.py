@@ -1,4 +1,4 @@
-"""Stage the rows of a request and find each row's place: the file group that it changes, or a new one."""
+"""Stage the rows of a request and find the place of each row: an existing file group, or a new file group."""
 
 import logging
 from dataclasses import dataclass, replace
@@ -38,8 +38,8 @@ class PlacedBatch:
     """The rows of a request with their places.
 
     Attributes:
-        read_count: rows of the input.
-        snapshot: the table that the places refer to, limited to the partitions of the batch.
+        read_count: number of rows of the input.
+        snapshot: the table for which the places were found, limited to the partitions of the batch.
     """
 
     staged: StagedInput
@@ -61,8 +61,8 @@ class PlacedBatch:
 def stage_batch(
     source: "DataFrame", storage: Storage, folder: str, settings: WriteSettings, *, is_first_write: bool
 ) -> StagedInput:
-    """Evaluate the input once. Raises InvalidDataError for rows that break a rule; nothing was committed."""
-    # Existing base files show the record size better than the batch does, so a small sample is enough.
+    """Read the input once and stage its rows. Raises InvalidDataError if rows break a rule; nothing was committed."""
+    # If base files exist, they show the record size better than the batch, so a small sample is enough.
     sample_rows = _SAMPLE_ROWS_OF_NEW_TABLE if is_first_write else _SAMPLE_ROWS
     spec = StagingSpec(
         storage=storage,
@@ -80,7 +80,7 @@ def stage_batch(
 def place_rows(
     index: RecordIndex, staged: StagedInput, snapshot: TableSnapshot, lookup: IndexLookup
 ) -> PlacedBatch:
-    """Find the place of each row; looks up the keys if the operation requires that."""
+    """Find the place of each row. Looks up the record keys if the operation requires a lookup."""
     slices = snapshot.all_slices if lookup.searches_files else ()
     routed = index.place(staged, slices)
     if lookup.searches_files:
@@ -101,7 +101,7 @@ def lookup_for(spark: "SparkSession", options: WriteOptions, settings: WriteSett
 
 
 def refuse_duplicates(placed: PlacedBatch, options: WriteOptions) -> None:
-    """Apply ``hoodie.datasource.insert.dup.policy=fail``: refuse a key that is twice in the batch or in the table."""
+    """Apply ``hoodie.datasource.insert.dup.policy=fail``: refuse keys that are twice in the batch or in the table."""
     if (
         options.operation is not WriteOperation.INSERT
         or options.insert_dup_policy is not InsertDupPolicy.FAIL
@@ -117,7 +117,7 @@ def refuse_duplicates(placed: PlacedBatch, options: WriteOptions) -> None:
 
 
 def plan_batch(table: TableAccess, placed: PlacedBatch, options: WriteOptions) -> FileSizingPlan:
-    """Choose the file groups that the rows are written to."""
+    """Choose the file groups to which the rows are written."""
     storage = table.storage
     workload = workload_of(placed.routed.batches, placed.staged.bytes_per_record)
     if options.file_sizing.parity:
@@ -133,7 +133,7 @@ def plan_batch(table: TableAccess, placed: PlacedBatch, options: WriteOptions) -
 
 
 def _latest_totals(table: TableAccess, timeline: Timeline, options: WriteOptions) -> tuple[CommitTotals, ...]:
-    """Input of Hudi's own estimator: bytes and rows of the latest commits (see `hudi_record_size`)."""
+    """Input of Hudi's own record size estimate: bytes and rows of the latest commits (see `hudi_record_size`)."""
     store, wanted = table.timeline_store, options.file_sizing.estimator_max_commits
     found: list[CommitTotals] = []
     for instant in reversed(timeline.completed_writes):

@@ -27,7 +27,7 @@ def write_job(storage: Storage, instant_time: str, config: TableConfig, settings
     """Settings that all tasks of the write share.
 
     Args:
-        instant_time: requested time of the write; the names of its files contain it.
+        instant_time: requested time of the write. The names of its files contain this time.
     """
     return WriteJob(
         storage=storage,

@@ -1,8 +1,8 @@
-"""Check that rows which other writers added since a write's snapshot have no key that the write adds as well.
+"""Check that a write adds no key that other writers have also added since the snapshot of the write.
 
 Two writes that add the same new key share no file group, so Hudi's conflict detection lets both commit, and the table
-then holds the key twice. Here the later write finds the rows of the other by their keys and is planned again, which
-turns its inserts into updates. A plain insert gives no guarantee about keys and adds its rows in any case, as in Hudi.
+then contains the key twice. With this check, the later write finds the rows of the earlier write by their keys. It is
+then planned again and updates these rows. A plain insert guarantees nothing about keys: it adds its rows, as in Hudi.
 """
 
 import logging
@@ -36,9 +36,9 @@ class DuplicateCheck:
     """Compare the rows that one write adds with the rows that other commits added since its snapshot.
 
     Args:
-        is_global: a key is unique in the table, not only in its partition. Always False for overwrites, which look up
-            no keys.
-        index: compares the keys of rows with those of base files, within the same scope.
+        is_global: whether a key is unique in the whole table, and not only in its partition. Always False for
+            overwrites, which look up no keys.
+        index: compares the keys of rows with the keys in base files, within the same scope.
     """
 
     table: TableAccess
@@ -58,12 +58,12 @@ class DuplicateCheck:
         return bool(self._shared_partitions(change)) or self._overwrites_same_partitions(change)
 
     def refuse(self, changes: Sequence[ConcurrentChange]) -> None:
-        """Refuse changes that would leave a key twice in the table. Files that were compared before are not read again.
+        """Refuse changes that would make a key appear twice in the table. Reads no file that was compared before.
 
         Raises:
             FileGroupConflictError: another writer added a row with a key of this write; or overwrote a partition that
-                this write overwrites, so that neither would replace the rows of the other; or undid a commit of this
-                write's snapshot.
+                this write overwrites too, so that neither write would replace the rows of the other; or undid a commit
+                of this write's snapshot.
         """
         for change in changes:
             if change.kind is ChangeKind.UNDONE:
@@ -91,7 +91,7 @@ class DuplicateCheck:
 
     @cached_property
     def _added(self) -> StagedInput:
-        """Rows that the write adds. Rows that change a file group are left to the conflict detection."""
+        """Rows that the write adds. All other rows change a file group: the conflict detection checks these rows."""
         return StagedInput(tuple(b for b in self.placed.routed.batches if b.file_id is None))
 
     def _shared_partitions(self, change: ConcurrentChange) -> frozenset[str]:
@@ -112,7 +112,7 @@ def duplicate_check_for(
     settings: WriteSettings,
     placed: PlacedBatch,
 ) -> DuplicateCheck | None:
-    """The check that a write must pass before its commit; None: it adds no rows, or its operation allows duplicates.
+    """Return the check for a write; None if the write adds no rows, or if its operation allows duplicates.
 
     Args:
         folder: staging folder.

@@ -9,7 +9,7 @@ MAX_ROW_GROUP_BYTES = 64 << 20
 
 
 def parquet_format(options: BaseFileOptions) -> ParquetFormat:
-    """Encoding of the rows."""
+    """Settings for encoding the rows in Parquet."""
     return ParquetFormat(
         codec=options.codec,
         codec_level=options.codec_level,
@@ -18,5 +18,5 @@ def parquet_format(options: BaseFileOptions) -> ParquetFormat:
 
 
 def bloom_settings(options: BaseFileOptions) -> BloomSettings:
-    """Bloom filter of the footer."""
+    """Settings of the Bloom filter in the footer."""
     return BloomSettings(false_positive_rate=options.bloom_fpp, max_entries=options.bloom_max_entries)

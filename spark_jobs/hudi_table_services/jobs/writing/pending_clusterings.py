@@ -1,8 +1,8 @@
-"""Release file groups from pending clusterings, so that a write can change them and neither of the two is lost.
+"""Release file groups from pending clusterings, so that a write can change them without losing the clustering.
 
-A plan that is not under execution releases these file groups: a plan of its other groups replaces it. If the plan is
-under execution, the write waits for the end and then places its rows again, in the files that the clustering wrote.
-Plans are never changed in place, since another job may have read the old plan, and Hudi executes the plan that it read.
+If no job executes the plan, a new plan without these file groups replaces it. If a job executes the plan, the write
+waits until the execution ends, and then places its rows again in the files that the clustering wrote. Plans are never
+changed in place: another job may have read the old plan, and Hudi executes the plan that it read.
 """
 
 import logging
@@ -42,18 +42,18 @@ def release_file_groups(
     options: PendingClusteringOptions,
     lock: TableLock,
 ) -> tuple[str, ...]:
-    """Release file groups from pending clusterings, as the options say.
+    """Release file groups from pending clusterings, according to the options.
 
     Args:
         file_groups: file groups that the write changes or replaces.
 
     Returns:
-        Requested times of the plans that this write replaced or cancelled. Other plans may have completed in the
-        meantime: if a plan reserved one of the file groups before, the caller has to load the table and place the rows
-        again.
+        Requested times of the plans that this write replaced or cancelled. Other plans may have completed during this
+        call. If a plan reserved one of the file groups before the call, the caller has to load the table and place the
+        rows again.
 
     Raises:
-        PendingPlanError: the write could not release the file groups, or the plan's execution did not end in time.
+        PendingPlanError: the write could not release the file groups, or a plan's execution did not end in time.
     """
     gave_way: list[str] = []
     deadline = time.monotonic() + options.wait_seconds
@@ -91,7 +91,7 @@ def preview_release(
     file_groups: Collection[FileGroupId],
     options: PendingClusteringOptions,
 ) -> tuple[TableSnapshot, tuple[str, ...]]:
-    """Predict the effects of `release_file_groups`, for a dry run. Changes nothing and does not wait.
+    """Predict the effects of `release_file_groups` for a dry run. Changes nothing and does not wait.
 
     Returns:
         The table without the reservations that would be released, and a sentence about each affected plan.
@@ -144,7 +144,7 @@ def _time(plan: Clustering) -> str:
 
 
 def _plan_wins(options: PendingClusteringOptions) -> bool:
-    """Whether the plan wins a conflict under strategy ALLOW: in Hudi it does, unless an option rolls plans back."""
+    """Whether the plan wins a conflict under strategy ALLOW. In Hudi it does, unless an option rolls plans back."""
     return options.strategy is UpdatesStrategy.ALLOW and not options.rolls_back
 
 
@@ -162,7 +162,7 @@ def _replace_plan(
 ) -> None:
     """Replace the plan by a plan without the groups that contain one of the file groups.
 
-    The old plan is deleted first: if both existed and this job crashed, Hudi would execute both.
+    The old plan is deleted first. If this job crashed while both plans existed, Hudi would execute both.
     """
     _, kept = _split_groups(plan, file_groups)
     lock.verify()
@@ -195,7 +195,7 @@ def _split_groups(
 def _wait_for(
     table: TableAccess, plan: Clustering, options: PendingClusteringOptions, deadline: float
 ) -> None:
-    """Wait until the plan is no longer under execution, or the deadline has passed."""
+    """Wait until no job executes the plan, or until the deadline has passed."""
     while time.monotonic() < deadline:
         time.sleep(_POLL_SECONDS)
         pending = [i for i in table.load_timeline().pending if i.identity == plan.instant.identity]

@@ -47,7 +47,7 @@ class Report:
         self.warn(*options.warnings)
 
     def warn(self, *warnings: str) -> None:
-        """Log the warnings and add them to the result, each once."""
+        """Log the warnings and add them to the result. Each warning is added once."""
         for warning in warnings:
             if warning not in self._warnings:
                 _LOG.warning("%s", warning)
@@ -71,7 +71,7 @@ class Report:
             _LOG.info("… and %d more partitions", more)
 
     def planned(self, placed: PlacedBatch, plan: FileSizingPlan) -> JobResult:
-        """Result of a dry run. Ordering values are not compared, so `updated` may count rows older than stored ones."""
+        """Result of a dry run. No ordering values are compared: `updated` may include rows older than stored rows."""
         result = self._result(Outcome.PLANNED, partitions=_partitions(placed.snapshot, plan, (), {}))
         changes = [batch for batch in placed.routed.batches if batch.file_id is not None]
         deleted = sum(batch.delete_count for batch in changes)
@@ -89,7 +89,7 @@ class Report:
         return replace(result, reason="dry run: nothing was written", rows=rows)
 
     def nothing_to_do(self, placed: PlacedBatch) -> JobResult:
-        """Result of a batch that changes nothing and so has no instant."""
+        """Result of a batch that changes nothing and therefore has no instant."""
         reason = "no row of the batch changes the table" if placed.read_count else "the source has no rows"
         return replace(self._result(Outcome.NOTHING_TO_DO), reason=reason, rows=_rows(placed, (), 0))
 
@@ -135,7 +135,7 @@ class Report:
     def partitions_deleted(
         self, snapshot: TableSnapshot, replaced: Mapping[str, tuple[str, ...]], instant: Instant | None
     ) -> JobResult:
-        """Result of `delete_partition`, or of its dry run when there is no instant."""
+        """Result of `delete_partition`. Without an instant, it is the result of a dry run."""
         if not replaced:
             return replace(
                 self._result(Outcome.NOTHING_TO_DO), reason="no live partition matches the request"
@@ -155,7 +155,7 @@ class Report:
     def _result(
         self, outcome: Outcome, instant: Instant | None = None, partitions: tuple[PartitionReport, ...] = ()
     ) -> JobResult:
-        """The fields that every result has; callers add rows, reason and replaced file groups."""
+        """Result with the fields that every result has. Callers add rows, reason and replaced file groups."""
         return JobResult(
             request_id=self._request.request_id,
             outcome=outcome,
@@ -180,7 +180,7 @@ def _replaced_count(replaced: Mapping[str, tuple[str, ...]] | None) -> int:
 
 
 def application_id(spark: "SparkSession") -> str | None:
-    """Id of the Spark application; None under Spark Connect, which does not provide it."""
+    """Id of the Spark application. None under Spark Connect, which does not provide the id."""
     return spark.conf.get("spark.app.id", None)
 
 
@@ -252,7 +252,7 @@ def _partition(
 
 
 def _new_file_groups(sizing: PartitionSizing, stats: list[WriteStat]) -> tuple[FileGroupChange, ...]:
-    """Match written new file groups with planned ones by their row counts, since only written ones have an id."""
+    """Match new written file groups with planned file groups by row count: only written file groups have an id."""
     buckets = sorted(sizing.new_buckets, key=lambda b: -b.insert_count)
     if not stats:
         return tuple(_change(bucket, None) for bucket in buckets)
@@ -261,7 +261,7 @@ def _new_file_groups(sizing: PartitionSizing, stats: list[WriteStat]) -> tuple[F
 
 
 def _measured(written: Iterable[WrittenFileGroup]) -> float | None:
-    """Bytes per row of the written files, without footers as in the estimate; None: nothing was written."""
+    """Bytes per row of the written files, without footers, like the estimate. None if nothing was written."""
     groups = list(written)
     rows = sum(group.stat.num_writes for group in groups)
     return round(sum(group.data_size_bytes for group in groups) / rows, 2) if rows else None

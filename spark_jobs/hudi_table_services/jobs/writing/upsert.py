@@ -1,7 +1,7 @@
 """The write job: stage the batch, find each row's place, size the files, write them, commit.
 
-Covers every operation that adds, changes or removes rows of a copy-on-write table. Until the plan is checked, only
-staged rows are written. The completed instant is the only commit point.
+The job covers every operation that adds, changes or removes rows of a copy-on-write table. Until the plan is checked,
+it writes only staged rows. The write is committed as soon as its completed instant exists, and not earlier.
 """
 
 import logging
@@ -98,11 +98,11 @@ def upsert(
     """Execute one write request, or return the result if an earlier attempt has already completed it.
 
     Args:
-        source: rows to write; None: the request's own source is read (`delete_partition` needs neither).
-        storage, clock: for tests; by default the storage of the base path and the system's clock.
+        source: rows to write. If None, the job reads the source of the request. `delete_partition` needs no source.
+        storage, clock: for tests. The defaults are the storage of the base path and the clock of the system.
 
     Raises:
-        HudiTableServiceError: see `errors`. The table is unchanged unless the error class says otherwise.
+        HudiTableServiceError: see the module `errors`. The table is unchanged unless the error class says otherwise.
     """
     options = resolve_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)
@@ -138,7 +138,7 @@ class _UpsertJob:
         except TableExistsError as conflict:
             if self._options.retries_on_conflict == 0:
                 raise
-            # The new table defines keys, partitions and schema, so the rows must be read again.
+            # The table that another writer created defines keys, partitions and schema: read the rows again.
             _LOG.warning("%s Starting again with that table.", conflict.message)
             return self._run(source)
 
@@ -167,7 +167,7 @@ class _UpsertJob:
             )
 
     def _with_retries(self, table: TableAccess, write: Callable[[TableAccess], JobResult]) -> JobResult:
-        """Run the write. After a conflict place, plan and write the same staged rows again; staging costs the most."""
+        """Run the write. After a conflict, place, plan and write the staged rows again: staging costs the most."""
         for retries_left in range(self._options.retries_on_conflict, -1, -1):
             try:
                 with conflict_where_cleaned(table, lambda: self._planned_with, self._request.request_id):
@@ -211,9 +211,9 @@ class _UpsertJob:
         return TableAccess(storage=self._storage, clock=self._clock, config=config, exists=exists)
 
     def _finish_own_commit(self, table: TableAccess) -> JobResult | None:
-        """Result of the commit that an earlier attempt of this request completed; None: there is none.
+        """Result of the commit that an earlier attempt of this request completed; None if there is no such commit.
 
-        A running attempt may complete during the search, so search again when no other attempt can complete any more.
+        An attempt may complete during the search: search again when no other attempt can complete any more.
         """
         before = self._searched = table.load_timeline()
         done = self._own_commit(table, before) or self._own_archived_commit(table)
@@ -233,7 +233,7 @@ class _UpsertJob:
         return self._report.reused(*found)
 
     def _own_archived_commit(self, table: TableAccess) -> JobResult | None:
-        """Result of this request's archived commit; None: there is none. A generated id cannot be in the archive."""
+        """Result of this request's archived commit, or None. The archive cannot contain a generated request id."""
         if not self._request.can_be_repeated:
             return None
         archived = ArchivedTimeline(table.storage, table.config)
@@ -298,7 +298,7 @@ class _UpsertJob:
         return replace(placed, snapshot=self._preview(table, snapshot, changed))
 
     def _release(self, table: TableAccess, snapshot: TableSnapshot, changed: set[FileGroupId]) -> bool:
-        """Release the file groups from pending plans. True: no plan reserves them now; load the table again."""
+        """Release the file groups from pending plans. If True, no plan reserves them now: load the table again."""
         if self._request.dry_run or changed.isdisjoint(snapshot.reserved_file_groups):
             return False
         options = self._options.pending_clustering
@@ -306,7 +306,7 @@ class _UpsertJob:
         return changed.isdisjoint(load_snapshot(self._storage, ()).reserved_file_groups)
 
     def _preview(self, table: TableAccess, now: TableSnapshot, changed: set[FileGroupId]) -> TableSnapshot:
-        """In a dry run, the table as it would be after `_release`; else the table itself."""
+        """In a dry run, return the table as it would be after `_release`; otherwise return the table itself."""
         if self._request.dry_run:
             now, messages = preview_release(table, now, changed, self._options.pending_clustering)
             self._report.warn(*messages)
@@ -322,7 +322,7 @@ class _UpsertJob:
         return snapshot
 
     def _empties_table(self, placed: PlacedBatch) -> bool:
-        """Whether a write without rows empties the table. Only an overwrite of the whole table does."""
+        """Whether a write without rows empties the table. Only an overwrite of the whole table empties it."""
         is_overwrite = self._options.operation is WriteOperation.INSERT_OVERWRITE_TABLE
         return is_overwrite and bool(placed.snapshot.all_slices)
 
@@ -359,7 +359,7 @@ class _UpsertJob:
         return replaced_file_ids(snapshot, partitions)
 
     def _delete_partitions(self, table: TableAccess, settings: WriteSettings) -> JobResult:
-        """Replace all file groups of the partitions by nothing."""
+        """Mark all file groups of the partitions as replaced, without writing new file groups."""
         snapshot = self._snapshot(replace(table, exists=True), None)
         refuse_changed_schema(_parsed(self._schema_json), _parsed(snapshot.schema_json))
         patterns = self._options.partitions_to_delete

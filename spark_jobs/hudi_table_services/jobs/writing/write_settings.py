@@ -29,13 +29,13 @@ _LOOKUP_OPERATIONS = (WriteOperation.UPSERT, WriteOperation.DELETE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteSettings:
-    """Decisions of one write.
+    """Settings of one write.
 
     Attributes:
-        staged_schema: columns of the staged rows: the writer schema; for deletes, the columns of the batch.
+        staged_schema: columns of the staged rows: the writer schema or, for deletes, the columns of the batch.
         writer_schema: columns of the written files.
-        combine_fields: decide which row of the batch wins for a key; empty: the later row.
-        merge_fields: compared with stored rows; empty: the incoming row wins.
+        combine_fields: columns that decide which row of the batch wins for a key. If empty, the later row wins.
+        merge_fields: columns that are compared with stored rows. If empty, the incoming row wins.
     """
 
     operation: WriteOperation
@@ -61,7 +61,7 @@ def derive_settings(
     key_generator: KeyGeneratorConfig,
     batch_schema: StructType,
 ) -> WriteSettings:
-    """Check options, table and the columns of the batch against each other.
+    """Derive the settings, after checking that options, table and columns of the batch agree.
 
     Raises:
         InvalidRequestError: options, table and batch contradict each other; the message names the column or key.
@@ -97,7 +97,7 @@ def derive_settings(
 def _writer_schema(
     options: WriteOptions, config: TableConfig | None, table: StructType | None, batch: StructType
 ) -> StructType:
-    """Columns of the written files. A delete keeps the columns of the table."""
+    """Columns of the written files. A delete does not change the columns of the table."""
     deletes = options.operation in (WriteOperation.DELETE, WriteOperation.DELETE_PARTITION)
     if table is not None and deletes:
         return table
@@ -110,14 +110,14 @@ def _writer_schema(
 
 
 def _columns_in(table: StructType, batch: StructType) -> StructType:
-    """The table's columns that the batch has, with the table's types, since a key's text depends on its type."""
+    """Columns that batch and table share, with the types of the table: the text of a key depends on its type."""
     return StructType(tuple(f for f in table.fields if f.name in batch.names))
 
 
 def _merge_settings(
     options: WriteOptions, config: TableConfig | None
 ) -> tuple[tuple[str, ...], RecordMergeMode]:
-    """Ordering fields and merge mode: of the table if it has them, else of the request, else inferred as in Hudi."""
+    """Ordering fields and merge mode of the table or, if it has none, of the request. Else inferred as in Hudi."""
     if config is None:
         ordering = options.ordering_fields
         inferred = RecordMergeMode.EVENT_TIME_ORDERING if ordering else RecordMergeMode.COMMIT_TIME_ORDERING
@@ -176,7 +176,7 @@ def _require_columns(
 
 
 def index_lookup(options: WriteOptions, settings: WriteSettings, parallelism: int) -> IndexLookup:
-    """Settings of the key lookup, by operation and index type."""
+    """Settings of the key lookup, which depend on operation and index type."""
     operation = settings.operation
     is_global = options.index_type.is_global
     searches = operation in _LOOKUP_OPERATIONS or (
