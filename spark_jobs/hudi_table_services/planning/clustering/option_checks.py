@@ -1,4 +1,4 @@
-"""Validation of clustering options: impossible values and contradictions are refused before planning."""
+"""Validate clustering options: refuse impossible values and contradictions before planning."""
 
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.clustering import ClusteringOptions, PlanStrategyKind

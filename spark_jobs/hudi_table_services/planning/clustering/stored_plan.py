@@ -1,8 +1,8 @@
 """Convert chosen groups to the plan on the timeline, and read the settings of any stored plan.
 
-HoodieClusteringPlan as Hudi 1.2 stores it (ClusteringPlanStrategy, FileSliceMetricUtils). Hudi's plans leave target
-size and layout to the configuration of the executing job; plans of this project store both, under the keys of the
-options.
+The stored plan is a HoodieClusteringPlan as in Hudi 1.2 (ClusteringPlanStrategy, FileSliceMetricUtils). With plans of
+Hudi, the configuration of the executing job decides target size and layout. Plans of this project store both, under
+the keys of the options.
 """
 
 import re
@@ -46,7 +46,7 @@ def stored_plan(
     """Build the stored plan of one instant.
 
     Args:
-        groups: all groups of the proposal, or the part of them that shares the instant.
+        groups: all groups of the proposal, or those groups of the proposal that this instant executes.
         proposal: names the partitions left for later, and the checkpoint.
         to_uri: path relative to the base path → absolute path as Hudi reads it, e.g. ``file:///t/p/f.parquet``.
     """
@@ -65,8 +65,8 @@ def stored_plan(
 def read_plan_settings(plan: ClusteringPlan, default: ClusteringOptions) -> SettledSlice:
     """Layout and target size that a plan requests. The plan's own parameters win over the running configuration.
 
-    A plan without sort columns requests no order, whatever the default is: Hudi writes such a plan if no columns are
-    set. Hudi's plans name the columns only; curve and target size then come from `default`.
+    A plan without sort columns requests no order, even if `default` has sort columns, because Hudi writes such a plan
+    if no columns are set. Hudi's plans name only the columns; `default` then supplies the curve and the target size.
 
     Raises:
         MalformedMetadataError: a parameter has a value that this release does not support.
