@@ -72,7 +72,7 @@ def _dictionary_leaves(path: str, column: pa.ChunkedArray) -> list[str]:
     if pa.types.is_dictionary(column.type):
         return [path]
     if pa.types.is_nested(column.type):
-        # Nested columns have few leaves in practice, and if a dictionary grows too large, Parquet uses plain encoding.
+        # Nested columns have few leaves in practice. If a dictionary grows too large, Parquet uses plain encoding.
         return _leaf_paths(path, column.type)
     if pa.types.is_boolean(column.type) or len(column) == 0:
         return []

@@ -4,7 +4,7 @@ import heapq
 from collections.abc import Sequence
 
 BYTES_OF_A_SPARK_TASK = 16 << 20
-"""Target size of a Spark task: compressed bytes that a core writes in one to two seconds. Starting one takes 0.1 s."""
+"""Target size of a Spark task: compressed bytes that a core writes in 1 to 2 s. Starting a Python task takes 0.1 s."""
 
 BYTES_OF_A_FILE = 128 << 10
 """Cost of opening and closing a file, as an equivalent of written bytes."""

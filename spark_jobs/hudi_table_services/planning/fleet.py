@@ -14,7 +14,7 @@ class FleetService(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableNeed:
-    """Measures of one table that decide how much it needs a service.
+    """Measures of one table that decide how much the table needs a service.
 
     Attributes:
         key: identifies the table, and orders tables with equal benefit.

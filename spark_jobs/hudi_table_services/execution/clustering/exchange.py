@@ -205,7 +205,7 @@ def distribute(job: RewriteJob, task: GroupTask, buckets: Buckets, staged_path: 
 
 
 def _gathered(tables: Iterator[pa.Table], size_bytes: int) -> Iterator[pa.Table]:
-    """Combine the tables into tables of about this size."""
+    """Combine the tables into tables of about `size_bytes`."""
     pending: list[pa.Table] = []
     pending_bytes = 0
     for table in tables:

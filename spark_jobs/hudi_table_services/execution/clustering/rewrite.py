@@ -1,4 +1,4 @@
-"""Rewrite the file slices of one clustering group: read, sort, write files of even size, count.
+"""Rewrite the file slices of one clustering group into sorted files of even size.
 
 Rows keep their commit time, sequence number and key. To verify that no row was lost, the module counts the rows that it
 reads and computes a checksum of their keys. It does the same for the written files, which it reads back from storage.

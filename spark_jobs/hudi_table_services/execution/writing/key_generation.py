@@ -211,7 +211,7 @@ def _text_of_date(values: pa.ChunkedArray | pa.Array, field: Field) -> pa.Chunke
 def _text_of_timestamp(
     values: pa.ChunkedArray | pa.Array, field: Field, zone: str
 ) -> pa.ChunkedArray | pa.Array:
-    """Truncate to milliseconds and format as ``java.sql.Timestamp.toString``: 1 to 3 decimals, no trailing zeros."""
+    """Truncate to milliseconds and format as ``java.sql.Timestamp.toString``: 1 to 3 decimals, without more zeros."""
     _check_range(values, field, _GREGORIAN_START_US)
     millis = pc.divide(pc.cast(values, pa.int64()), 1000)
     local = pc.local_timestamp(pc.cast(millis, pa.timestamp("ms", tz=zone)))

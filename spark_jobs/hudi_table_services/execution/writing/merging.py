@@ -22,7 +22,7 @@ class Change(IntEnum):
     DELETE = 1
     """A soft delete (``_hoodie_is_deleted``), whose ordering value is compared as for an update."""
     DELETE_ALWAYS = 2
-    """A hard delete, or the deletion of a stored row that moves to another partition. No ordering values are compared."""
+    """A hard delete, or the deletion of a stored row that moves to another partition, without regard to event time."""
 
 
 @dataclass(slots=True)

@@ -18,10 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MAX_KEYS_PER_TASK = 6_000_000
-"""Maximum number of keys that one task keeps in memory. The keys are those of one partition.
-
-With a global index the keys of the whole batch count.
-"""
+"""Maximum number of keys of one partition (with a global index, of the batch) that one task keeps in memory."""
 
 _BYTES_OF_A_KEY = 16
 _BYTES_OF_FILE_KEYS = 4 << 20

@@ -32,10 +32,10 @@ def stored_clean_plan(
     last_completed_commit_time: str,
     extra_metadata: Mapping[str, str],
 ) -> CleanPlan:
-    """Build the stored plan, with absolute paths as Hudi's own executor needs them.
+    """Build the stored plan, with absolute paths, because Hudi's own executor needs absolute paths.
 
     Args:
-        base_path: the base path as Hudi writes it into plans.
+        base_path: the base path in the form that Hudi writes into plans.
         last_completed_commit_time: requested time of the newest completed write at the time of planning.
         extra_metadata: see `notes_for_the_next_clean`.
     """
@@ -168,7 +168,7 @@ def clean_metadata(
 
 
 def partitions_to_recheck(metadata: CleanMetadata) -> frozenset[str] | None:
-    """Partitions in which a clean kept outdated files or failed to delete files; None if the metadata lacks them."""
+    """Partitions in which a clean kept outdated files or failed to delete files; None without such a list."""
     text = metadata.extra_metadata.get(RECHECK_KEY)
     if text is None:
         return None

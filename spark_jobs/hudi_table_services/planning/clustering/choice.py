@@ -28,7 +28,7 @@ class Choice:
 def choose_groups(
     partitions: Iterable[PartitionGroups], options: ClusteringOptions, given: ClusteringInput
 ) -> Choice:
-    """Choose groups in rounds: each round adds the most useful remaining group of each partition.
+    """Choose groups in rounds. Each round adds one group per partition, the most useful groups first.
 
     Partitions that waited since an earlier plan precede all others.
     """

@@ -51,7 +51,7 @@ class _Bin:
 
 
 class _Rules:
-    """Rules for one group that follow from the options."""
+    """Rules for a group, derived from the options."""
 
     def __init__(self, options: ClusteringOptions) -> None:
         self.cap_bytes = options.max_bytes_per_group
@@ -62,7 +62,7 @@ class _Rules:
         self._max_file_bytes = max(int(options.target_file_max_bytes * (1 + options.size_tolerance)), 1)
 
     def evaluate(self, members: list[Candidate]) -> _Bin:
-        """Choose the number of output files: at most one per slice, each within the tolerance above the target."""
+        """Choose the number of output files: at most one per slice, none above the target size plus the tolerance."""
         count = len(members)
         total = sum([c.size_bytes for c in members])
         outputs = min(max(-(-total // self._max_file_bytes), 1), count)
@@ -130,11 +130,11 @@ def usefulness_order(group: PlannedGroup) -> tuple[int, float, int, tuple[str, .
 
 
 def _pack(candidates: Sequence[Candidate], rules: _Rules) -> list[_Bin]:
-    """The best of three packings: bins of whole target files, bins as large as allowed, and Hudi's packing.
+    """The best of three packings: bins up to a multiple of the target size, bins as large as allowed, Hudi's packing.
 
     The packing with the fewest files wins. Among equal packings the one with the fewest bins wins, because larger bins
-    sort more rows together. Bins of whole target files are tried first, because a bin of 2.5 target sizes would produce
-    three files of 0.83 target sizes. Hudi's packing is included because best fit can, in rare cases, be worse.
+    sort more rows together. A multiple of the target size is tried first, because a bin of 2.5 target sizes would
+    produce three files of 0.83 target sizes. Hudi's packing is included, because best fit is worse in rare cases.
     """
     if not candidates:
         return []

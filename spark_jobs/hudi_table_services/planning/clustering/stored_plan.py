@@ -48,7 +48,7 @@ def stored_plan(
     Args:
         groups: all groups of the proposal, or those groups of the proposal that this instant executes.
         proposal: names the partitions left for later, and the checkpoint.
-        to_uri: path relative to the base path → absolute path as Hudi reads it, e.g. ``file:///t/p/f.parquet``.
+        to_uri: path relative to the base path → absolute path for Hudi, e.g. ``file:///t/p/f.parquet``.
     """
     single_file = options.plan_strategy is PlanStrategyKind.SINGLE_FILE_SORT
     return ClusteringPlan(

@@ -128,7 +128,7 @@ def _clean_before_queries(settings: Settings) -> Iterator[Problem]:
 
 
 def _clean_policy(settings: Settings) -> str:
-    """The policy in the options, else the policy of the retention if exactly one retention is given."""
+    """The cleaning policy in the options, or else the policy of the only retention option that is set."""
     if settings.has(_POLICY):
         return settings.text(_POLICY).upper()
     by_key = {

@@ -19,7 +19,7 @@ NO_INSTANT = "its instant is not on the timeline"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownInstants:
-    """Facts from one reading of the timeline that decide whether files are orphans.
+    """Facts that decide whether files are orphans, all from one reading of the timeline.
 
     Attributes:
         first_write_time: requested time from which on no write is archived; None if the timeline has no writes. Then

@@ -30,8 +30,8 @@ def plan_rollback(
     Args:
         instant: pending write to undo.
         data_files: paths of files that the write may have created, relative to the base path; they need not exist.
-        base_path: the base path as Hudi writes it into plans.
-        by_listing: whether the files were found by listing instead of markers; Hudi then names no file group.
+        base_path: the base path in the form that Hudi writes into plans.
+        by_listing: whether a listing found the files instead of markers. As in Hudi, the plan then has no file ids.
 
     Raises:
         UnsupportedTableError: the instant appended to a log file of an older slice.

@@ -48,7 +48,7 @@ def _is_later(other: Instant, instant: Instant) -> bool:
 
 
 def require_unsaved(timeline: Timeline, chosen: Iterable[Instant]) -> None:
-    """Raise InvalidRequestError if there is a savepoint of a chosen completed write or of a later one."""
+    """Raise InvalidRequestError if a chosen completed write or a later write has a savepoint."""
     savepoints = [i.requested_time for i in timeline if i.action is Action.SAVEPOINT]
     for instant in chosen:
         protecting = [time for time in savepoints if time >= instant.requested_time]
