@@ -110,7 +110,7 @@ def new_file_id() -> str:
 def write_file_group(job: WriteJob, task: WriteTask) -> WrittenFileGroup:
     """Write one file group, on an executor.
 
-    A retry writes a file with another write token. The job deletes the files of failed tries.
+    A retry writes a file with another write token. The job deletes the files of failed task attempts.
     """
     started = time.monotonic()
     changes = _load_changes(job, task)

@@ -127,7 +127,7 @@ def collect_results(spark: "SparkSession", frame: "DataFrame", description: str)
 
 
 def _guarded(work: Callable[[], object]) -> pa.RecordBatch:
-    """Run the work and pickle its result. One Arrow thread, because workers would otherwise compete for the cores."""
+    """Run the work with one Arrow thread, so that workers do not compete for cores, and pickle the result."""
     pa.set_cpu_count(1)
     try:
         result: object = work()

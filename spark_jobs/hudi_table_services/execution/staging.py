@@ -5,8 +5,8 @@ rows and columns that it needs. Staged files have two advantages over a Spark sh
 exchange). Each row moves from the JVM to Python once and never back. A retried task reads exactly the same rows again,
 which a shuffle of a non-deterministic input does not guarantee.
 
-A staged file consists of record batches; all rows of a batch belong to one table partition. Only files of the attempt
-whose result reached the driver are read, so leftovers of retried or speculative tasks are ignored.
+A staged file consists of record batches. All rows of a batch belong to one table partition. Readers use only the files
+of those Spark tasks whose results reached the driver, so files of failed or speculative tasks are ignored.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -96,7 +96,7 @@ class Phase:
         _LOG.info("%s", progress.text, extra={PROGRESS_FIELD: progress})
 
     def at(self, elapsed_s: float) -> JobProgress:
-        """Progress of the job after some seconds."""
+        """Progress of the job `elapsed_s` seconds after its start."""
         assert self.counts is not None  # noqa: S101 - `logged` checks it
         total, whole = len(self.weights), sum(self.weights) or 1
         done = min(self.counts.done.value, total)

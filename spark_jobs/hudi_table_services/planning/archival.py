@@ -22,7 +22,7 @@ class ArchivalFacts:
 
     Attributes:
         retained_by_clean: earliest commit that the last clean retained; empty if no clean names such a commit.
-        has_metadata_table: whether the table's properties list a metadata table.
+        has_metadata_table: whether the table's properties list an active metadata table.
         metadata_compacted_at: requested time of the metadata table's last compaction; empty without a compaction.
         barriers: additional bounds that follow from files on storage.
         archived: identities of active instants that the archive already contains, because an archival died before it
@@ -124,7 +124,7 @@ def _savepointed(timeline: Timeline) -> frozenset[str]:
 
 
 def _with_followers(timeline: Timeline, writes: Collection[Instant]) -> list[Instant]:
-    """The writes with the cleans and rollbacks between them, except the last clean, which the next clean reads."""
+    """The writes and the cleans and rollbacks between them, except the last clean, which the next clean reads."""
     if not writes:
         return []
     newest = max(i.requested_time for i in writes)

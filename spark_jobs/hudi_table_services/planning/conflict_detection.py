@@ -4,7 +4,7 @@ Follows SimpleConcurrentFileWritesConflictResolutionStrategy and PreferWriterCon
 writes conflict if they change the same file group. New file groups never conflict here; `commits` checks separately
 whether their rows have the same keys. This module adds two rules to Hudi's. A commit that was rolled back during an
 update of its rows is a conflict, because the update would restore the undone rows. A clustering drops file groups that
-writers changed, under either strategy, whereas Hudi's clustering checks for conflicts only under the second.
+writers changed, under either strategy, whereas Hudi's clustering checks for conflicts only under the second strategy.
 """
 
 from collections.abc import Collection, Iterable

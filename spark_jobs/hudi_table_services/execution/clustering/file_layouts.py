@@ -1,4 +1,7 @@
-"""Store and read the layout of base files in footers, the only record after the clustering has been archived."""
+"""Store and read the layout of base files in their footers.
+
+Once the clustering that wrote a file is archived, the footer is the only record of the file's layout.
+"""
 
 import re
 from collections.abc import Collection, Mapping

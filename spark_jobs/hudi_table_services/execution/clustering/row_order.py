@@ -22,7 +22,7 @@ _SAMPLE_ROWS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class RowOrder:
-    """An order of rows that can sort any part of the rows independently of the others.
+    """An order of rows that can sort any part of the rows independently of the other parts.
 
     Attributes:
         boundaries: for a curve, the sorted distinct values of each column that divide the rows evenly; otherwise empty.

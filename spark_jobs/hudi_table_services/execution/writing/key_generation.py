@@ -42,7 +42,7 @@ class KeyGenerator:
     """Generates the record key and the partition path of every row.
 
     Args:
-        config: columns and style.
+        config: settings of the key generator, such as the key and partition columns.
         schema: columns of the tables that will be passed in.
 
     Raises:

@@ -42,7 +42,7 @@ def read_source(spark: "SparkSession", source: SourceSpec) -> "DataFrame":
 def _is_mistake(error: Exception) -> bool:
     """Whether Spark raised the error because of a wrong path, format, column, query or option.
 
-    A file with a damaged footer counts too, because Spark reports an error condition. Storage errors do not count.
+    A file with a damaged footer counts too; Spark reports it as an error condition. Storage errors do not count.
     """
     from pyspark.errors import AnalysisException, IllegalArgumentException, ParseException
 

@@ -47,7 +47,7 @@ class TimePartition:
         local = self._local(self._instants(column), self._output_zone(None))
         if local.null_count:
             local = pc.fill_null(local, self._local_of_null())
-        # Truncating to the finest unit of the output leaves few distinct values to format.
+        # Truncate to the finest unit of the output, so that few distinct values remain to be formatted.
         whole = self._one(pc.dictionary_encode(pc.floor_temporal(local, unit=_finest_unit(self._output))))
         return pa.DictionaryArray.from_arrays(whole.indices, self._formatted(whole.dictionary))
 
@@ -67,7 +67,11 @@ class TimePartition:
             raise self._out_of_range() from error
 
     def _local_of_null(self) -> pa.Scalar:
-        """Local time that Hudi formats for null: one unit after 1970, or for text 1970 in the first input format."""
+        """Local time that Hudi formats for null.
+
+        For numbers and dates this is one time unit after the start of 1970. For text this is the start of 1970 as read
+        with the first input format.
+        """
         options = self._options
         if options.unit_us is not None:
             number = 1 if options.unit_us >= 1000 else 0

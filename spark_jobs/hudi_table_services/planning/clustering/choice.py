@@ -37,7 +37,7 @@ def choose_groups(
     rest: list[PlannedGroup] = []
     for partition in partitions:
         path = partition.partition_path
-        # One partition can fill the plan at most, so its groups beyond the maximum of the plan need no rank.
+        # A plan has at most `max_num_groups` groups, so a partition's groups beyond this number need no rank.
         for round_number, group in enumerate(partition.groups[: options.max_num_groups]):
             ranked.append(((path not in waited, round_number, usefulness_order(group), path), group))
         rest.extend(partition.groups[options.max_num_groups :])

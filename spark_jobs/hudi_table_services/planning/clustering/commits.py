@@ -42,7 +42,7 @@ class WrittenSince:
 
 
 def written_since(options: ClusteringOptions, given: ClusteringInput) -> WrittenSince:
-    """File groups written by commits after the earliest one."""
+    """File groups that commits after `earliest_commit` wrote."""
     file_groups: dict[FileGroupId, str] = {}
     replaced: set[FileGroupId] = set()
     commits = _commits(options, given)

@@ -31,7 +31,7 @@ from hudi_table_services.options.keys.clustering import LAYOUT_STRATEGY, SORT_CO
 from hudi_table_services.planning.clustering.parity import PARQUET_MAX_FILE_SIZE
 
 COMMIT_CHECKPOINT = "clustering.commit.checkpoint"
-"""Key of the extra metadata in which CommitBasedClusteringPlanStrategy keeps the last commit it considered."""
+"""Key of the extra metadata in which CommitBasedClusteringPlanStrategy stores the last commit that it considered."""
 
 _SIZE = re.compile(r"[0-9]{1,18}")
 _MIB = 1 << 20
@@ -47,7 +47,7 @@ def stored_plan(
 
     Args:
         groups: all groups of the proposal, or those groups of the proposal that this instant executes.
-        proposal: names the partitions left for later, and the checkpoint.
+        proposal: source of the waiting partitions and of the checkpoint.
         to_uri: path relative to the base path → absolute path for Hudi, e.g. ``file:///t/p/f.parquet``.
     """
     single_file = options.plan_strategy is PlanStrategyKind.SINGLE_FILE_SORT
@@ -63,7 +63,7 @@ def stored_plan(
 
 
 def read_plan_settings(plan: ClusteringPlan, default: ClusteringOptions) -> SettledSlice:
-    """Layout and target size that a plan requests. The plan's own parameters win over the running configuration.
+    """Layout and target size that a plan requests. The plan's own parameters have priority over `default`.
 
     A plan without sort columns requests no order, even if `default` has sort columns, because Hudi writes such a plan
     if no columns are set. Hudi's plans name only the columns; `default` then supplies the curve and the target size.

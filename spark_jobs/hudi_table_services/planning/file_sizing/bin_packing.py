@@ -28,7 +28,7 @@ def divide_records(records: int, per_file: int, filled_files: int, options: File
        maximum size. Condition: the remainder is at most half a file, and no file exceeds the maximum size by more than
        the tolerance.
     2. Give all new files an equal share. Condition: each file is larger than the mean of the small-file limit and the
-       maximum size, so that no later batch has to rewrite it to pad it.
+       maximum size, so that no later batch has to rewrite the file in order to pad it.
     3. Write full files, and one last file with the remainder, which later batches pad.
     """
     full, rest = divmod(records, per_file)

@@ -22,8 +22,8 @@ class KnownInstants:
     """Facts that decide whether files are orphans, all from one reading of the timeline.
 
     Attributes:
-        first_write_time: requested time from which on no write is archived; None if the timeline has no writes. Then
-            no file is reported.
+        first_write_time: requested time from which on no write is archived. None if the timeline has no writes; then
+            every file counts as a file of an archived instant.
         running: requested times of pending writes and services, and of writers with a fresh heartbeat.
         named: requested time of completed writes → paths of the files in their metadata.
         undone: requested times of writes that a rollback or a restore undid.

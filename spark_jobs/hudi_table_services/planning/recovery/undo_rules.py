@@ -2,7 +2,7 @@
 
 Hudi requires that no later instant was committed or begun, and that no savepoint protects the commit. Unlike Hudi, this
 project also requires that the file groups that the commit replaced still exist. The timeline does not show whether
-they exist, so this module does not check them.
+they exist, so another module checks this condition.
 """
 
 from collections.abc import Collection, Iterable

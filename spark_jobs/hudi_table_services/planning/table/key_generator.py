@@ -263,7 +263,7 @@ def _encodes_single_key_name(
             "The keys of this table may be stored as value or as column:value.",
             hint=f"Check one _hoodie_record_key and set {NEW_ENCODING_OPTION} to true for value, else to false.",
         )
-    # In a table without rows, keys have the form that releases 0.14.1 to 1.0.2 write.
+    # In a table without rows, keys get the form of the releases that write these table versions (0.14.1 to 1.0.2).
     return (existing_key or "").startswith(f"{record_key[0]}:")
 
 

@@ -1,9 +1,10 @@
 """Widen the table's schema for the rows of a write, as Hudi does on write (HoodieSchemaCompatibility, 1.2).
 
 The rules were observed with Hudi 0.15.0 and 1.2.0 at their default options; docs/schema-evolution.md lists all cases.
-This module refuses three kinds of changes that Hudi accepts. Some lose or invent values: text parsed as a decimal, a
-number read as a time, bytes written as the name of a Java object. Floating point numbers written as text depend on the
-Java version. With a wider number inside a struct, list or map, Spark cannot read the files that were not rewritten.
+This module refuses three kinds of changes that Hudi accepts. First, changes that lose or invent values: text parsed as
+a decimal, a number read as a time, bytes written as the name of a Java object. Second, floating point numbers written
+as text, because the text depends on the Java version. Third, a wider number inside a struct, list or map, because Spark
+then cannot read the files that were not rewritten.
 """
 
 from dataclasses import dataclass
