@@ -1,6 +1,6 @@
 """Choose the groups of a plan when more groups exist than the plan may have.
 
-Hudi 1.2 chooses the first groups in the order of its listing, so partitions late in the listing may wait for ever.
+Hudi 1.2 chooses the first groups in the order of its listing, so partitions late in the listing may wait indefinitely.
 """
 
 from collections import Counter

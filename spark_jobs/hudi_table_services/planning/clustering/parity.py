@@ -3,9 +3,9 @@
 Follows SparkSizeBasedClusteringPlanStrategy, SparkSingleFileSortPlanStrategy and PartitionAwareClusteringPlanStrategy
 (Hudi 1.2). The size of the base file alone decides whether a slice is eligible; a missing base file counts as 0 bytes.
 Slices are packed by next fit, where a missing base file counts as 120 MiB. The number of output files is the group's
-size divided by the target, rounded up. Only the last group of a partition is left out if it has a single slice. Sizes
-are compared as long integers, whereas Hudi narrows their difference to 32 bits and so misorders files that differ by
-2 GiB. Slices of equal size are ordered by file id, whereas Hudi uses the order of its view.
+size divided by the target, rounded up. Only the last group of a partition may be left out because it has a single
+slice. Sizes are compared as long integers, whereas Hudi narrows their difference to 32 bits and so misorders files that
+differ by 2 GiB. Ties are ordered by file id, whereas Hudi uses the order of its view.
 """
 
 from collections import Counter

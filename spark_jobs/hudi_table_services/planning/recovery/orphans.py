@@ -49,7 +49,7 @@ class KnownInstants:
 def orphan_reason(path: str, known: KnownInstants) -> str:
     """Reason why a file belongs to no instant; empty if it belongs to an instant or is not a base file.
 
-    `DISPLACED` is final only if the file at the path in the metadata is complete. Check that with `is_copy`.
+    `DISPLACED` is final only if the file at the path in the metadata is complete. Use `is_copy` to check that file.
     """
     name = _name(path)
     time = _time(name)
@@ -87,8 +87,8 @@ def named_elsewhere(path: str, *named: Mapping[str, frozenset[str]]) -> frozense
 def is_copy(size_bytes: int, places: Collection[str], size_at: Callable[[str], int | None]) -> bool:
     """Whether a file is as long as a file at one of the paths in its write's metadata.
 
-    A file of another length may be the only complete one: it may have been moved, or copied before the original was
-    damaged.
+    A file of another length may be the only complete file, because it may have been moved, or copied before the
+    original was damaged.
 
     Args:
         places: paths from `named_elsewhere`.
