@@ -1,7 +1,7 @@
 """Plan the deletions of a rollback (MarkerBasedRollbackStrategy, ListingBasedRollbackStrategy; Hudi 1.2).
 
 Only files with the undone instant in their names are ever planned or deleted. Log blocks that a delta commit of table
-version 6 appended to an older slice would need a rollback block; such a rollback is refused by an error that names the file.
+version 6 appended to an older slice would need a rollback block. Such a rollback is refused; the error names the file.
 """
 
 import re
