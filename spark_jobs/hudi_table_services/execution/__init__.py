@@ -1,1 +1,1 @@
-"""Execution of plans on Spark and Arrow. It returns write stats and never touches the timeline."""
+"""Execution of plans on Spark and Arrow. This package returns write stats and never changes the timeline."""

@@ -1,7 +1,8 @@
 """Convert table schemas to Arrow schemas, and rows to these schemas (format section 5.3; read by Hudi 0.15 and 1.2).
 
-The physical types must match exactly: when Hudi merges a file, it nulls lists whose element is not named ``element``,
-multiplies decimals stored as integers and moves milliseconds to 1970, all without an error.
+The physical types must match exactly. Otherwise Hudi corrupts values without an error when it merges a file: lists
+whose element is not named ``element`` become null, decimals stored as integers are multiplied, and timestamps in
+milliseconds become times in 1970.
 """
 
 import re
@@ -56,7 +57,7 @@ _ARROW_TYPES: dict[str, pa.DataType] = {
 def schema_from_spark_json(json_value: Mapping[str, Any]) -> StructType:
     """Columns of a Spark ``StructType.jsonValue()``, without Hudi's meta columns, which Hudi ignores too.
 
-    byte and short become int, the smallest integer of the format; a column comment becomes the column's doc.
+    The types byte and short become int, the smallest integer of the format. A column comment becomes the Avro doc.
 
     Raises:
         InvalidRequestError: a column has a type that a Hudi table cannot store; the message names the column.
@@ -101,7 +102,7 @@ def _unsupported(path: str, type_name: str) -> InvalidRequestError:
 
 
 def arrow_schema(schema: StructType, *, with_meta_fields: bool) -> pa.Schema:
-    """Arrow schema whose Parquet form (compliant nested types, decimals as fixed bytes) Hudi merges correctly."""
+    """Arrow schema for Parquet files that Hudi merges correctly: compliant nested types, decimals as fixed bytes."""
     columns = with_meta_columns(schema) if with_meta_fields else without_meta_columns(schema)
     return pa.schema([_arrow_field(field) for field in columns.fields])
 
@@ -130,8 +131,8 @@ def conform(table: pa.Table, target: pa.Schema) -> pa.Table:
     """Convert the rows to exactly the columns, order and types of the target.
 
     Columns are matched by case-sensitive name, as in Avro. A column that the table lacks is filled with null; columns
-    that the target lacks are dropped. Columns of equal type are not copied. If only names or nullability of nested
-    parts differ, only the nesting is rebuilt.
+    that the target lacks are dropped. Columns of equal type are not copied. If the types differ only in names or
+    nullability of nested parts, the function copies no values.
 
     Raises:
         InvalidDataError: a column has a null that the target does not allow, or a value that does not fit its type.
@@ -201,7 +202,7 @@ def _conformed_member(
 ) -> pa.Array:
     converted = _conformed(array, field.type, path)
     if not field.nullable and converted.null_count:
-        # A null struct has null members even if the member type is not nullable: count only rows with a struct.
+        # A null struct has null members even if the member type is not nullable, so count nulls only in other rows.
         counted = converted if parent is None else converted.filter(parent.is_valid())
         if counted.null_count:
             raise _null_refused(path, counted.null_count)
@@ -209,13 +210,13 @@ def _conformed_member(
 
 
 def _with_children(array: pa.Array, target: pa.DataType, child: pa.Array) -> pa.Array:
-    """A list or map array with the offsets and nulls of `array` and another child; shares the buffers of both."""
+    """List or map array with the offsets and nulls of `array` and the values of `child`; shares both their buffers."""
     buffers = array.buffers()[:2]
     return pa.Array.from_buffers(target, len(array), buffers, array.null_count, array.offset, [child])
 
 
 def _cast(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
-    # Integers are converted to floating point numbers as in Java: rounded, never refused.
+    # As in Java, an integer without an exact floating point equivalent is rounded instead of refused.
     exact = not (pa.types.is_integer(array.type) and pa.types.is_floating(target))
     try:
         return pc.cast(array, target, safe=exact)
@@ -238,7 +239,7 @@ def _null_refused(path: str, count: int) -> InvalidDataError:
 
 
 def check_list_elements(table: pa.Table) -> None:
-    """Refuse nulls inside lists: with its default list layout, Hudi fails at the next merge of such a file.
+    """Refuse nulls inside lists, because Hudi with its default list layout cannot merge a file with such nulls.
 
     Raises:
         InvalidDataError: a list has a null; the message names the column and the number of null elements.
@@ -255,7 +256,7 @@ def _check_elements(array: pa.Array, path: str) -> None:
     elif pa.types.is_map(array.type):
         _check_elements(array.items, path)
     elif pa.types.is_list(array.type):
-        # The child array also has values of rows outside the slice; flatten() leaves them out.
+        # The child array also contains values of rows outside the slice; flatten() omits those values.
         elements = array.flatten() if array.values.null_count else array.values
         if elements.null_count:
             raise InvalidDataError(

@@ -11,7 +11,7 @@ from hudi_table_services.execution.base_file_writer import COMMIT_TIME, RECORD_K
 from hudi_table_services.storage.stores.storage import Storage
 
 KEPT_META_COLUMNS = (COMMIT_TIME, SEQUENCE_NUMBER, RECORD_KEY)
-"""Meta columns that differ between rows; file name and partition path are the same for a whole file."""
+"""Meta columns whose values differ between rows. The other two, file name and partition path, are constant per file."""
 
 _SMALL_FILE_BYTES = 8 << 20
 _BATCH_ROWS = 65_536
@@ -21,7 +21,7 @@ _MIN_BATCH_ROWS = 256
 
 @contextmanager
 def open_base_file(storage: Storage, path: str, size_bytes: int = -1) -> Iterator[pq.ParquetFile]:
-    """Open a base file. A file known to be small is read completely: one request instead of five."""
+    """Open a base file. A file that is known to be small is read completely, with one request instead of five."""
     if 0 <= size_bytes <= _SMALL_FILE_BYTES:
         yield pq.ParquetFile(pa.BufferReader(storage.read(path)), pre_buffer=False)
         return
@@ -46,7 +46,7 @@ def columns_of(file: pq.ParquetFile, target: pa.Schema, batch_rows: int = _BATCH
 
 
 def _batch_rows(file: pq.ParquetFile) -> int:
-    """Number of rows per batch that bounds a batch's memory, estimated from the encoded size of the rows."""
+    """Number of rows per batch. The encoded size of the rows limits the number, so that a batch fits into memory."""
     metadata = file.metadata
     encoded_bytes = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
     row_bytes: int = max(1, encoded_bytes // max(1, metadata.num_rows))
@@ -54,9 +54,9 @@ def _batch_rows(file: pq.ParquetFile) -> int:
 
 
 def _column_names(file: pq.ParquetFile) -> set[str]:
-    """Top-level columns, from the Parquet schema.
+    """Names of the top-level columns, from the Parquet schema.
 
-    Converting it to an Arrow schema would copy the footer's pairs, half a megabyte of bloom filter.
+    A conversion to an Arrow schema would copy the footer's pairs, which include half a megabyte of bloom filter.
     """
     schema = file.schema
     return {schema.column(index).path.partition(".")[0] for index in range(len(schema))}

@@ -1,6 +1,6 @@
-"""Write one base file: marker first, row groups of bounded size, footer with bloom filter and key range.
+"""Write one base file: first its marker, then row groups of bounded size, and a footer with bloom filter and key range.
 
-Follows HoodieParquetWriter and HoodieCreateHandle of Hudi 1.2 in everything that other writers depend on.
+The files match those of HoodieParquetWriter and HoodieCreateHandle (Hudi 1.2) in all parts that other writers read.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ _CONSTANT = pa.dictionary(pa.int32(), pa.string())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BloomSettings:
-    """Sizing of the footer's bloom filter (``hoodie.index.bloom.fpp``, ``…filter.dynamic.max.entries``)."""
+    """Settings for the size of a bloom filter (``hoodie.index.bloom.fpp``, ``…filter.dynamic.max.entries``)."""
 
     false_positive_rate: float = 1e-9
     max_entries: int = 100_000
@@ -41,10 +41,10 @@ class BaseFileSpec:
     """One base file to be written.
 
     Attributes:
-        expected_rows: upper bound of the number of rows; sizes the bloom filter.
+        expected_rows: upper bound of the number of rows; determines the size of the bloom filter.
         data_schema: Arrow schema of the user's columns.
         avro_schema_json: Avro schema with meta fields for the footer.
-        marker_kind: CREATE for a new file group, MERGE for the next slice of an existing one.
+        marker_kind: CREATE for a new file group, MERGE for the next slice of an existing file group.
         footer: additional pairs for the footer.
     """
 
@@ -105,7 +105,7 @@ class BaseFileWriter:
     def write(self, rows: pa.Table) -> None:
         """Append rows: the user's columns plus commit time, sequence number and record key.
 
-        Partition path and file name are the same for every row and are added here.
+        This method adds partition path and file name, which are the same for every row.
         """
         if rows.num_rows == 0:
             return
@@ -129,7 +129,7 @@ class BaseFileWriter:
 
     def _abandon(self) -> None:
         """Delete the partial file now. If the commit was already rolled back, nothing else will delete it."""
-        with suppress(HudiTableServiceError, OSError):  # must not hide the original error
+        with suppress(HudiTableServiceError, OSError):  # a failed deletion must not hide the original error
             if self._sink is not None:
                 self._sink.close()
         with suppress(HudiTableServiceError):
@@ -187,13 +187,13 @@ class BaseFileWriter:
 
 
 def constant_text(value: str, row_count: int) -> pa.DictionaryArray:
-    """A column with the same text in every row, dictionary-encoded: it costs only its indices."""
+    """A column with the same text in every row, dictionary-encoded, so that the text is stored once."""
     indices = pa.array(np.zeros(row_count, dtype=np.int32))
     return pa.DictionaryArray.from_arrays(indices, pa.array([value], pa.string()))
 
 
 def utf8_buffers(keys: pa.StringArray) -> tuple[Offsets, Bytes]:
-    """Offsets (rows + 1) and UTF-8 bytes of a string array without nulls, sharing its memory."""
+    """Offsets (one more than rows) and UTF-8 bytes of a string array without nulls; both share the array's memory."""
     _, offset_buffer, data_buffer = keys.buffers()
     offsets = np.frombuffer(offset_buffer, dtype=np.int32)[keys.offset : keys.offset + len(keys) + 1]
     data = np.frombuffer(data_buffer, dtype=np.uint8) if data_buffer is not None else np.empty(0, np.uint8)
@@ -203,7 +203,7 @@ def utf8_buffers(keys: pa.StringArray) -> tuple[Offsets, Bytes]:
 def new_record_columns(
     rows: pa.RecordBatch | pa.Table, commit_time: str, sequence_prefix: str, first_sequence: int
 ) -> tuple[pa.Array, pa.Array]:
-    """Commit time and sequence number (``<instant>_<task>_<row>``) columns for rows that this commit writes."""
+    """Columns for rows that this commit writes: commit time and sequence number (``<instant>_<task>_<row>``)."""
     size = rows.num_rows
     numbers = pc.cast(pa.array(np.arange(first_sequence, first_sequence + size)), pa.string())
     sequence = pc.binary_join_element_wise(pa.scalar(f"{commit_time}_{sequence_prefix}"), numbers, "_")

@@ -51,7 +51,7 @@ class WriteJob:
         instant_time: requested time of the commit.
         data_schema: Arrow schema of the user's columns in the writer schema.
         avro_schema_json: writer schema with meta fields, for footers.
-        ordering_fields: columns compared in merges if event time decides; empty if incoming rows always win.
+        ordering_fields: columns that merges compare if event time decides; empty if incoming rows always win.
     """
 
     storage: Storage
@@ -68,10 +68,10 @@ class WriteTask:
     """One file group to write.
 
     Attributes:
-        number: position in the commit; part of sequence numbers.
+        number: position of the task in the commit; part of sequence numbers.
         current: slice to merge with; None for a new file group.
         inserts: staged rows to append, in order.
-        changes: routed batches of this file group.
+        changes: routed batches with rows that change this file group.
         expected_bytes: size of the file according to the plan.
     """
 
@@ -103,12 +103,15 @@ class WrittenFileGroup:
 
 
 def new_file_id() -> str:
-    """New file id, ``<uuid>-0``: without underscore and dot, which parsers of file names do not accept."""
+    """New file id ``<uuid>-0``. It has no underscore and no dot, because parsers of file names do not accept them."""
     return f"{uuid.uuid4()}-0"
 
 
 def write_file_group(job: WriteJob, task: WriteTask) -> WrittenFileGroup:
-    """Write one file group, on an executor. A retry writes a file with another token; the job deletes leftovers."""
+    """Write one file group, on an executor.
+
+    A retry writes a file with another write token. The job deletes the files of failed task attempts.
+    """
     started = time.monotonic()
     changes = _load_changes(job, task)
     base_file = BaseFile(
@@ -137,7 +140,7 @@ def write_file_group(job: WriteJob, task: WriteTask) -> WrittenFileGroup:
 def _open_current(
     storage: Storage, current: FileSlice | None
 ) -> AbstractContextManager[pq.ParquetFile | None]:
-    """Open the base file to merge with; None if the file group has none."""
+    """Open the base file to merge with; None if the file group has no base file."""
     path = current.base_file_path if current else None
     if current is None or current.base_file is None or path is None:
         return nullcontext()
@@ -165,7 +168,7 @@ def _append_inserts(job: WriteJob, task: WriteTask, first_sequence: int, writer:
 
 
 def _load_changes(job: WriteJob, task: WriteTask) -> pa.Table | None:
-    """Incoming rows of the file group with this commit's meta columns, in the order of the base rows they change."""
+    """Incoming rows of the file group with this commit's meta columns, sorted by the base rows that they change."""
     if not task.changes:
         return None
     reader = StagedReader(job.storage)
@@ -184,7 +187,7 @@ def _as_records(job: WriteJob, task: WriteTask, rows: pa.Table, first_sequence: 
     commit_time, sequence = new_record_columns(rows, job.instant_time, str(task.number), first_sequence)
     present = set(rows.schema.names)
     data = [
-        # Rows of a delete are staged without columns that a delete does not need.
+        # A delete stages its rows without the columns that it does not need.
         rows[field.name] if field.name in present else pa.nulls(rows.num_rows, field.type)
         for field in job.data_schema
     ]
@@ -194,7 +197,7 @@ def _as_records(job: WriteJob, task: WriteTask, rows: pa.Table, first_sequence: 
 
 
 def ensure_partition_metadata(storage: Storage, instant_time: str, partition_path: str) -> None:
-    """Create the partition's metadata file if it is missing. Without it Hudi reads the partition as empty."""
+    """Create the partition's metadata file if it is missing. Hudi reads a partition without this file as empty."""
     path = f"{partition_path}/{PARTITION_METAFILE}" if partition_path else PARTITION_METAFILE
     if storage.exists(path):
         return

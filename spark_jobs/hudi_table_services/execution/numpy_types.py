@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 Flags = npt.NDArray[np.bool_]
-"""One yes or no per row."""
+"""One truth value per row."""
 
 Integers = npt.NDArray[np.signedinteger[Any]]
 """Row numbers, codes and counts, of any width."""

@@ -1,4 +1,4 @@
-"""Parquet encoding of base files: compact, and readable for Hudi's merge without a change of values.
+"""Parquet encoding of base files: compact, and correct when Hudi merges the files.
 
 List elements are named ``element``, decimals are FIXED_LEN_BYTE_ARRAY, timestamps are INT64 microseconds. With any
 other encoding of lists, decimals or timestamps, a rewrite by Hudi corrupts the rows without an error
@@ -27,8 +27,8 @@ class ParquetFormat:
 
     Attributes:
         codec: ``zstd``, ``snappy``, ``gzip``, ``lz4`` or ``none``.
-        codec_level: level of the codec; None: the library's default.
-        row_group_bytes: maximum size of the Arrow data that a writer collects for one row group; limits its memory.
+        codec_level: level of the codec; None for the library's default.
+        row_group_bytes: maximum size of the Arrow data for one row group, which limits the memory of a writer.
         writes_page_index: whether to store the value range of every page, so that readers of sorted files can skip
             pages.
     """
@@ -72,7 +72,7 @@ def _dictionary_leaves(path: str, column: pa.ChunkedArray) -> list[str]:
     if pa.types.is_dictionary(column.type):
         return [path]
     if pa.types.is_nested(column.type):
-        # Nested columns have few leaves in practice, and if a dictionary grows too large, Parquet uses plain encoding.
+        # Nested columns have few leaves in practice. If a dictionary grows too large, Parquet uses plain encoding.
         return _leaf_paths(path, column.type)
     if pa.types.is_boolean(column.type) or len(column) == 0:
         return []
@@ -92,7 +92,7 @@ def _leaf_paths(path: str, data_type: pa.DataType) -> list[str]:
 
 
 def encoded_bytes_per_row(table: pa.Table, parquet: ParquetFormat) -> float:
-    """Bytes per row of the rows as encoded in a base file, without the footer.
+    """Mean bytes per row when the rows are encoded in a base file, without the footer.
 
     Args:
         table: the user's columns and the record key. This function adds a sequence number; the other meta columns take

@@ -9,12 +9,12 @@ from hudi_table_services.storage.stores.storage import Storage
 def require_running(storage: Storage, spec: BaseFileSpec, owner: str | None = None) -> None:
     """Delete this task's file and marker, and fail, if the write has ended.
 
-    Call it after the marker was written and again after the file was written. A job that ends a write first removes the
-    heartbeat or takes it over, and then deletes the files of all markers. So either that job deletes the file, or this
-    check does.
+    Call this function after the marker was written and again after the file was written. A job that ends a write first
+    removes or takes over the heartbeat, and then deletes the files of all markers. So either that job or this function
+    deletes the file.
 
     Args:
-        owner: the attempt that must still own the heartbeat; None for any owner.
+        owner: the attempt that must still own the heartbeat; None allows any owner.
 
     Raises:
         InstantVanishedError: the write was completed, rolled back or taken over without this task.

@@ -1,9 +1,10 @@
 """Run a list of tasks on Spark, each group of tasks in one Spark partition.
 
 `spark.range(n)` over n partitions has exactly one id per partition, so a group reaches its executor without a shuffle,
-in classic Spark and in Spark Connect. The task descriptions are part of the pickled function; results return as one
-binary cell. Spark retries a task that raises a retryable error. An error that no retry can fix (`retryable` is False,
-or a file is missing) is returned as a value, so the driver gets its original class and path, not Spark's wrapper.
+in classic Spark and in Spark Connect. The task descriptions are part of the pickled function. Each group returns its
+results as one binary cell. Spark retries a task that raises a retryable error. An error that no retry can fix
+(`retryable` is False, or a file is missing) is returned as a value, so the driver receives the original class and path
+of the error instead of Spark's wrapper.
 """
 
 import pickle
@@ -47,8 +48,8 @@ def run_tasks(
         tasks: picklable descriptions. An empty list starts no Spark job.
         work: picklable function; runs on an executor with one Arrow thread.
         description: job description in the Spark UI, and phase of the job's progress.
-        weights: cost of each task in bytes (see `task_groups`), to combine small tasks; None to run each as a Spark
-            task.
+        weights: cost of each task in bytes (see `task_groups`), to combine small tasks; None to run each task as a
+            separate Spark task.
         measure: picklable function: result → rows and bytes written, for the job's progress.
 
     Raises:
@@ -92,7 +93,7 @@ def map_batches(
     *,
     description: str,
 ) -> list[ResultT]:
-    """Pass each Spark partition of a frame to `work` as Arrow batches; one result per partition."""
+    """Pass each Spark partition of a frame to `work` as Arrow batches, and return one result per partition."""
 
     def run_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield _guarded(lambda: work(iter(batches)))
@@ -104,7 +105,7 @@ def map_batches(
 
 
 def collect_results(spark: "SparkSession", frame: "DataFrame", description: str) -> list[Any]:
-    """Run the frame of `_guarded` results. Raises the first error among the results."""
+    """Run a frame whose cells are results of `_guarded`. If a result is an error, raise the first one."""
     _describe(spark, description)
     try:
         rows = frame.collect()
@@ -126,12 +127,12 @@ def collect_results(spark: "SparkSession", frame: "DataFrame", description: str)
 
 
 def _guarded(work: Callable[[], object]) -> pa.RecordBatch:
-    """Run the work and pickle its result. One Arrow thread, because workers would otherwise compete for the cores."""
+    """Run the work with one Arrow thread, so that workers do not compete for cores, and pickle the result."""
     pa.set_cpu_count(1)
     try:
         result: object = work()
     except ObjectNotFoundError as error:
-        result = error  # reading a missing file again does not help
+        result = error  # a retry would not find the missing file either
     except HudiTableServiceError as error:
         if error.retryable:
             raise
@@ -159,6 +160,6 @@ def _cause_line(error: Exception) -> str:
 
 
 def default_parallelism(spark: "SparkSession") -> int:
-    """Number of tasks that the cluster runs at once; 2 under Spark Connect, where the session does not expose it."""
+    """Number of tasks that the cluster runs at once; 2 under Spark Connect, which does not expose the number."""
     context = getattr(spark, "sparkContext", None) if not _is_connect(spark) else None
     return int(context.defaultParallelism) if context is not None else 2

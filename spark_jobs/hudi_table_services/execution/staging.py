@@ -1,12 +1,12 @@
 """Staged files: the rows of a batch as Arrow files on the table's own storage.
 
-The input is evaluated exactly once and written as Arrow IPC files; every later step reads the rows and columns it needs
-by random access. Compared with a Spark shuffle, each row moves from the JVM to Python once and never back, and a
-retried task reads exactly the same rows again, which a shuffle of a non-deterministic input does not guarantee (see
-docs/adr on the staged exchange).
+The input is evaluated exactly once and written as Arrow IPC files. Every later step reads, by random access, only the
+rows and columns that it needs. Staged files have two advantages over a Spark shuffle (see docs/adr on the staged
+exchange). Each row moves from the JVM to Python once and never back. A retried task reads exactly the same rows again,
+which a shuffle of a non-deterministic input does not guarantee.
 
-A staged file consists of record batches; all rows of a batch belong to one table partition. Only files of the attempt
-whose result reached the driver are read, so leftovers of retried or speculative tasks are ignored.
+A staged file consists of record batches. All rows of a batch belong to one table partition. Readers use only the files
+of those Spark tasks whose results reached the driver, so files of failed or speculative tasks are ignored.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ class StagedBatch:
     Attributes:
         path: staged file, relative to the base path.
         batch_index: index of the record batch inside the file.
-        first_row: ordinal of the batch's first row inside the file.
+        first_row: position of the batch's first row inside the file.
         row_count: number of rows of the batch.
         partition_path: table partition of every row.
         file_id: file group that the rows change; None for inserts, which open or pad file groups.
@@ -51,7 +51,7 @@ class StagedBatch:
 
 @dataclass(frozen=True, slots=True)
 class StagedRows:
-    """A run of rows inside a staged batch: `start` counts from the batch's first row."""
+    """Consecutive rows of a staged batch; `start` is relative to the batch's first row."""
 
     batch: StagedBatch
     start: int
@@ -59,7 +59,7 @@ class StagedRows:
 
 
 class StagedFileWriter:
-    """Writes one staged file. The job deletes the staging folder with all files when it ends."""
+    """Writes one staged file. At its end the job deletes the staging folder with all files."""
 
     def __init__(self, storage: Storage, path: str, schema: pa.Schema) -> None:
         self._path = path
@@ -93,7 +93,7 @@ class StagedFileWriter:
 
 
 class StagedReader:
-    """Random access to staged batches. Keeps the last file open, because reads are ordered by file."""
+    """Random access to staged batches. The reader keeps the last file open, because reads are ordered by file."""
 
     def __init__(self, storage: Storage, columns: Sequence[str] | None = None) -> None:
         self._storage = storage
@@ -103,7 +103,7 @@ class StagedReader:
         self._reader: ipc.RecordBatchFileReader | None = None
 
     def read(self, batch: StagedBatch) -> pa.RecordBatch:
-        """The complete batch, with only the requested columns if any were given."""
+        """All rows of the batch, with only the requested columns if the reader was created with columns."""
         return self._open(batch.path).get_batch(batch.batch_index)
 
     def read_rows(self, rows: StagedRows) -> pa.RecordBatch:

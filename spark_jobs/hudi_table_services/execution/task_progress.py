@@ -1,7 +1,8 @@
 """Log the progress of a Spark job while the driver waits for it.
 
-Tasks add to Spark accumulators, which reach the driver whenever a Spark task ends. A task that Spark repeats may count
-twice, so the reported progress is capped at the total, and results of the job never come from the accumulators.
+Tasks add their counts to Spark accumulators, which reach the driver whenever a Spark task ends. A task that Spark
+repeats may count twice. Therefore the reported progress never exceeds the total, and results of the job never use the
+accumulators.
 """
 
 import logging
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 INTERVAL_S = 5.0
-"""Seconds between two log lines; a shorter phase logs its first line only."""
+"""Seconds between two log lines; a shorter phase logs only its first line."""
 
 _JOIN_TIMEOUT_S = 1.0
 
@@ -33,7 +34,7 @@ class TaskCounts:
     """Accumulators of a Spark job; only the driver can read their values.
 
     Attributes:
-        weight: finished work, in the unit of the weights.
+        weight: total weight of the finished tasks.
     """
 
     done: Any
@@ -43,7 +44,7 @@ class TaskCounts:
 
     @classmethod
     def of(cls, spark: "SparkSession") -> "TaskCounts | None":
-        """Accumulators of a session; None for a Spark Connect session, which has none."""
+        """Accumulators of a session; None for a Spark Connect session, which has no accumulators."""
         if type(spark).__module__.startswith("pyspark.sql.connect"):
             return None
         context = spark.sparkContext
@@ -71,7 +72,7 @@ class Phase:
 
     @contextmanager
     def logged(self) -> Iterator[None]:
-        """Context of the job: logs the phase's name at its start, and its progress at intervals."""
+        """Context manager around the job: log the phase's name at the start, and the progress at intervals."""
         _LOG.info("%s", self.name)
         if self.counts is None:
             yield
@@ -88,14 +89,14 @@ class Phase:
             yield
         finally:
             ended.set()
-            logger.join(_JOIN_TIMEOUT_S)  # the thread may be writing its line to a store that hangs
+            logger.join(_JOIN_TIMEOUT_S)  # the thread may be blocked while it writes its line to storage
 
     def _log(self, elapsed_s: float) -> None:
         progress = self.at(elapsed_s)
         _LOG.info("%s", progress.text, extra={PROGRESS_FIELD: progress})
 
     def at(self, elapsed_s: float) -> JobProgress:
-        """Progress of the job after some seconds."""
+        """Progress of the job `elapsed_s` seconds after its start."""
         assert self.counts is not None  # noqa: S101 - `logged` checks it
         total, whole = len(self.weights), sum(self.weights) or 1
         done = min(self.counts.done.value, total)

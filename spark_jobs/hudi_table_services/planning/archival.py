@@ -1,7 +1,7 @@
 """Choose the completed instants that leave the active timeline (TimelineArchiverV1, V2; Hudi 1.2).
 
-Readers treat every file whose instant is older than the first write of the active timeline as committed. So completed
-writes leave oldest first, and a write stays while a decision about a later instant still depends on it.
+Readers treat every file whose instant is older than the first write of the active timeline as committed. So archival
+moves the oldest completed writes first, and keeps a write while a decision about a later instant depends on that write.
 """
 
 from collections.abc import Collection, Sequence
@@ -13,7 +13,7 @@ from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
 
 _FOLLOWING = (Action.CLEAN, Action.ROLLBACK)
-"""Actions that are archived together with the writes around them; all actions but these and writes stay, as in Hudi."""
+"""Actions that are archived together with the writes around them. As in Hudi, all other actions but writes stay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,12 +21,12 @@ class ArchivalFacts:
     """Facts for archival that the names of the timeline's files do not show.
 
     Attributes:
-        retained_by_clean: earliest commit that the last clean retained; empty if no clean names one.
-        has_metadata_table: whether the table lists an active metadata table.
-        metadata_compacted_at: requested time of the metadata table's last compaction; empty if there was none.
-        barriers: bounds that files on storage set.
-        archived: identities of active instants that the archive already contains: a run died before it could delete
-            them from the active timeline.
+        retained_by_clean: earliest commit that the last clean retained; empty if no clean names such a commit.
+        has_metadata_table: whether the table's properties list an active metadata table.
+        metadata_compacted_at: requested time of the metadata table's last compaction; empty without a compaction.
+        barriers: additional bounds that follow from files on storage.
+        archived: identities of active instants that the archive already contains, because an archival died before it
+            could delete them from the active timeline.
     """
 
     retained_by_clean: str = ""
@@ -39,9 +39,9 @@ class ArchivalFacts:
 def plan_archival(timeline: Timeline, options: ArchivalOptions, facts: ArchivalFacts) -> ArchivalPlan:
     """Plan to archive the oldest completed writes down to `min_commits`, if there are more than `max_commits`.
 
-    Writes from the earliest of these bounds on stay: a pending instant (together with the write before it and every
-    write completed after it began), the earliest commit that the last clean retained, a savepoint, the last compaction
-    of the metadata table, and the barriers of `facts`.
+    The plan keeps all writes from the earliest of these bounds on: a pending instant (together with the write before
+    the instant and every write completed after the instant began), the earliest commit that the last clean retained, a
+    savepoint, the last compaction of the metadata table, and the barriers of `facts`.
     """
     writes = timeline.completed_writes
     wanted = _wanted(writes, options, facts.archived)
@@ -62,9 +62,9 @@ def plan_archival(timeline: Timeline, options: ArchivalOptions, facts: ArchivalF
 def _wanted(
     writes: Sequence[Instant], options: ArchivalOptions, archived: Collection[tuple[str, Action]]
 ) -> int:
-    """How many of the oldest writes should leave.
+    """Number of the oldest writes to archive.
 
-    Below `max_commits`, only writes that a run archived before it died leave: their archival is finished.
+    With at most `max_commits` writes, the plan only finishes the archival of a run that died.
     """
     excess = max(len(writes) - options.min_commits, 0)
     already_archived = sum(1 for _ in takewhile(lambda instant: instant.identity in archived, writes))
@@ -105,8 +105,8 @@ def _bounds(timeline: Timeline, options: ArchivalOptions, facts: ArchivalFacts) 
 def _bound_of_pending(timeline: Timeline) -> ArchivalBound:
     """Bound of the oldest pending instant.
 
-    The writer that completes it checks for conflicts with the writes completed since it began, and needs the write
-    before it.
+    The writer that completes the instant checks for conflicts with all writes completed since the instant began. The
+    writer also needs the write before the instant.
     """
     oldest = timeline.pending[0]
     before = [i.requested_time for i in timeline.completed_writes if i.requested_time < oldest.requested_time]
@@ -124,7 +124,7 @@ def _savepointed(timeline: Timeline) -> frozenset[str]:
 
 
 def _with_followers(timeline: Timeline, writes: Collection[Instant]) -> list[Instant]:
-    """The writes with the cleans and rollbacks between them. The last clean stays: the next clean reads it."""
+    """The writes and the cleans and rollbacks between them, except the last clean, which the next clean reads."""
     if not writes:
         return []
     newest = max(i.requested_time for i in writes)

@@ -1,7 +1,7 @@
-"""Count the commits since the last clustering: is another one due? (BaseHoodieTableServiceClient; Hudi 1.2).
+"""Count the commits since the last clustering to decide whether to cluster (BaseHoodieTableServiceClient; Hudi 1.2).
 
-As in Hudi, the newest clustering in any state resets the count, whichever writer scheduled it. Unlike in Hudi,
-compactions do not count: they write no new rows.
+As in Hudi, the newest clustering in any state resets the count, no matter which writer scheduled it. Unlike in Hudi,
+compactions do not count, because they write no new rows.
 """
 
 from collections.abc import Collection, Mapping
@@ -41,12 +41,12 @@ def count_commits(
     """Count the completed writes requested after the newest clustering.
 
     Args:
-        clusterings: requested times of the timeline's clusterings in any state; only metadata and plans distinguish
-            them from overwrites.
-        operations: requested time of each completed write → its operation. A commit or deltacommit that is missing
-            here, or whose operation is unknown, counts.
-        wanted_operations: narrows `COUNTED_OPERATIONS`; other operations never count.
-        parity: whether every completed write counts, compactions included, as in Hudi.
+        clusterings: requested times of the timeline's clusterings in any state. Only metadata and plans distinguish
+            clusterings from overwrites.
+        operations: requested time of each completed write → its write operation. A commit or deltacommit that is
+            missing here, or whose operation is unknown, counts.
+        wanted_operations: the operations among `COUNTED_OPERATIONS` that count; other operations never count.
+        parity: whether every completed write counts, including compactions, as in Hudi.
     """
     since = max((i for i in timeline if _is_clustering(i, clusterings)), default=None)
     later = [i for i in timeline.completed_writes if since is None or i.requested_time > since.requested_time]

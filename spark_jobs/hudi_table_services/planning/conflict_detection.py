@@ -1,10 +1,10 @@
-"""Optimistic concurrency: conflicts of a write with concurrent changes, and file groups a clustering must leave out.
+"""Find conflicts of a write with concurrent changes, and file groups that a clustering must leave out.
 
 Follows SimpleConcurrentFileWritesConflictResolutionStrategy and PreferWriterConflictResolutionStrategy (Hudi 1.2): two
 writes conflict if they change the same file group. New file groups never conflict here; `commits` checks separately
-whether their rows have the same keys. Beyond Hudi: a commit that was rolled back during an update of its rows is a
-conflict too, because the update would restore the undone rows; and a clustering yields to writers under either
-strategy, whereas Hudi's clustering checks for conflicts only under the second.
+whether their rows have the same keys. This module adds two rules to Hudi's. A commit that was rolled back during an
+update of its rows is a conflict, because the update would restore the undone rows. A clustering drops groups whose
+files writers changed, under either strategy, whereas Hudi's clustering checks for conflicts only under the second.
 """
 
 from collections.abc import Collection, Iterable
@@ -27,8 +27,8 @@ class Conflict:
 
     Attributes:
         other: the concurrent instant.
-        file_groups: file groups that both change, in order; empty if the other instant was undone.
-        message: the conflict in words.
+        file_groups: file groups that both instants change, in order; empty if the other instant was undone.
+        message: description of the conflict.
     """
 
     other: Instant
@@ -44,8 +44,8 @@ def find_conflict(
     """First conflict of a write of rows, in order of the other instants, or None if the write may commit.
 
     Args:
-        changes: changes by other writers since this write took its snapshot.
-        own_file_groups: file groups that this write rewrites or replaces, without the ones it creates.
+        changes: changes by other writers since this write read its snapshot.
+        own_file_groups: file groups that this write rewrites or replaces, without its new file groups.
     """
     own = frozenset(own_file_groups)
     if not own:
@@ -59,7 +59,7 @@ def find_conflict(
 
 
 def groups_to_drop(changes: Iterable[ConcurrentChange]) -> frozenset[FileGroupId]:
-    """File groups that a clustering must not change: other writers wrote or replaced them, or are about to."""
+    """File groups that a clustering must not change, because other writers changed or are about to change them."""
     return frozenset(group for change in changes for group in change.file_groups)
 
 

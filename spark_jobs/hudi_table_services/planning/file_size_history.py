@@ -1,4 +1,4 @@
-"""Reconstruct the file sizes after each of the latest writes, backwards from now by undoing one write after another."""
+"""Reconstruct the file sizes after each of the latest writes: begin with the present sizes and undo write by write."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -20,7 +20,7 @@ def table_history(
 
     Args:
         writes: the latest completed writes without a gap, in the order in which they became visible.
-        stored: file group → instant time of a base file that is still stored → its bytes.
+        stored: file group → instant time of each base file on storage → bytes of that file.
     """
     sizes = _Sizes(snapshot, [metadata for _, metadata in writes], stored)
     backwards = []
@@ -50,7 +50,7 @@ def _summary(instant: Instant, metadata: CommitMetadata) -> WriteSummary:
 
 
 class _Sizes:
-    """Base files of the table as of a write, and their sizes; None for an unknown size."""
+    """Sizes of the table's base files as of a write; None for an unknown size."""
 
     def __init__(self, snapshot: TableSnapshot, writes: Iterable[CommitMetadata], stored: _Versions) -> None:
         self._now: dict[FileGroupId, int | None] = {

@@ -14,13 +14,13 @@ class FleetService(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableNeed:
-    """Measures of one table that decide how much it needs a service.
+    """Measures of one table that decide how much the table needs a service.
 
     Attributes:
         key: identifies the table, and orders tables with equal benefit.
-        small_files: small live files that share their partition with another small file.
+        small_files: number of small live files, without files that are the only small file of their partition.
         small_file_ratio: share of small files among the live files, 0 to 1.
-        outdated_files, outdated_bytes: files that the latest state does not need.
+        outdated_files, outdated_bytes: number and bytes of files that the latest state does not need.
         is_cleanable: whether the retention lets a clean delete some of the outdated files.
         is_trusted: False if the timeline cannot be trusted, so no service may run on the table.
     """
@@ -35,7 +35,7 @@ class TableNeed:
 
 
 def benefit(need: TableNeed, service: FleetService) -> int:
-    """Upper bound of the files that a clustering could merge away, or of the bytes that a clean could free."""
+    """Upper bound of the number of files that a clustering could save, or of the bytes that a clean could free."""
     if not need.is_trusted:
         return 0
     if service is FleetService.CLUSTERING:
@@ -49,7 +49,7 @@ def rank(
     """At most `quota` tables for which the service is worthwhile, the largest benefit first.
 
     Args:
-        at_least: files or bytes below which a table is left out.
+        at_least: minimum benefit, in files or bytes; tables with a smaller benefit are left out.
     """
     worthwhile = [each for each in needs if benefit(each, service) >= max(1, at_least)]
     worthwhile.sort(key=lambda each: (-benefit(each, service), -_weight(each, service), each.key))

@@ -1,4 +1,4 @@
-"""Interpret the state of a table: pending instants, what each one blocks, and measures beyond their limits."""
+"""Interpret the state of a table: pending instants, the actions that each one blocks, and measures beyond limits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class PendingFacts:
     Attributes:
         is_clustering: whether its requested file has a clustering plan.
         has_content: whether its plan was written; a writer that dies early leaves an empty file.
-        heartbeat: ``alive``, ``expired``, ``ahead`` (of the clock), or ``none``.
+        heartbeat: ``alive``, ``expired``, ``ahead`` (later than the clock of this job), or ``none``.
         file_groups: file groups under its plan.
     """
 
@@ -65,7 +65,7 @@ class _Diagnosis:
 
 
 def describe_pending(facts: PendingFacts) -> PendingInstant:
-    """Describe a pending instant: its meaning, what it blocks, the next step, and what to avoid."""
+    """Describe a pending instant: its meaning, the actions that it blocks, the next step, and steps to avoid."""
     diagnosis = _diagnose(facts)
     return PendingInstant(
         instant_time=facts.instant.requested_time,
@@ -211,7 +211,7 @@ def _diagnose_plan(facts: PendingFacts) -> _Diagnosis:
 def findings(
     measures: Mapping[str, float], warn_above: Mapping[str, float], fail_above: Mapping[str, float]
 ) -> tuple[HealthFinding, ...]:
-    """Measures beyond their limits, failures first. A measure that fails has no additional warning."""
+    """Measures beyond their limits, failures first. A measure with a failure has no additional warning."""
     found: list[HealthFinding] = []
     for level, limits in (("fail", fail_above), ("warn", warn_above)):
         for measure, limit in sorted(limits.items()):

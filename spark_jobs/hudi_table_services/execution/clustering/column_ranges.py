@@ -1,4 +1,4 @@
-"""Column ranges of row groups, from footers, to measure how much a reader can skip that looks for one value."""
+"""Column ranges of row groups, read from footers. They measure how many rows a query for one value must read."""
 
 import bisect
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ class RowGroupRange:
     """Column ranges of one row group.
 
     Attributes:
-        bounds: per requested column, smallest and largest value; None if the footer has no range.
+        bounds: smallest and largest value of each requested column; None if the footer has no range.
     """
 
     rows: int
@@ -48,8 +48,8 @@ def _bounds(group: pq.RowGroupMetaData, place: int | None) -> tuple[Any, Any] | 
 def read_share(ranges: Iterable[RowGroupRange], column: int) -> float:
     """Share of the rows, between 0 and 1, that a reader must read on average to find one value of the column.
 
-    The average is over the ends of the ranges, weighted by the rows of their row groups. Row groups without a known
-    range must always be read.
+    The result is an average over the queried values. These are the smallest and largest values of all row groups,
+    weighted by rows. Row groups without a known range must always be read.
     """
     all_ranges = list(ranges)
     total = sum(r.rows for r in all_ranges)
@@ -77,7 +77,7 @@ def mean_read_share(by_partition: Iterable[tuple[str, Sequence[RowGroupRange]]],
 
 
 def _mean_rows_hit(ranges: list[tuple[Any, Any, int]]) -> float:
-    """Mean over all ends of the number of rows in ranges that contain that value."""
+    """Total rows of the ranges that contain a value, averaged over the smallest and largest values of all ranges."""
     starts, ends = _running(ranges, 0), _running(ranges, 1)
     weighted = total = 0.0
     for low, high, rows in ranges:
@@ -90,7 +90,7 @@ def _mean_rows_hit(ranges: list[tuple[Any, Any, int]]) -> float:
 
 
 def _running(ranges: list[tuple[Any, Any, int]], end: int) -> tuple[list[Any], list[int]]:
-    """Sorted ends, and for each position the sum of the rows of all ranges before it."""
+    """Sorted smallest (`end` 0) or largest (1) values, and for each position the total rows of the ranges before it."""
     ordered = sorted(((r[end], r[2]) for r in ranges), key=lambda pair: pair[0])
     sums = [0]
     for _, rows in ordered:

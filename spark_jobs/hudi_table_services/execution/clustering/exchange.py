@@ -1,9 +1,9 @@
 """Sort groups that are larger than a task's memory, by distributing their rows over buckets that fit into memory.
 
-Three passes over a group: a sample decides where buckets begin, so that they have about the same size; the rows are
-distributed to the buckets, in staged files on the table's own storage (docs/adr/0012); each output file gets its share
-of the sorted buckets. Memory is bounded by the size of a bucket, however large the group is: a value that alone would
-fill several buckets gets a bucket without other values, which needs no sorting and is streamed.
+The exchange makes three passes over a group. First, a sample determines the bounds of buckets of about equal size.
+Second, the rows are distributed to the buckets, in staged files on the table's own storage (docs/adr/0012). Third, each
+output file gets an equal share of the sorted buckets. The size of a bucket bounds the memory, no matter how large the
+group is. A value that alone would fill several buckets gets a separate bucket, which is streamed without sorting.
 """
 
 import math
@@ -37,7 +37,10 @@ from hudi_table_services.execution.staging import StagedBatch, StagedFileWriter,
 
 _SAMPLED_ROWS = 100_000
 _BUCKETS_PER_MEMORY = 3
-"""Buckets that fit into a task's memory: samples are inexact, and an output may need parts of two buckets."""
+"""Number of buckets that fit into a task's memory.
+
+The number is above 1, because samples are inexact and an output may need parts of two buckets.
+"""
 _CHUNK_ROWS = 1 << 15
 _MEASURED_FILES = 16
 _MEASURED_ROWS = 8192
@@ -48,9 +51,11 @@ class FileSample:
     """Sample of an input file, taken before the rows of its group are distributed.
 
     Attributes:
-        rows, encoded_bytes: totals of the file; bytes before compression, small for columns with dictionaries.
+        rows: number of rows of the file.
+        encoded_bytes: bytes of the file before compression. Dictionaries make them much smaller than Arrow bytes.
         keys: sort columns of some rows.
-        measured_rows, measured_bytes: number and Arrow bytes of complete rows; zero for files that were not measured.
+        measured_rows, measured_bytes: number and Arrow bytes of the rows that were read completely; 0 if the file was
+            not measured.
     """
 
     rows: int
@@ -61,12 +66,12 @@ class FileSample:
 
 
 def is_measured(place: int, files: int) -> bool:
-    """Whether complete rows of a group's file at this position are read, to measure their size in memory."""
+    """Whether to read complete rows of the file at this position in the group, to measure their size in memory."""
     return place % math.ceil(files / _MEASURED_FILES) == 0
 
 
 def sample_file(job: RewriteJob, file: InputFile, files: int, measures: bool) -> FileSample:
-    """Sample rows at even distances; all files of the group together give about `_SAMPLED_ROWS` rows."""
+    """Sample rows at even distances. All `files` of the group together yield about `_SAMPLED_ROWS` rows."""
     wanted = max(64, math.ceil(_SAMPLED_ROWS / files))
     sort_columns = pa.schema([job.data_schema.field(name) for name in job.layout.columns])
     keys = [sort_columns.empty_table()]
@@ -97,11 +102,11 @@ def arrow_bytes(samples: Sequence[FileSample]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Buckets:
-    """Bounds that divide the rows of a group into consecutive buckets of an order.
+    """Bounds that divide the ordered rows of a group into consecutive buckets.
 
     Attributes:
-        bounds: keys of the order; a bucket lies between two bounds.
-        excluded: per bound, whether rows equal to the bound belong to the bucket before it.
+        bounds: sort keys; each bucket contains the rows between two consecutive bounds.
+        excluded: for each bound, whether rows equal to the bound belong to the bucket before the bound.
     """
 
     order: RowOrder
@@ -110,7 +115,7 @@ class Buckets:
 
     @classmethod
     def of(cls, job: RewriteJob, samples: Sequence[FileSample]) -> "Buckets":
-        """Choose bounds for so many buckets that each fits into a task's memory with a margin."""
+        """Choose bounds for enough buckets that each fits into a task's memory with a margin."""
         sample = pa.concat_tables([each.keys for each in samples]).combine_chunks()
         order = RowOrder.of(job.layout, sample)
         keys = order.keys(sample)
@@ -134,7 +139,7 @@ class Buckets:
 
 
 def _with_heavy_values_apart(picked: pa.Table) -> tuple[pa.Table, Flags]:
-    """Bounds from the picked keys. A key picked twice fills a bucket alone, so it gets a bound on either side."""
+    """Bounds from the picked keys. A key that was picked twice fills a bucket alone, so it gets two bounds."""
     runs = _runs(picked)
     rows: list[int] = []
     excluded: list[bool] = []
@@ -200,7 +205,7 @@ def distribute(job: RewriteJob, task: GroupTask, buckets: Buckets, staged_path: 
 
 
 def _gathered(tables: Iterator[pa.Table], size_bytes: int) -> Iterator[pa.Table]:
-    """Combine the tables into tables of about this size."""
+    """Combine the tables into tables of about `size_bytes`."""
     pending: list[pa.Table] = []
     pending_bytes = 0
     for table in tables:
@@ -219,8 +224,8 @@ class OutputTask:
 
     Attributes:
         group: the group, with the id of this file only.
-        runs: runs of the buckets that the file needs, in order of the buckets.
-        first_row, stop_row: the file's share of the ordered rows of these buckets.
+        runs: runs of the buckets that contain the file's rows, in order of the buckets.
+        first_row, stop_row: range of the file's rows among the ordered rows of these buckets; `stop_row` is exclusive.
     """
 
     group: GroupTask
@@ -231,7 +236,7 @@ class OutputTask:
 
 
 def output_tasks(group: GroupTask, buckets: Buckets, distributed: Sequence[Distributed]) -> list[OutputTask]:
-    """One task per file, with the runs of the buckets that its rows are in; shares differ by at most one row."""
+    """One task per output file, with the runs that contain its rows. Row counts of files differ by at most one."""
     runs = sorted((run for each in distributed for run in each.runs), key=lambda run: run.bucket)
     total = sum(run.batch.row_count for run in runs)
     tasks = []

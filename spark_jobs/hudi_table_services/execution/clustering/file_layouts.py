@@ -1,4 +1,7 @@
-"""Layout of base files in their footers: the only record of it once the clustering that wrote a file is archived."""
+"""Store and read the layout of base files in their footers.
+
+Once the clustering that wrote a file is archived, the footer is the only record of the file's layout.
+"""
 
 import re
 from collections.abc import Collection, Mapping
@@ -25,7 +28,7 @@ def footer_of(settled: SettledSlice) -> dict[str, str]:
 
 
 def read_layouts(storage: Storage, paths: Collection[str]) -> dict[str, SettledSlice]:
-    """Path → layout and target size from the file's footer, without files whose footers do not have them."""
+    """Path → layout and target size from the file's footer. Files whose footers lack these values are left out."""
     ordered = sorted(paths)
     with ThreadPoolExecutor(_READ_THREADS) as pool:
         found = zip(ordered, pool.map(lambda path: _layout(storage, path), ordered), strict=True)

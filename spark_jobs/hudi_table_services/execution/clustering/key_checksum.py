@@ -31,7 +31,7 @@ _FACTOR_OF_WORD = _mixed(
 
 @dataclass(frozen=True, slots=True)
 class KeyChecksum:
-    """Number of rows, and the sum of their keys' hashes modulo 2^64. Equal keys count each time."""
+    """Number of rows, and the sum of the hashes of their keys modulo 2^64. Repeated keys are added each time."""
 
     rows: int = 0
     hash_sum: int = 0
@@ -51,7 +51,7 @@ class KeyChecksum:
 
 
 def _hashes(keys: pa.StringArray) -> Words:
-    """One hash per key: the sum of its eight-byte words, each times a factor by position, mixed with the length."""
+    """One hash per key: the sum of each eight-byte word times a factor for its position, mixed with the length."""
     offsets, data = utf8_buffers(keys)
     starts = (offsets[:-1] - offsets[0]).astype(np.int64)
     lengths = np.diff(offsets).astype(np.int64)
@@ -69,7 +69,7 @@ def _hashes(keys: pa.StringArray) -> Words:
 
 
 def _word_at_each_byte(data: Bytes) -> Words:
-    """For each byte, the eight bytes from it on as one number; the data is padded with zeros."""
+    """For each byte, this byte and the next seven as one number; the data is padded with zeros."""
     padded = np.zeros(len(data) + _WORD_BYTES, dtype=np.uint8)
     padded[: len(data)] = data
     return np.ndarray(shape=len(data) + 1, dtype="<u8", buffer=padded.data, strides=(1,))

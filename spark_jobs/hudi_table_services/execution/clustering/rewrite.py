@@ -1,7 +1,7 @@
-"""Rewrite the file slices of one clustering group: read, sort, write files of even size, count.
+"""Rewrite the file slices of one clustering group into sorted files of even size.
 
-Rows keep their commit time, sequence number and key. The rows that are read and the rows of the written files, which
-are read back from storage, are counted, with a checksum of their keys, so that the two can be compared.
+Rows keep their commit time, sequence number and key. To verify that no row was lost, the module counts the rows that it
+reads and computes a checksum of their keys. It does the same for the written files, which it reads back from storage.
 """
 
 import time
@@ -43,7 +43,7 @@ class RewriteJob:
         attempt: owner of the heartbeat; a task deletes its files if this attempt has lost the heartbeat.
         data_schema: Arrow schema of the user's columns in the table's current schema.
         avro_schema_json: the same schema with meta fields, for footers.
-        task_memory_bytes: Arrow bytes that a task may keep in memory to sort them; docs/clustering.md has its peak use.
+        task_memory_bytes: maximum Arrow bytes that a task sorts in memory; docs/clustering.md has the peak memory use.
         footer: additional pairs for the footers of the new files.
         staging_folder: folder for the exchange of larger groups.
     """
@@ -77,7 +77,7 @@ class GroupTask:
         index: index of the group in the plan.
         inputs: input files in the order in which their rows are read.
         file_ids: one id for each file to be written.
-        first_number: number of the first output file among all files of the instant; part of write tokens.
+        first_number: number of the group's first output file among all files of the instant; part of write tokens.
     """
 
     index: int
@@ -102,7 +102,7 @@ class WrittenFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupOutcome:
-    """Result of rewriting a group, or a part of it.
+    """Result of rewriting a group or a part of a group.
 
     Attributes:
         input_sizes: bytes of each file that was read.
@@ -132,7 +132,7 @@ class TooLarge:
 
 
 class Input:
-    """Reads the files of a group one after the other, and records row counts, column ranges and the key checksum."""
+    """Reads the files of a group one after another, and records row counts, column ranges and the key checksum."""
 
     def __init__(self, job: RewriteJob, files: Sequence[InputFile]) -> None:
         self._job = job
@@ -157,7 +157,7 @@ class Input:
 
 
 def rewrite_group(job: RewriteJob, task: GroupTask) -> GroupOutcome | TooLarge:
-    """Rewrite a group in one task: streamed if it is one unsorted file, otherwise with all rows in memory."""
+    """Rewrite a group in one task. A single file without sorting is streamed; otherwise all rows are in memory."""
     source = Input(job, task.inputs)
     if not job.layout.is_sorted and len(task.file_ids) == 1:
         written = write_output(job, task, 0, source.rows())
@@ -182,7 +182,7 @@ def outcome_of(
     footer_rows: int,
     ranges: Iterable[RowGroupRange] = (),
 ) -> GroupOutcome:
-    """Build the outcome of a group, or of a part of it."""
+    """Build the outcome of a group or of a part of a group."""
     return GroupOutcome(
         index=task.index,
         partition_path=task.partition_path,
@@ -253,7 +253,7 @@ def write_output(job: RewriteJob, task: GroupTask, index: int, rows: Iterable[pa
     ensure_partition_metadata(job.storage, job.instant_time, task.partition_path)
     with BaseFileWriter(job.storage, spec, job.parquet, job.bloom) as writer:
         require_running(job.storage, spec, job.attempt)
-        while head:  # release each table once it is written: together they may be as large as a row group
+        while head:  # release each table once it is written: all of them may be as large as a row group
             writer.write(head.popleft())
         for table in rest:
             writer.write(table)
@@ -262,10 +262,11 @@ def write_output(job: RewriteJob, task: GroupTask, index: int, rows: Iterable[pa
 
 
 def _peek(rows: Iterable[pa.Table], max_entries: int) -> tuple[deque[pa.Table], Iterator[pa.Table], int]:
-    """The first tables with rows, the remaining tables, and the number of rows to size the bloom filter for.
+    """The first tables with rows, the remaining tables, and the number of rows that sizes the bloom filter.
 
     Args:
-        max_entries: number of rows beyond which the filter does not grow; assumed if the first tables are large.
+        max_entries: number of rows beyond which the filter does not grow. If the first tables are large, at least this
+            number is returned.
     """
     iterator = iter(rows)
     head: deque[pa.Table] = deque()

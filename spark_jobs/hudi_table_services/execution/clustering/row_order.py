@@ -22,10 +22,10 @@ _SAMPLE_ROWS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class RowOrder:
-    """An order of rows that can sort any part of the rows independently of the others.
+    """An order of rows that can sort any part of the rows independently of the other parts.
 
     Attributes:
-        boundaries: for a curve: per column, sorted distinct values that divide the rows evenly; otherwise empty.
+        boundaries: for a curve, the sorted distinct values of each column that divide the rows evenly; otherwise empty.
     """
 
     layout: Layout
@@ -33,7 +33,7 @@ class RowOrder:
 
     @classmethod
     def of(cls, layout: Layout, sample: pa.Table) -> "RowOrder":
-        """The layout's order, with ranks derived from a sample of the rows (or all rows)."""
+        """The layout's order, with ranks derived from a sample of the rows or from all rows."""
         if layout.strategy is LayoutStrategy.LINEAR or len(layout.columns) == 1:
             return cls(layout)
         limit = 1 << bits_per_column(len(layout.columns))
@@ -56,7 +56,7 @@ class RowOrder:
 
 
 def sorted_indices(keys: pa.Table) -> pa.Array:
-    """Indices that sort the table by all its columns, stable, nulls first."""
+    """Indices that sort the table by all its columns; the sort is stable and nulls come first."""
     columns: list[pa.ChunkedArray] = []
     for column in keys.columns:
         if column.null_count:  # false sorts before true
@@ -75,7 +75,7 @@ def evenly(rows: pa.Table, count: int) -> pa.Table:
 
 
 def _boundaries(column: pa.ChunkedArray, limit: int) -> pa.ChunkedArray:
-    """At most `limit` distinct values in order, chosen so that about the same number of rows lies between each two."""
+    """At most `limit` distinct values in order, with about the same number of rows between any two neighbours."""
     sample = evenly(pa.table({"0": column}), max(limit, _SAMPLE_ROWS))
     ordered = sample.take(sorted_indices(sample))
     picked = evenly(ordered, limit)["0"]
@@ -83,10 +83,10 @@ def _boundaries(column: pa.ChunkedArray, limit: int) -> pa.ChunkedArray:
 
 
 def _ranks(column: pa.ChunkedArray, boundaries: pa.ChunkedArray, bits: int) -> Words:
-    """Per row, the number of boundaries at or below its value, less one, scaled to the range of `bits` bits.
+    """Rank of each row: the number of boundaries at or below its value, minus one, scaled to the range of `bits` bits.
 
-    Equal values have equal ranks. Without scaling, a column of few values would differ in its last bits only, while
-    curves compare the first bits of all columns first.
+    Equal values have equal ranks. Curves compare the first bits of all columns first. Without scaling, a column with
+    few distinct values would have ranks that differ only in the last bits.
     """
     numbers = count_at_or_below(pa.table({"0": column}), pa.table({"0": boundaries}))
     ranks = np.maximum(numbers - 1, 0).astype(np.uint64)
@@ -94,12 +94,13 @@ def _ranks(column: pa.ChunkedArray, boundaries: pa.ChunkedArray, bits: int) -> W
 
 
 def count_at_or_below(rows: pa.Table, bounds: pa.Table, excluded: Flags | None = None) -> Integers:
-    """Per row, the number of bounds at or below it.
+    """Count for each row the bounds that are at or below the row.
 
-    Works for every type that can be sorted, nulls included, because rows and bounds are sorted together.
+    The function supports every sortable type, including nulls, because it sorts rows and bounds together.
 
     Args:
-        excluded: per bound, whether it counts only for rows strictly above it; None if all bounds count for equal rows.
+        excluded: for each bound, whether it counts only for rows strictly above the bound; None if every bound also
+            counts for equal rows.
     """
     total = rows.num_rows
     bound_ties = np.zeros(bounds.num_rows, np.int8) if excluded is None else excluded.astype(np.int8) * 2
@@ -114,6 +115,6 @@ def count_at_or_below(rows: pa.Table, bounds: pa.Table, excluded: Flags | None =
 
 
 def divide_evenly(rows: int, parts: int) -> Sequence[tuple[int, int]]:
-    """Consecutive ranges that differ by at most one row."""
+    """Consecutive ranges of rows whose lengths differ by at most one."""
     edges = [rows * i // parts for i in range(parts + 1)]
     return tuple(pairwise(edges))

@@ -1,4 +1,4 @@
-"""Rewrite the groups of a clustering on Spark: small groups in one task each, large ones by exchange or in shares."""
+"""Rewrite the groups of a clustering on Spark: small groups in one task each, large groups by exchange or in shares."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -40,19 +40,19 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 _FILTER_BYTES = 420 << 10
-"""Bytes of the bloom filter for 60,000 keys that Hudi writes into each file; reading it costs almost nothing."""
+"""Bytes of the bloom filter for 60,000 keys that Hudi writes into each file; reading them costs almost nothing."""
 
 _BYTES_OF_AN_INPUT = 40 << 10
 """Cost of opening a file and its columns, 2.5 ms, as an equivalent of written bytes."""
 
 _ARROW_BYTES_PER_BASE_FILE_BYTE = 3
-"""A low estimate. A group that turns out too large for its task is exchanged afterwards."""
+"""Low estimate of Arrow bytes per byte of a base file. A group that does not fit into its task is exchanged later."""
 
 
 def rewrite_groups(
     spark: "SparkSession", job: RewriteJob, groups: Sequence[GroupTask], what: str
 ) -> list[GroupOutcome]:
-    """Rewrite all groups, and check that each has the same rows and keys afterwards.
+    """Rewrite all groups, and check that each group has the same rows and keys afterwards.
 
     Args:
         what: name of the clustering in descriptions of Spark jobs.
@@ -76,7 +76,7 @@ def rewrite_groups(
 def _rewrite_in_one_task_each(
     spark: "SparkSession", job: RewriteJob, groups: Sequence[GroupTask], what: str
 ) -> dict[int, GroupOutcome]:
-    """Rewrite the groups that fit into a task; outcomes by index, without groups that are too large."""
+    """Rewrite the groups that fit into a task. The result maps indices of groups to outcomes, without larger groups."""
     parallelism = default_parallelism(spark)
     small = [group for group in groups if _fits_a_task(job, group, len(groups), parallelism)]
     results = run_tasks(
@@ -188,7 +188,7 @@ def _staged_path(folder: str, number: int) -> str:
 
 
 def _parts(group: GroupTask, parallelism: int) -> list[GroupTask]:
-    """Divide the group's inputs into portions for Spark tasks; files keep their order within a portion."""
+    """Divide the group's inputs into portions for Spark tasks. Within a portion the files keep their order."""
     weights = [_weight([file]) for file in group.inputs]
     return [
         replace(group, inputs=tuple(group.inputs[i] for i in sorted(indices)))
@@ -210,7 +210,7 @@ def _joined(
 
 @dataclass(frozen=True, slots=True)
 class _Share:
-    """One output file of a stitch: the group with only this file's id and inputs, and its rows of these inputs."""
+    """One output file of a stitch: the group reduced to this file's id and inputs, and the range of the file's rows."""
 
     group: GroupTask
     first_row: int
@@ -281,7 +281,7 @@ def _stitch_share(job: RewriteJob, share: _Share) -> GroupOutcome:
 
 
 class _InputRange:
-    """A range of the rows of an input, with the checksum of their keys."""
+    """A range of the rows of an input, with the checksum of the keys of these rows."""
 
     def __init__(self, source: Input, first_row: int, rows: int) -> None:
         self._source = source

@@ -1,8 +1,9 @@
 """Positions along a z-order or Hilbert curve, from the ranks of each row's values.
 
-Ranks are used instead of values: they work equally for text (with prefixes of any length), decimals, dates and negative
-numbers, and spread skewed values evenly. Hudi maps each value to eight bytes (HilbertCurve, SpaceCurveSortingHelper).
-The Hilbert transform is Skilling's: "Programming the Hilbert curve", AIP Conference Proceedings 707 (2004).
+Positions are computed from ranks instead of values. Ranks support text (with prefixes of any length), decimals, dates
+and negative numbers alike, and they spread skewed values evenly. Hudi maps each value to eight bytes (HilbertCurve,
+SpaceCurveSortingHelper). The Hilbert transform is by Skilling: "Programming the Hilbert curve", AIP Conference
+Proceedings 707 (2004).
 """
 
 from collections.abc import Sequence
@@ -14,21 +15,21 @@ import numpy.typing as npt
 Ranks = npt.NDArray[np.uint64]
 
 POSITION_BITS = 63
-"""Positions are below 2^63, so they sort equally as signed and as unsigned numbers."""
+"""Number of bits of a position. Below 2^63, signed and unsigned numbers sort in the same order."""
 
 MAX_BITS_PER_COLUMN = 16
 
 
 def bits_per_column(columns: int) -> int:
-    """Number of rank bits per column for this number of columns, at least 1."""
+    """Number of bits for the ranks of each column, at least 1."""
     return max(1, min(MAX_BITS_PER_COLUMN, POSITION_BITS // columns))
 
 
 def z_order(ranks: Sequence[Ranks], bits: int) -> Ranks:
-    """Interleave the bits of the ranks; the first column's bits are the more significant ones.
+    """Interleave the bits of the ranks, with the bits of the first column as the most significant bits.
 
     Args:
-        ranks: ranks per column, each below 2^bits; bits times columns is at most `POSITION_BITS`.
+        ranks: ranks of each column, all below 2^bits. `bits` times the number of columns is at most `POSITION_BITS`.
     """
     position = np.zeros(len(ranks[0]), dtype=np.uint64)
     for bit in range(bits - 1, -1, -1):
@@ -39,7 +40,7 @@ def z_order(ranks: Sequence[Ranks], bits: int) -> Ranks:
 
 
 def hilbert(ranks: Sequence[Ranks], bits: int) -> Ranks:
-    """Position along the Hilbert curve through the cube of 2^bits ranks per column; neighbours differ by one step."""
+    """Position along a Hilbert curve through a cube with 2^bits ranks per column. Neighbours differ by one step."""
     axes = [column.astype(np.uint64) for column in ranks]
     if len(axes) == 1:
         return axes[0]

@@ -1,4 +1,4 @@
-"""Sample existing base files, rows and footer bytes, for the estimate of the record size."""
+"""Read row counts and footer sizes of some base files, for the estimate of the record size."""
 
 import struct
 from collections.abc import Collection
@@ -21,8 +21,8 @@ def sample_base_files(
 ) -> tuple[FileSample, ...]:
     """Read the footers of a bounded number of files in each partition, the newest and largest first.
 
-    If none of the given partitions has a file, files of other partitions are sampled: the rows of a new partition most
-    likely resemble the table's rows.
+    If none of the given partitions has a file, the function samples files of other partitions, because the rows of a
+    new partition probably resemble the table's rows.
     """
     chosen = [s for path in partition_paths for s in _choose(snapshot.slices_of(path))]
     if not chosen:
@@ -56,7 +56,7 @@ def _sample(storage: Storage, file_slice: FileSlice) -> FileSample:
 
 
 def any_record_key(storage: Storage, snapshot: TableSnapshot) -> str:
-    """Any stored record key of the table; empty text if the table has no rows."""
+    """Return any stored record key of the table, or an empty text if the table has no rows."""
     for file_slice in snapshot.all_slices:
         path = file_slice.base_file_path
         if path is None:

@@ -1,7 +1,8 @@
-"""Generate record keys and partition paths of Arrow tables, identical to those of Hudi's upsert on Spark.
+"""Generate record keys and partition paths of Arrow tables. The texts are the same as in Hudi's upsert on Spark.
 
-Follows KeyGenUtils and BuiltinKeyGenerator of Hudi 0.15 and 1.2; docs/key-generators.md has the observed values. The
-code runs for every row, so it uses Arrow kernels only, and builds the text of a partition path once per distinct value.
+Follows KeyGenUtils and BuiltinKeyGenerator of Hudi 0.15 and 1.2; docs/key-generators.md has the observed values. For
+speed, the module processes rows only with Arrow kernels, and builds the text of a partition path once per distinct
+value.
 """
 
 import re
@@ -41,12 +42,12 @@ class KeyGenerator:
     """Generates the record key and the partition path of every row.
 
     Args:
-        config: columns and style.
+        config: settings of the key generator, such as the key and partition columns.
         schema: columns of the tables that will be passed in.
 
     Raises:
-        InvalidRequestError: a key or partition column is missing, or has a type whose text differs between releases or
-            Java versions (float, double, binary) or that has no text form (struct, list, map).
+        InvalidRequestError: a key or partition column is missing, has a type whose text differs between releases or
+            Java versions (float, double, binary), or has a type without a text form (struct, list, map).
     """
 
     def __init__(self, config: KeyGeneratorConfig, schema: StructType) -> None:
@@ -80,8 +81,8 @@ class KeyGenerator:
         """Record key of each row, as strings without null.
 
         Raises:
-            InvalidDataError: rows have no key: the key column, or all of several key columns, are null or empty. The
-                message has the number of rows and an example.
+            InvalidDataError: some rows have no key, because all key columns are null or empty. The message has the
+                number of such rows and an example.
         """
         if not table.num_rows:
             return pa.array([], pa.string())
@@ -107,7 +108,7 @@ class KeyGenerator:
     def _text(self, table: pa.Table, field: Field) -> pa.ChunkedArray:
         column = _column(table, field.name)
         if field.type == DATE:
-            # A column has few distinct days: convert each day to text once.
+            # A column has few distinct days, so convert each day to text once.
             coded = pc.dictionary_encode(column)
             chunks = [_text_of_date(chunk.dictionary, field).take(chunk.indices) for chunk in coded.chunks]
             return pa.chunked_array(chunks, type=pa.string())
@@ -177,7 +178,7 @@ class KeyGenerator:
 
 
 def _column(table: pa.Table, path: str) -> pa.ChunkedArray:
-    """A column, or a struct member by its dotted path; null in rows where an enclosing struct is null."""
+    """Return a column, or the struct member at a dotted path. The member is null where an enclosing struct is null."""
     name, *members = path.split(".")
     column = table.column(name)
     return pc.struct_field(column, members) if members else column
@@ -190,7 +191,7 @@ def _one_array(values: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 
 def _null_or_empty(text: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Mask of the values that are null or empty, or None if there are none."""
+    """Mask of the values that are null or empty; None if no value is."""
     if not text.null_count and pc.min(pc.binary_length(text)).as_py() != 0:
         return None
     return pc.fill_null(pc.equal(pc.binary_length(text), 0), True)
@@ -210,7 +211,7 @@ def _text_of_date(values: pa.ChunkedArray | pa.Array, field: Field) -> pa.Chunke
 def _text_of_timestamp(
     values: pa.ChunkedArray | pa.Array, field: Field, zone: str
 ) -> pa.ChunkedArray | pa.Array:
-    """``java.sql.Timestamp.toString`` of the truncated milliseconds: at least one decimal, else no trailing zeros."""
+    """Truncate to milliseconds and format as ``java.sql.Timestamp.toString``: 1 to 3 decimals, without more zeros."""
     _check_range(values, field, _GREGORIAN_START_US)
     millis = pc.divide(pc.cast(values, pa.int64()), 1000)
     local = pc.local_timestamp(pc.cast(millis, pa.timestamp("ms", tz=zone)))
@@ -221,7 +222,7 @@ def _text_of_timestamp(
 def _check_range(
     instants: pa.ChunkedArray | pa.Array, field: Field, min_us: int = -62135596800000000
 ) -> None:
-    """Refuse years outside 1 to 9999, or before the Gregorian calendar, whose text differs in Java."""
+    """Refuse years outside 1 to 9999 and times before the Gregorian calendar, because their text differs in Java."""
     limits = pc.min_max(pc.cast(instants, pa.int64()))
     low, high = limits["min"].as_py(), limits["max"].as_py()
     if low is not None and (low < min_us or high >= _YEAR_10000_US):
@@ -244,7 +245,7 @@ def _recoded(coded: pa.DictionaryArray, texts: list[str]) -> pa.DictionaryArray:
 
 
 def _combined(left: pa.DictionaryArray, right: pa.DictionaryArray) -> pa.DictionaryArray:
-    """Join the paths of each row by ``/``; text is built only for pairs that occur."""
+    """Join the two paths of each row by ``/``. The text of each distinct pair is built once."""
     width = len(right.dictionary)
     pairs = pc.add(pc.multiply(pc.cast(left.indices, pa.int64()), width), pc.cast(right.indices, pa.int64()))
     coded = pc.dictionary_encode(pairs)

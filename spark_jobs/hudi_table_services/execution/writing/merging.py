@@ -1,7 +1,7 @@
-"""Merge incoming rows into a base file while streaming it, row batch by row batch.
+"""Merge incoming rows into a base file, which is streamed in batches of rows.
 
-Peak memory: the incoming rows of one file group and a bounded number of row batches, independent of the file's size.
-Follows HoodieMergeHandle of Hudi 1.2: untouched rows keep commit time and sequence number.
+The peak memory consists of the incoming rows of one file group and a bounded number of batches, regardless of the
+file's size. As in HoodieMergeHandle (Hudi 1.2), unchanged rows keep their commit time and sequence number.
 """
 
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ class Change(IntEnum):
 
     UPDATE = 0
     DELETE = 1
-    """A soft delete (``_hoodie_is_deleted``): subject to event-time ordering like an update."""
+    """A soft delete (``_hoodie_is_deleted``), whose ordering value is compared as for an update."""
     DELETE_ALWAYS = 2
-    """A hard delete, or the old version of a row that moved to another partition: ordering values are not compared."""
+    """A hard delete, or the deletion of a stored row that moves to another partition, without regard to event time."""
 
 
 @dataclass(slots=True)
 class MergeCounts:
-    """Rows touched by a merge."""
+    """Numbers of rows that a merge changes or drops."""
 
     updated: int = 0
     deleted: int = 0
@@ -39,9 +39,9 @@ class Merger:
     """Applies the changes of one file group to the batches of its base file.
 
     Args:
-        changes: incoming rows with `BASE_ROW_COLUMN` (row number in the base file) and `CHANGE_COLUMN`, the user's
+        changes: incoming rows with `BASE_ROW_COLUMN` (row number in the base file), `CHANGE_COLUMN`, the user's
             columns and the three meta columns, sorted by base row.
-        ordering_fields: columns compared, first to last, if event time decides; empty if the incoming row always wins.
+        ordering_fields: columns to compare, first to last, if event time decides; empty if incoming rows always win.
     """
 
     def __init__(self, changes: pa.Table, ordering_fields: tuple[str, ...]) -> None:
@@ -70,7 +70,7 @@ class Merger:
         return _replaced(base, incoming, hit_rows, updates, deletes)
 
     def _wins(self, base: pa.Table, hit_rows: Integers, incoming: pa.Table) -> Flags:
-        """Mask of the incoming rows that win: their ordering value is larger or equal."""
+        """Mask of the incoming rows that win, because their ordering value is larger or equal."""
         if not self._ordering_fields:
             return np.ones(len(hit_rows), dtype=bool)
         indices = pa.array(hit_rows)
@@ -84,7 +84,7 @@ class Merger:
 
 
 def compare_ordering(incoming: pa.ChunkedArray, stored: pa.ChunkedArray) -> tuple[Flags, Flags]:
-    """Two masks: incoming is less than stored; both are equal. Null is less than every value."""
+    """Two masks: rows whose incoming value is less, and rows with equal values. Null is less than every value."""
     both = pc.and_(pc.is_valid(incoming), pc.is_valid(stored))
     less = pc.fill_null(pc.less(incoming, stored), False)
     less = pc.or_(less, pc.and_(pc.is_null(incoming), pc.is_valid(stored)))

@@ -1,4 +1,4 @@
-"""Tag and route a staged batch, in two Spark jobs: rows become changes of file groups, or inserts."""
+"""Tag and route a staged batch in two Spark jobs. Each row becomes a change of a file group or an insert."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MAX_KEYS_PER_TASK = 6_000_000
-"""Maximum number of keys of one partition (of the batch, for a global index) that one task holds in memory."""
+"""Maximum number of keys of one partition (with a global index, of the batch) that one task keeps in memory."""
 
 _BYTES_OF_A_KEY = 16
 _BYTES_OF_FILE_KEYS = 4 << 20
@@ -27,11 +27,11 @@ _BYTES_OF_FILE_KEYS = 4 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexLookup:
-    """Settings of the search for the file groups of the rows of a batch.
+    """Settings of the search for file groups that have keys of a batch.
 
     Attributes:
-        searches_files: True for upsert, delete, and an insert that refuses or drops existing keys; False to only
-            combine rows.
+        searches_files: True for upsert, delete, and an insert that refuses or drops existing keys. If False, the index
+            only combines rows.
         is_global: whether keys are unique in the whole table; otherwise they are unique per partition.
         combine: whether rows of the batch with the same key become one row.
         use_footers: whether to prune files by key range and bloom filter.
@@ -55,10 +55,11 @@ class RoutedBatch:
     """All rows of the batch, routed to file groups or to the inserts.
 
     Attributes:
-        batches: batches of changes have a file id, batches of inserts have none.
-        superseded_count: rows replaced by another row of the batch with the same key.
-        matched_count: base rows with a key of the batch.
-        files_searched, files_pruned: base files whose keys were read, and base files that the footer ruled out.
+        batches: batches of changes, which have a file id, and batches of inserts, whose file id is None.
+        superseded_count: number of rows that another row of the batch with the same key replaced.
+        matched_count: number of base rows whose key is in the batch.
+        files_searched: number of base files whose keys were read.
+        files_pruned: number of base files that were not searched, because their footers exclude all keys of the batch.
     """
 
     batches: tuple[StagedBatch, ...]
@@ -88,7 +89,7 @@ class RecordIndex:
         """Tag and route the rows.
 
         Args:
-            slices: live file slices that may hold keys of the batch.
+            slices: live file slices that may have keys of the batch.
         """
         targets = _targets(slices) if self._lookup.searches_files else ()
         tasks = self._tag_tasks(staged, targets)
@@ -110,7 +111,7 @@ class RecordIndex:
         )
 
     def count_matches(self, staged: StagedInput, slices: Iterable[FileSlice]) -> int:
-        """Count the rows of these files whose keys are in the batch, independent of the operation's settings."""
+        """Count the rows of these files whose keys are in the batch. Settings of the write operation do not matter."""
         targets = _targets(slices)
         tasks = [
             replace(task, combine=False, compares_moves=False)
@@ -140,9 +141,9 @@ class RecordIndex:
     def _tasks_of(
         self, batches: tuple[StagedBatch, ...], targets: tuple[BaseFileRef, ...], group_size: int
     ) -> Iterator[TagTask]:
-        """Yield tasks over neighbouring files, and over hash buckets of keys if there are too many for one task.
+        """Yield tasks over neighbouring files. If the keys are too many for one task, divide them into hash buckets.
 
-        The first task of each bucket also combines rows. It exists even if there is no file to search.
+        The first task of each bucket also combines rows. This task exists even if there is no file to search.
         """
         lookup = self._lookup
         bucket_count = -(-sum(batch.row_count for batch in batches) // MAX_KEYS_PER_TASK)

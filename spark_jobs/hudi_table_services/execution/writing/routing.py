@@ -1,7 +1,7 @@
 """Route every staged row to the file group that has its key, or to the inserts.
 
-One task per staged file reads its rows once more, drops superseded rows and writes the others grouped by target, so the
-writer of a file group later reads only the rows of that file group.
+One task per staged file reads the rows of the file again, drops superseded rows and writes the other rows grouped by
+target. Therefore the task that writes a file group reads only the rows of that file group.
 """
 
 import uuid
@@ -29,7 +29,7 @@ DELETED_FLAG = "_hoodie_is_deleted"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutingRules:
-    """Rules for rows that match a stored key and rows that do not.
+    """Rules for matched rows, whose key is in the table, and for unmatched rows.
 
     Attributes:
         deletes: whether the operation is `delete`: matched rows are deleted, unmatched rows are dropped.
@@ -58,7 +58,7 @@ class RouteTask:
 
 @dataclass(frozen=True, slots=True)
 class RouteResult:
-    """Routed batches (with `file_id` for changes, without for inserts) and the counts of rows that were left out."""
+    """Routed batches, and counts of rows that were left out. Changes have a `file_id`, inserts do not."""
 
     batches: tuple[StagedBatch, ...] = ()
     superseded_count: int = 0
@@ -181,9 +181,9 @@ class _Router:
         return moved
 
     def _matched_in_own_partition(self, staged: StagedBatch, rows: pa.RecordBatch, tags: _Tags) -> Flags:
-        """Mask of rows whose key the table also has in the row's own partition.
+        """Mask of rows whose key is also stored in the row's own partition.
 
-        Such a row updates the stored row there and must not be inserted as well.
+        Such a row updates the stored row of its partition, so it must not be inserted as well.
         """
         is_own = np.array([t.partition_path == staged.partition_path for t in self._task.targets], dtype=bool)
         matched = np.zeros(rows.num_rows, dtype=bool)

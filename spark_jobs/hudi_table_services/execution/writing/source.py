@@ -12,10 +12,10 @@ SOURCE_VIEW = "source"
 
 
 def read_source(spark: "SparkSession", source: SourceSpec) -> "DataFrame":
-    """Frame of the rows to write. Spark evaluates it when the rows are staged.
+    """Return a frame of the rows to write. Spark evaluates the frame when the rows are staged.
 
     Raises:
-        InvalidRequestError: the source is missing, has another format than the request says, or does not fit the query.
+        InvalidRequestError: the source is missing, has another format than in the request, or does not fit the query.
         ExecutionFailedError: storage or Spark failed.
     """
     where = source.path or source.format
@@ -42,7 +42,7 @@ def read_source(spark: "SparkSession", source: SourceSpec) -> "DataFrame":
 def _is_mistake(error: Exception) -> bool:
     """Whether Spark raised the error because of a wrong path, format, column, query or option.
 
-    A file with a damaged footer counts too; Spark reports it by an error condition. Storage errors do not count.
+    A file with a damaged footer counts too; Spark reports it as an error condition. Storage errors do not count.
     """
     from pyspark.errors import AnalysisException, IllegalArgumentException, ParseException
 
@@ -52,7 +52,7 @@ def _is_mistake(error: Exception) -> bool:
 
 def _first_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    # Py4J's first line names the call, its second line has Java's message.
+    # The first line of a Py4J error names the call; the second line has Java's message.
     if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
         return lines[1].lstrip(": ")
     return lines[0] if lines else type(error).__name__

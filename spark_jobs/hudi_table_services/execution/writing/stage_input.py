@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 FLUSH_BYTES = 48 << 20
-"""Arrow bytes collected in a worker before they are split by partition and written."""
+"""Arrow bytes of rows that a worker collects before it splits them by partition and writes them."""
 
 MAX_BATCH_ROWS = 32_768
 
@@ -37,7 +37,7 @@ class StagingSpec:
         schema: writer schema without meta columns.
         key_generator: settings for record keys and partition paths.
         parquet: encoding settings, for measuring the record size.
-        sample_rows: number of rows per worker on which the encoded bytes per row are measured; 0 to measure nothing.
+        sample_rows: number of rows per worker for measuring the encoded bytes per row; 0 to measure nothing.
     """
 
     storage: Storage
@@ -50,7 +50,7 @@ class StagingSpec:
 
 @dataclass(frozen=True, slots=True)
 class RecordSizeSample:
-    """Encoded bytes of some rows of the incoming batch, meta columns included."""
+    """Encoded bytes of some rows of the incoming batch, including meta columns."""
 
     record_count: int
     size_bytes: float
@@ -58,7 +58,7 @@ class RecordSizeSample:
 
 @dataclass(frozen=True, slots=True)
 class StagedInput:
-    """All staged rows of the batch. The order of batches is that of the Spark partitions, then that of the rows."""
+    """All staged rows of the batch. Batches are ordered by Spark partition and then by row."""
 
     batches: tuple[StagedBatch, ...] = ()
     samples: tuple[RecordSizeSample, ...] = field(default=())
@@ -107,7 +107,7 @@ def _stage_part(spec: StagingSpec, batches: Iterator[pa.RecordBatch]) -> tuple[i
 
 
 def _task_partition() -> int:
-    """Number of the Spark partition, which determines the order of the rows in whatever order tasks finish."""
+    """Number of the Spark partition, which determines the order of the rows, regardless of which task ends first."""
     from pyspark import TaskContext
 
     context = TaskContext.get()

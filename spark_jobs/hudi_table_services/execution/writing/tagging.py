@@ -1,8 +1,8 @@
 """Index lookup: find incoming rows whose keys are in the table, and rows that are superseded inside the batch.
 
 A task reads the key columns of some base files and compares them with the keys of the incoming rows, so the table's
-keys are never shuffled. The results are those of HoodieSimpleIndex, HoodieBloomIndex and their global forms (Hudi 1.2);
-the data flow is different.
+keys are never shuffled. The results are the same as in HoodieSimpleIndex, HoodieBloomIndex and their global forms (Hudi
+1.2), although the data flow is different.
 """
 
 import uuid
@@ -27,7 +27,7 @@ from hudi_table_services.hudi_format.footer import decode_key_footer
 from hudi_table_services.storage.stores.storage import Storage
 
 _BLOOM_CHECK_LIMIT = 20_000
-"""Above this number of candidate keys, reading the key column costs less than testing the keys with the filter."""
+"""Maximum number of keys to test with a bloom filter. For more keys, reading the key column costs less."""
 
 _TAG_SCHEMA = pa.schema(
     [
@@ -52,7 +52,7 @@ class BaseFileRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagTask:
-    """Comparison of the keys of some staged rows with the keys of some base files.
+    """Task that compares the keys of some staged rows with the keys of some base files.
 
     Attributes:
         storage: the table's storage.
@@ -60,13 +60,14 @@ class TagTask:
         batches: staged batches whose keys are looked up, in input order.
         base_files: files to search; tags name a file by its position in the job's list of targets.
         first_target: position of the first of `base_files` in the job's list of targets.
-        combine: whether to report rows superseded inside the batch as well (a task without files does only that).
-        bucket, bucket_count: hash bucket of the keys to look up, to bound memory.
-        ordering_fields: columns that decide between rows with the same key, first to last; on a tie the later row
-            wins.
+        combine: whether to report also the rows that are superseded inside the batch. A task without base files only
+            reports these rows.
+        bucket, bucket_count: hash bucket of the keys to look up, and number of buckets. Buckets limit the memory.
+        ordering_fields: columns that decide between rows with the same key, first to last; the later row wins if
+            their values are equal.
         use_footers: whether to prune files by key range and bloom filter (BLOOM index).
-        compares_moves: whether to decide if a moving row wins over the stored row (global index with
-            `update.partition.path`).
+        compares_moves: whether to compare a row that would move to another partition with the stored row, to decide
+            which row wins (global index with `update.partition.path`).
     """
 
     storage: Storage
@@ -84,7 +85,7 @@ class TagTask:
 
 @dataclass(frozen=True, slots=True)
 class TagResult:
-    """Tags of one task: one batch per staged file that has tags, and totals."""
+    """Tags of one task: one batch for each staged file that has tags, and totals."""
 
     batches: tuple[tuple[str, StagedBatch], ...] = ()
     superseded_count: int = 0
@@ -143,8 +144,8 @@ class _Incoming:
     """Keys of the task's staged rows.
 
     Attributes:
-        codes: per row, the number of its distinct key.
-        winner_row: per distinct key, the row that survives.
+        codes: for each row, the number of its key among the distinct keys.
+        winner_row: for each distinct key, the row that supersedes the other rows with this key.
     """
 
     keys: pa.Array
@@ -166,7 +167,7 @@ class _Incoming:
         for batch in task.batches:
             part = reader.read(batch)
             if task.bucket_count > 1:
-                # Filter batch by batch, so that memory holds the keys of one bucket only.
+                # Filter batch by batch, so that only the keys of one bucket are in memory.
                 buckets = key_buckets(part.column(KEY_COLUMN), task.bucket_count)
                 in_bucket = np.flatnonzero(buckets == task.bucket)
                 part = part.take(pa.array(in_bucket))
@@ -194,7 +195,7 @@ def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _winners(codes: Integers, distinct_count: int, ordering: pa.Table) -> Integers:
-    """For each distinct key, the row that survives: the largest ordering value, and on a tie the later row."""
+    """For each distinct key, the row with the largest ordering value; the later row if ordering values are equal."""
     if distinct_count == len(codes):
         return np.arange(len(codes))
     repeated = np.bincount(codes, minlength=distinct_count)[codes] > 1
@@ -204,7 +205,7 @@ def _winners(codes: Integers, distinct_count: int, ordering: pa.Table) -> Intege
     rows = np.flatnonzero(repeated)
     columns: dict[str, pa.Array | pa.ChunkedArray] = {"code": pa.array(codes[rows])}
     for number, values in enumerate(ordering.take(pa.array(rows)).columns):
-        # A separate column sorts nulls below every value, because Arrow's option for that differs between releases.
+        # A separate column sorts nulls below all values, because Arrow's option for nulls differs between releases.
         columns[f"valid{number}"] = pc.cast(pc.is_valid(values), pa.int8())
         columns[f"value{number}"] = values
     columns["row"] = pa.array(rows)
@@ -214,7 +215,7 @@ def _winners(codes: Integers, distinct_count: int, ordering: pa.Table) -> Intege
 
 
 def _search(task: TagTask, base_file: BaseFileRef, incoming: _Incoming) -> _Hits | None:
-    """Incoming keys found in one base file, or None if the footer rules out all of them."""
+    """Incoming keys found in one base file, or None if the footer excludes all incoming keys."""
     with task.storage.open_reader(base_file.path) as source:
         file = pq.ParquetFile(source, pre_buffer=False)
         if task.use_footers and not _may_contain(file, incoming.distinct):
@@ -242,7 +243,10 @@ def _loses(incoming: pa.Table, stored: pa.Table) -> Flags:
 
 
 def _may_contain(file: pq.ParquetFile, keys: pa.Array) -> bool:
-    """Whether the file may contain one of the keys, by key range and bloom filter. True for a file without them."""
+    """Whether the file may contain one of the keys, according to its key range and bloom filter.
+
+    The result is True for a file without key range and bloom filter.
+    """
     footer = decode_key_footer(file.metadata.metadata or {})
     if footer.key_range is not None:
         low, high = map(pa.scalar, footer.key_range)
@@ -256,7 +260,10 @@ def _may_contain(file: pq.ParquetFile, keys: pa.Array) -> bool:
 
 
 def _supersede_matched_duplicates(incoming: _Incoming, codes: Integers, tags: _Tags) -> None:
-    """Without combining: tag repeated rows of a matched key as superseded, so that one row updates the stored row."""
+    """For a batch that is not combined, tag all rows of a matched key but one as superseded.
+
+    Then only one row updates the stored row.
+    """
     if len(incoming.distinct) == len(incoming.codes):
         return
     matched = np.zeros(len(incoming.distinct), dtype=bool)
@@ -290,7 +297,10 @@ def _write_tags(task: TagTask, incoming: _Incoming, tags: _Tags) -> tuple[tuple[
 
 
 def _runs_by_file(batches: Sequence[StagedBatch], pointers: Integers) -> Iterator[tuple[str, int, int, int]]:
-    """Divide sorted positions by batch: staged file, range of the positions, and shift to the file's row numbers."""
+    """Divide sorted positions by batch.
+
+    Each item is the staged file, the range of positions, and the offset from positions to row numbers of the file.
+    """
     start = 0
     for batch in batches:
         low, high = np.searchsorted(pointers, [start, start + batch.row_count])

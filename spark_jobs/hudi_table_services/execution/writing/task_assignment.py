@@ -19,7 +19,7 @@ from hudi_table_services.model.table_snapshot import TableSnapshot
 
 
 def workload_of(batches: Iterable[StagedBatch], batch_record_size: float | None) -> Workload:
-    """Count the routed rows: inserts per partition, changes per file group."""
+    """Count the routed rows: inserts per partition and changes per file group."""
     inserts: dict[str, int] = defaultdict(int)
     changes: dict[str, dict[str, list[StagedBatch]]] = defaultdict(lambda: defaultdict(list))
     for batch in batches:
@@ -51,9 +51,9 @@ def assign_tasks(
     snapshot: TableSnapshot,
     new_file_id: Callable[[], str],
 ) -> list[WriteTask]:
-    """One task per write bucket. Inserts are assigned by their rank in the batch, so quotas are met exactly.
+    """Create one task per write bucket. Inserts are assigned by their rank in the batch, so quotas are met exactly.
 
-    Tasks with the most bytes come first, so the last tasks to finish are small.
+    Tasks with the most bytes are first, so that the last tasks to finish are small.
     """
     slices = {s.file_group_id: s for s in snapshot.all_slices}
     inserts, changes = _by_destination(batches)

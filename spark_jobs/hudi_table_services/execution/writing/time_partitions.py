@@ -23,7 +23,7 @@ class TimePartition:
         field: the column: int, long, date (unit DAYS), timestamp (unit MICROSECONDS) or string (types that read text).
 
     Raises:
-        InvalidRequestError: the column's type does not match the timestamp type. Hudi would format a wrong date.
+        InvalidRequestError: the column's type does not match the timestamp type. Hudi writes a wrong date in this case.
     """
 
     def __init__(self, config: KeyGeneratorConfig, field: Field) -> None:
@@ -37,7 +37,7 @@ class TimePartition:
         _check_type(config.timestamp, field, is_instant=self._reads_instants)
 
     def coded(self, column: pa.ChunkedArray) -> pa.DictionaryArray:
-        """Formatted values, dictionary-encoded, without nulls: null counts as a time in 1970, as in Hudi.
+        """Formatted values, dictionary-encoded, without nulls. As in Hudi, null is formatted as a time in 1970.
 
         Raises:
             InvalidDataError: no input format matches a text, or a year is outside 1 to 9999.
@@ -47,7 +47,7 @@ class TimePartition:
         local = self._local(self._instants(column), self._output_zone(None))
         if local.null_count:
             local = pc.fill_null(local, self._local_of_null())
-        # Truncating to the finest unit of the output leaves few distinct values to format.
+        # Truncate to the finest unit of the output, so that few distinct values remain to be formatted.
         whole = self._one(pc.dictionary_encode(pc.floor_temporal(local, unit=_finest_unit(self._output))))
         return pa.DictionaryArray.from_arrays(whole.indices, self._formatted(whole.dictionary))
 
@@ -67,7 +67,11 @@ class TimePartition:
             raise self._out_of_range() from error
 
     def _local_of_null(self) -> pa.Scalar:
-        """Local time that Hudi formats for null: one unit after 1970, or 1970 as read with the first input format."""
+        """Local time that Hudi formats for null.
+
+        For numbers and dates this is one time unit after the start of 1970. For text this is the start of 1970 as read
+        with the first input format.
+        """
         options = self._options
         if options.unit_us is not None:
             number = 1 if options.unit_us >= 1000 else 0
@@ -98,7 +102,7 @@ class TimePartition:
         return pa.DictionaryArray.from_arrays(coded.indices, formatted)
 
     def _read(self, texts: pa.Array) -> pa.Array:
-        """Local time of each text: in the output time zone, or else in the zone of the text itself."""
+        """Local time of each text, in the output or else the input time zone; without both, the time in the text."""
         result = pa.nulls(len(texts), _US)
         for pattern in self._options.input_formats:
             result = pc.coalesce(result, self._read_by(texts, pattern))
@@ -198,7 +202,7 @@ def _padded(numbers: pa.Array, width: int) -> pa.Array:
 
 
 def _written_time(found: pa.StructArray) -> pa.Array:
-    """The local time in each text, without time zone; null where the pattern did not match."""
+    """The local time in each text, without time zone; null if the pattern does not match."""
     names = [member.name for member in found.type]
 
     def digits(letter: str, width: int, default: str) -> pa.Array | pa.Scalar:

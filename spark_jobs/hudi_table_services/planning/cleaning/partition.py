@@ -1,7 +1,7 @@
 """Choose the files of one partition that a clean deletes (CleanPlanner, Hudi 1.2).
 
-Beyond Hudi: files of replaced groups follow one rule under every policy; the floor in hours keeps them for running
-readers; and files that a pending plan will read are kept by name.
+This planner differs from Hudi in three points. Files of replaced file groups follow one rule under every policy. The
+floor in hours keeps these files for running readers. Files that a pending plan will read are kept by name.
 """
 
 from collections.abc import Collection
@@ -25,11 +25,11 @@ def plan_partition(
     floor_cutoff: str,
     pinned: Collection[str],
 ) -> FilesToDelete:
-    """Choose the files to delete, and report whether the partition is then empty.
+    """Choose the files to delete, and report whether the partition is empty after their deletion.
 
     Args:
         retention: see `retain_from`.
-        floor_cutoff: instant time; a version that became outdated at or after it is kept.
+        floor_cutoff: instant time; a version that became outdated at or after this time is kept.
         pinned: names of files that are kept under every policy.
     """
     sizes: dict[str, int] = {}
@@ -71,7 +71,7 @@ def _is_deletable(
 ) -> bool:
     """Whether the slice became outdated before the cutoff, and none of its files is pinned.
 
-    One pinned file keeps the whole slice: a base file without its log files would be another state.
+    One pinned file keeps the whole slice, because a base file without its log files contains other rows.
     """
     if any(name in pinned for name in file_slice.sizes):
         return False

@@ -1,7 +1,7 @@
 """Choose the earliest commit from which a clean keeps everything (CleanerUtils.getEarliestCommitToRetain, Hudi 1.2).
 
-Beyond Hudi: pending instants also limit cleaning by hours; a floor in hours limits every policy; a run may be limited
-to a number of commits; and the result names the instant that holds cleaning back.
+This module adds four rules to Hudi's. Pending instants also limit cleaning by hours. A floor in hours limits every
+policy. An option limits one clean to a number of commits. The result names the instant that limits the clean.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,9 +25,9 @@ def retain_from(
     Args:
         hours_cutoff: instant time `hours_retained` ago.
         floor_cutoff: instant time `floor_hours` ago.
-        visible_at: requested time of completed writes → instant time at which readers began to see them.
-        retained_before: the earliest commit that the last clean retained. The limit of a run counts from it, and the
-            result is never earlier.
+        visible_at: requested time of a completed write → instant time at which readers began to see the write.
+        retained_before: the earliest commit that the last clean retained. The limit on commits per clean counts from
+            this commit, and the result is never earlier than this commit.
     """
     if options.policy is CleanPolicy.KEEP_LATEST_FILE_VERSIONS:
         kept = options.file_versions_retained
@@ -45,7 +45,7 @@ def retain_from(
         if limited:
             reason = f"{reason}; at most {options.max_commits_per_run} commits are cleaned in one run"
     if retained_before is not None and chosen.requested_time < retained_before:
-        # An earlier clean has deleted older versions already, so a longer retention has no effect on them.
+        # An earlier clean has already deleted older versions, so a longer retention cannot keep them.
         chosen = next((i for i in done if i.requested_time >= retained_before), chosen)
         reason = f"{reason}; an earlier clean kept only what is needed since {retained_before}"
     return _bounded(timeline, done, chosen, reason)
@@ -69,13 +69,13 @@ def _by_policy(
 
 
 def _first_from(done: Sequence[Instant], cutoff: str, visible_at: Mapping[str, str]) -> int:
-    """Index of the first write that became visible at the cutoff or later; the last write if there is none."""
+    """Index of the first write that became visible at the cutoff or later, or else of the last write."""
     times = (visible_at.get(i.requested_time, i.visible_from) for i in done)
     return next((index for index, time in enumerate(times) if time >= cutoff), len(done) - 1)
 
 
 def _at_most(done: Sequence[Instant], chosen: Instant, index: int) -> tuple[Instant, bool]:
-    """The earlier of `chosen` and the instant at `index`, and whether it is the latter."""
+    """The earlier of `chosen` and the instant at `index`, and whether the instant at `index` is the earlier one."""
     if done[index].requested_time < chosen.requested_time:
         return done[index], True
     return chosen, False
@@ -89,7 +89,10 @@ def _limit(done: Sequence[Instant], commits: int, retained_before: str | None) -
 
 
 def _bounded(timeline: Timeline, done: Sequence[Instant], chosen: Instant, reason: str) -> Retention:
-    """Keep everything from the oldest pending write or service on: it may read newer versions, or complete as one."""
+    """Keep everything from the oldest pending write or service on.
+
+    The pending instant may read versions from that time on, or may become such a version when it completes.
+    """
     blocker = next((i for i in timeline.pending if i.action.writes_data), None)
     if blocker is None or chosen.requested_time <= blocker.requested_time:
         return Retention(earliest=chosen, reason=reason)

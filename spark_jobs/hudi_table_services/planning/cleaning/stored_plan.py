@@ -20,7 +20,7 @@ SAVEPOINTS_KEY = "savepointed_timestamps"
 """Extra metadata of Hudi 1.x: savepoints whose files the plan kept, separated by commas."""
 
 RECHECK_KEY = "airflow.clean.look_again"
-"""Extra metadata of this project, a JSON list: partitions in which outdated files had to stay for now."""
+"""Extra metadata of this project: a JSON list of partitions with outdated files that the clean could not delete yet."""
 
 
 def stored_clean_plan(
@@ -32,10 +32,10 @@ def stored_clean_plan(
     last_completed_commit_time: str,
     extra_metadata: Mapping[str, str],
 ) -> CleanPlan:
-    """Build the stored plan, with absolute paths as Hudi's own executor needs them.
+    """Build the stored plan, with absolute paths, because Hudi's own executor needs absolute paths.
 
     Args:
-        base_path: the base path as Hudi writes it into plans.
+        base_path: the base path in the form that Hudi writes into plans.
         last_completed_commit_time: requested time of the newest completed write at the time of planning.
         extra_metadata: see `notes_for_the_next_clean`.
     """
@@ -60,7 +60,7 @@ def notes_for_the_next_clean(savepoints: Collection[str], recheck: Collection[st
 
     Args:
         savepoints: requested times of the savepoints whose files the plan kept.
-        recheck: partitions in which outdated files stay for now; the next clean checks them again.
+        recheck: partitions with outdated files that this plan keeps; the next clean checks these partitions again.
     """
     notes = {RECHECK_KEY: json.dumps(sorted(recheck))}
     if savepoints:
@@ -84,7 +84,7 @@ def _absolute(base_path: str, partition_path: str, name: str) -> str:
 def planned_names(plan: CleanPlan) -> dict[str, tuple[str, ...]]:
     """Partition path → names of the data files that a stored plan deletes.
 
-    Names instead of absolute paths, because the table may have been moved since the plan was written.
+    The result has names instead of absolute paths, because the table may have been moved since the plan was written.
 
     Raises:
         CorruptTableError: the plan names a file outside its partition, a file that is not a data file, or a partition
@@ -140,7 +140,7 @@ def clean_metadata(
 
     Args:
         start_time: requested time of the clean.
-        deleted, failed: partition path → file names; a file that did not exist counts as deleted, as in Hudi.
+        deleted, failed: partition path → names of files. A file that did not exist counts as deleted, as in Hudi.
         emptied: partitions whose folder was removed.
     """
     paths = sorted({*deleted, *failed, *emptied})
@@ -168,7 +168,7 @@ def clean_metadata(
 
 
 def partitions_to_recheck(metadata: CleanMetadata) -> frozenset[str] | None:
-    """Partitions in which a clean left outdated files or failed to delete files; None if it did not note them."""
+    """Partitions in which a clean kept outdated files or failed to delete files; None without such a list."""
     text = metadata.extra_metadata.get(RECHECK_KEY)
     if text is None:
         return None

@@ -1,6 +1,6 @@
-"""Choose the groups of a plan when there are more than the plan may have.
+"""Choose the groups of a plan when more groups exist than the plan may have.
 
-Hudi 1.2 takes the first groups in the order of its listing, so partitions late in the listing may wait for ever.
+Hudi 1.2 chooses the first groups in the order of its listing, so partitions late in the listing may wait indefinitely.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ from hudi_table_services.planning.clustering.slices import PartitionGroups, no_r
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Groups that a plan takes, and groups that wait for the next plan."""
+    """Groups that a plan contains, and groups that wait for the next plan."""
 
     taken: tuple[PlannedGroup, ...]
     waiting: tuple[PlannedGroup, ...]
@@ -28,16 +28,16 @@ class Choice:
 def choose_groups(
     partitions: Iterable[PartitionGroups], options: ClusteringOptions, given: ClusteringInput
 ) -> Choice:
-    """Choose groups round by round, one per partition in each round, the most useful first.
+    """Choose groups in rounds. Each round adds one group per partition, the most useful groups first.
 
-    Partitions that waited since an earlier plan come before all others.
+    Partitions that waited since an earlier plan precede all others.
     """
     waited = frozenset(given.overdue_partitions)
     ranked = []
     rest: list[PlannedGroup] = []
     for partition in partitions:
         path = partition.partition_path
-        # A partition cannot have more groups in the plan than the plan may have: the rest needs no rank.
+        # A plan has at most `max_num_groups` groups, so a partition's groups beyond this number need no rank.
         for round_number, group in enumerate(partition.groups[: options.max_num_groups]):
             ranked.append(((path not in waited, round_number, usefulness_order(group), path), group))
         rest.extend(partition.groups[options.max_num_groups :])
@@ -46,7 +46,7 @@ def choose_groups(
 
 
 def first_groups(groups: Sequence[PlannedGroup], options: ClusteringOptions) -> Choice:
-    """Choose the first groups, as many as a plan may have."""
+    """Choose the first groups, up to the maximum number of a plan."""
     limit = options.max_num_groups
     return Choice(taken=tuple(groups[:limit]), waiting=tuple(groups[limit:]))
 

@@ -1,10 +1,10 @@
 """Clustering of the files that certain commits wrote (CommitBasedClusteringPlanStrategy; Hudi 1.2).
 
-The strategy considers completed writes requested after ``earliest.commit.to.cluster``. Files that replace commits wrote
-are not planned, and file groups that they replaced are left out. Only the latest slices are planned, each once: Hudi
-plans a file group once per commit that wrote it, in versions that may no longer exist. Hudi has no size limit here, and
-its checkpoint skips files for which the plan had no room; this planner applies the small-file limit, and its checkpoint
-stops before the first file that waits. Parity mode follows Hudi.
+The strategy considers completed writes requested after ``earliest.commit.to.cluster``. It plans neither files that
+replace commits wrote nor file groups that replace commits replaced. This planner plans the latest slice of each file
+group once, whereas Hudi plans a file group once per commit that wrote it, in versions that may no longer exist. Hudi
+has no size limit here, and its checkpoint skips files that do not fit into the plan. This planner applies the
+small-file limit, and its checkpoint stops before the first file that waits. Parity mode follows Hudi.
 """
 
 from collections import Counter
@@ -34,7 +34,7 @@ class WrittenSince:
 
     Attributes:
         commits: requested times of the considered commits, oldest first.
-        file_groups: file group that was not replaced since → the first of the commits that wrote it.
+        file_groups: file group that no later commit replaced → the first of the commits that wrote the file group.
     """
 
     commits: tuple[str, ...]
@@ -42,7 +42,7 @@ class WrittenSince:
 
 
 def written_since(options: ClusteringOptions, given: ClusteringInput) -> WrittenSince:
-    """File groups written by commits after the earliest one."""
+    """File groups that commits after `earliest_commit` wrote."""
     file_groups: dict[FileGroupId, str] = {}
     replaced: set[FileGroupId] = set()
     commits = _commits(options, given)
@@ -68,9 +68,9 @@ def group_commits_as_hudi(
 ) -> tuple[tuple[PartitionGroups, ...], str]:
     """Hudi's groups in Hudi's order, and the last considered commit.
 
-    A partition's slices are grouped as soon as they reach ``max.bytes.per.group``, and the slices of all other
-    partitions at the end. Grouping stops after the commit that fills the plan. Hudi leaves the order of partitions to a
-    hash map; here partitions are taken in the order of `partitions`.
+    The slices of a partition are grouped as soon as they reach ``max.bytes.per.group``. All remaining slices are
+    grouped at the end. Grouping stops after the commit that fills the plan. In Hudi a hash map determines the order of
+    partitions; this function uses the order of `partitions`.
     """
     eligible, skipped = _eligible(snapshot, partitions, options, written_since(options, given))
     open_slices: dict[str, list[FileSlice]] = {path: [] for path in partitions}
@@ -100,7 +100,7 @@ def group_commits_as_hudi(
 def _eligible(
     snapshot: TableSnapshot, partitions: Sequence[str], options: ClusteringOptions, written: WrittenSince
 ) -> tuple[dict[FileGroupId, FileSlice], dict[str, Counter[str]]]:
-    """Slices that the commits wrote, and per partition the reasons why other slices are left out."""
+    """Slices that the commits wrote, and for each partition the reasons why other slices are left out."""
     eligible: dict[FileGroupId, FileSlice] = {}
     skipped: dict[str, Counter[str]] = {path: Counter() for path in partitions}
     for path in partitions:
@@ -140,7 +140,7 @@ def _commits(options: ClusteringOptions, given: ClusteringInput) -> list[tuple[I
 
 
 def _written(instant: Instant, metadata: CommitMetadata) -> Iterator[FileGroupId]:
-    """File groups that a commit wrote, each once and in order; none for a replace commit."""
+    """File groups that a commit wrote, each once and in order. A replace commit yields no file groups."""
     if instant.action.comparable is not Action.REPLACE_COMMIT:
         yield from sorted({FileGroupId(s.partition_path, s.file_id) for s in metadata.write_stats})
 

@@ -1,9 +1,9 @@
 """Group the slices of one partition into few files near the target size, without useless rewrites.
 
-Replaces SparkSizeBasedClusteringPlanStrategy and SparkSingleFileSortPlanStrategy (Hudi 1.2); `clustering.parity` forms
-their groups. Three differences: slices are packed by best fit instead of into one open group; a group must result in
-fewer files or put rows in order; and files that a clustering with the same options wrote are settled, so they are
-rewritten only together with other files.
+Replaces SparkSizeBasedClusteringPlanStrategy and SparkSingleFileSortPlanStrategy (Hudi 1.2). `clustering.parity` forms
+the groups of these strategies. This module differs in three points. Slices are packed by best fit instead of into one
+open group. A group must result in fewer files or put rows in order. Files that a clustering with the same options
+wrote count as settled, so they are rewritten only together with other files.
 """
 
 from bisect import bisect_left, insort
@@ -29,7 +29,7 @@ NOT_FEWER = "would not become fewer files"
 NOT_BETTER = "would not become fewer or better ordered files"
 
 _OPEN_BINS = 1_000
-"""Maximum number of open bins. Closing the fullest bins beyond it limits the cost and hardly changes the result."""
+"""Maximum number of open bins. Closing the fullest of more bins limits the cost and hardly changes the result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ class _Bin:
     """Slices that could become one group.
 
     Attributes:
-        output_files: number of new files if they become a group.
-        improves: whether rewriting them improves the table.
+        output_files: number of new files if the slices become a group.
+        improves: whether rewriting the slices improves the table.
     """
 
     members: list[Candidate]
@@ -51,7 +51,7 @@ class _Bin:
 
 
 class _Rules:
-    """Rules for one group that follow from the options."""
+    """Rules for a group, derived from the options."""
 
     def __init__(self, options: ClusteringOptions) -> None:
         self.cap_bytes = options.max_bytes_per_group
@@ -62,7 +62,7 @@ class _Rules:
         self._max_file_bytes = max(int(options.target_file_max_bytes * (1 + options.size_tolerance)), 1)
 
     def evaluate(self, members: list[Candidate]) -> _Bin:
-        """Choose the number of output files: at most one per slice, each within the tolerance above the target."""
+        """Choose the number of output files: at most one per slice, none above the target size plus the tolerance."""
         count = len(members)
         total = sum([c.size_bytes for c in members])
         outputs = min(max(-(-total // self._max_file_bytes), 1), count)
@@ -80,7 +80,7 @@ class _Rules:
         return not all(c.is_in_order for c in members)
 
     def reason(self, group: _Bin) -> str:
-        """Improvement by the group, in words."""
+        """Description of the improvement that the group makes."""
         count = files_in_words(len(group.members))
         if group.output_files == len(group.members):
             return f"{count} not in order {self.layout}"
@@ -119,7 +119,10 @@ def group_partition(
 
 
 def usefulness_order(group: PlannedGroup) -> tuple[int, float, int, tuple[str, ...]]:
-    """Sort key, most useful group first: by files removed per byte; then groups that only order rows, by size."""
+    """Sort key for the most useful group first.
+
+    Groups that remove files are sorted by removed files per byte; groups that only order rows follow, sorted by size.
+    """
     tie = tuple(s.file_group_id.file_id for s in group.slices[:1])
     if group.files_removed > 0:
         return (0, -group.files_removed / max(group.input_bytes, 1), -group.input_bytes, tie)
@@ -127,11 +130,11 @@ def usefulness_order(group: PlannedGroup) -> tuple[int, float, int, tuple[str, .
 
 
 def _pack(candidates: Sequence[Candidate], rules: _Rules) -> list[_Bin]:
-    """The best of three packings: bins of whole target files, bins as large as allowed, and Hudi's packing.
+    """The best of three packings: bins up to a multiple of the target size, bins as large as allowed, Hudi's packing.
 
-    The packing with the fewest files wins, then the one with the fewest bins, because larger bins sort more rows
-    together. Whole target files are tried first, because a cap of 2.5 targets would produce three files of 0.83. Hudi's
-    packing is included because best fit can, in rare cases, be worse.
+    The packing with the fewest files wins. Among equal packings the one with the fewest bins wins, because larger bins
+    sort more rows together. A multiple of the target size is tried first, because a bin of 2.5 target sizes would
+    produce three files of 0.83 target sizes. Hudi's packing is included, because best fit is worse in rare cases.
     """
     if not candidates:
         return []
@@ -163,7 +166,7 @@ def _best_fit(candidates: Sequence[Candidate], cap: int) -> list[list[Candidate]
 
 
 def _next_fit(candidates: Sequence[Candidate], cap: int) -> list[list[Candidate]]:
-    """Put each slice, largest first, into the last bin or a new one."""
+    """Put each slice, largest first, into the last bin if it fits, else into a new bin."""
     bins: list[list[Candidate]] = []
     room = 0
     for candidate in candidates:
@@ -176,9 +179,10 @@ def _next_fit(candidates: Sequence[Candidate], cap: int) -> list[list[Candidate]
 
 
 def _join_leftover(bins: list[_Bin], rules: _Rules) -> list[_Bin]:
-    """Move a slice from the bin with the most slices to a slice that is alone, unless that results in more files.
+    """Move a slice from the bin with the most slices to a bin that has one slice and would be left out of the plan.
 
-    Otherwise the next plan would rewrite the single slice together with the files that this plan writes.
+    Otherwise the next plan would rewrite that one slice together with the files that this plan writes. No slice is
+    moved if the move would result in more files.
     """
     lone = [b for b in bins if len(b.members) == 1 and not b.improves and not b.members[0].is_settled]
     donor = max(bins, key=lambda b: len(b.members))

@@ -1,4 +1,4 @@
-"""Validation of clustering options: impossible values and contradictions are refused before planning."""
+"""Validate clustering options: refuse impossible values and contradictions before planning."""
 
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.clustering import ClusteringOptions, PlanStrategyKind
@@ -22,7 +22,7 @@ SORT_BY_INSTANT_TIME = "INSTANT_TIME"
 
 
 def check_clustering_options(options: ClusteringOptions) -> None:
-    """Raise InvalidRequestError, naming the keys, if no sensible plan can follow from the options."""
+    """Raise InvalidRequestError with the keys of the options if the options allow no sensible plan."""
     _check_numbers(options)
     _check_pairs(options)
     unknown = [by for by in options.slices_sort_by if by not in (SORT_BY_SIZE, SORT_BY_INSTANT_TIME)]

@@ -1,7 +1,7 @@
 """Find the groups of a pending clustering plan that can still be executed.
 
-A plan names files. Once a completed write has replaced one of them, its group is permanently outdated: the plan would
-rewrite rows that readers no longer see.
+A plan names files. Once a completed write has replaced one of these files, the group with that file is permanently
+outdated: its execution would rewrite rows that readers no longer see.
 """
 
 from collections.abc import Mapping

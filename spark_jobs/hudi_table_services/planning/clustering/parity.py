@@ -1,11 +1,11 @@
-"""Groups as Hudi forms them, for users who want the same plan from both schedulers.
+"""Form groups as Hudi does, for users who want the same plan from both schedulers.
 
-SparkSizeBasedClusteringPlanStrategy, SparkSingleFileSortPlanStrategy and PartitionAwareClusteringPlanStrategy of
-Hudi 1.2. The size of the base file alone decides whether a slice is eligible; a missing base file counts as 0. Slices
-are packed by next fit, where a missing base file counts as 120 MiB. The number of output files is the group's size
-divided by the target, rounded up. Only the last group of a partition may be dropped for having one slice. Sizes are
-compared as long integers: Hudi narrows their difference to 32 bits, which misorders files that differ by 2 GiB. Ties
-are ordered by file id, in Hudi by the order of its view.
+Follows SparkSizeBasedClusteringPlanStrategy, SparkSingleFileSortPlanStrategy and PartitionAwareClusteringPlanStrategy
+(Hudi 1.2). The size of the base file alone decides whether a slice is eligible; a missing base file counts as 0 bytes.
+Slices are packed by next fit, where a missing base file counts as 120 MiB. The number of output files is the group's
+size divided by the target, rounded up. Only the last group of a partition may be left out because it has a single
+slice. Sizes are compared as long integers, whereas Hudi narrows their difference to 32 bits and so misorders files that
+differ by 2 GiB. Ties are ordered by file id, whereas Hudi uses the order of its view.
 """
 
 from collections import Counter
@@ -67,7 +67,7 @@ def pack_as_hudi(
     skipped: Counter[str],
     options: ClusteringOptions,
 ) -> PartitionGroups:
-    """Group the given slices, whose sizes are known; slices in no group are added to the skipped slices."""
+    """Group slices of known size, and add slices that are in no group to the skipped slices."""
     candidates = in_hudi_order(file_slices, options)
     bins, waiting = _bins(candidates, options)
     packs = options.plan_strategy is not PlanStrategyKind.SINGLE_FILE_SORT
@@ -109,7 +109,7 @@ def _too_large(file_slice: FileSlice, options: ClusteringOptions) -> str | None:
 def _bins(
     candidates: Sequence[Candidate], options: ClusteringOptions
 ) -> tuple[list[list[Candidate]], Sequence[Candidate]]:
-    """Bins, and the slices left over because this partition alone fills the plan."""
+    """Bins, and the slices that are left out because this partition alone fills the plan."""
     if options.plan_strategy is PlanStrategyKind.SINGLE_FILE_SORT:
         return [[c] for c in candidates], ()
     bins: list[list[Candidate]] = []

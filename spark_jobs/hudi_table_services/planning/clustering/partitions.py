@@ -1,8 +1,8 @@
 """Select the partitions that clustering considers (ClusteringPlanPartitionFilter and ClusteringPlanStrategy; Hudi 1.2).
 
-Differences from Hudi: only partitions with at least one live file group count; the result reports selected partitions
-that do not exist, and a pattern or mode that matches no partition; skipping more partitions than there are is not an
-error.
+This module differs from Hudi in three points. Only partitions with at least one live file group count. The result
+reports selected partitions that do not exist, and a pattern or mode that matches no partition. An option that skips
+more partitions than the table has is not an error.
 """
 
 import re
@@ -29,12 +29,12 @@ class PartitionSelection:
     """Result of selecting partitions.
 
     Attributes:
-        partitions: selected partitions in Hudi's order: as listed in the option, newest first for RECENT_DAYS, else
-            ascending.
+        partitions: selected partitions in Hudi's order: the order of the option's list, newest first for RECENT_DAYS,
+            otherwise ascending.
         total: number of partitions of the table.
-        unknown: partitions named in the option that the table does not have, or that have no file.
-        reason: the filters and how many partitions match, e.g. ``12 of 40 partitions match …pattern=2024.*``; empty
-            without filters.
+        unknown: partitions in the option that do not exist in the table or have no file.
+        reason: the filters and the number of matching partitions, e.g. ``12 of 40 partitions match …pattern=2024.*``;
+            empty without filters.
     """
 
     partitions: tuple[str, ...]
@@ -66,7 +66,7 @@ def select_partitions(partitions: Sequence[str], options: ClusteringOptions, hou
 
 
 def _by_name(existing: list[str], options: ClusteringOptions) -> tuple[list[str], list[str]]:
-    """Partitions selected by path or pattern, and that filter in words."""
+    """Partitions selected by path or pattern, and a description of this filter."""
     if options.selected_partitions:
         known = set(existing)
         selected = [p for p in dict.fromkeys(options.selected_partitions) if p in known]
@@ -86,7 +86,7 @@ def _by_name(existing: list[str], options: ClusteringOptions) -> tuple[list[str]
 def _by_mode(partitions: list[str], options: ClusteringOptions, hour: int) -> list[str]:
     mode = options.partition_filter_mode
     if mode is PartitionFilterMode.RECENT_DAYS:
-        # Sort as text, as Hudi does: it does not parse paths as dates.
+        # Sort as text: Hudi does not parse paths as dates either.
         recent = sorted(partitions, reverse=True)[max(options.skip_from_latest, 0) :]
         return recent[: options.lookback_partitions] if options.lookback_partitions > 0 else recent
     if mode is PartitionFilterMode.SELECTED_PARTITIONS:

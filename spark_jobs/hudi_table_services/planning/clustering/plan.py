@@ -1,7 +1,8 @@
 """Choose file slices to be rewritten into fewer or better ordered files.
 
-Follows the purpose of ClusteringPlanStrategy and its subclasses (Hudi 1.2): the same selection of partitions and small
-slices, but different groups; `docs/adr/0022` explains the differences. `ClusteringOptions.parity` gives Hudi's groups.
+Follows the purpose of ClusteringPlanStrategy and its subclasses (Hudi 1.2). The planner selects the same partitions and
+small slices, but forms different groups; `docs/adr/0022` explains the differences. With `ClusteringOptions.parity` the
+planner forms Hudi's groups.
 """
 
 from collections import Counter
@@ -43,10 +44,10 @@ def plan_clustering(
 ) -> ClusteringProposal:
     """Plan the groups worth rewriting, and report every other slice with the reason why it is left out.
 
-    The result does not depend on the order of any input. File groups under a pending plan are in no group.
+    The order of the inputs does not change the result. File groups under a pending plan are in no group.
 
     Raises:
-        InvalidRequestError: options contradict themselves or each other, see `check_clustering_options`.
+        InvalidRequestError: an option is impossible or contradicts another, see `check_clustering_options`.
     """
     check_clustering_options(options)
     selection = select_partitions(snapshot.partitions, options, given.hour)
@@ -66,7 +67,7 @@ def plan_clustering(
 def _plan(
     snapshot: TableSnapshot, paths: Sequence[str], options: ClusteringOptions, given: ClusteringInput
 ) -> tuple[Sequence[PartitionGroups], Choice, str]:
-    """Possible groups per partition, the choice among them, and the checkpoint of a commit-based plan."""
+    """Possible groups of each partition, the chosen groups, and the checkpoint of a commit-based plan."""
     by_commits = options.plan_strategy is PlanStrategyKind.COMMIT_BASED
     if options.parity:
         mark = ""
@@ -100,7 +101,7 @@ def _waiting_file_groups(choice: Choice) -> set[FileGroupId]:
 
 
 def _added_up(skipped: Sequence[SkippedPartition]) -> list[SkippedPartition]:
-    """Add the slices up per partition and reason."""
+    """Total the skipped slices per partition and reason."""
     slices: Counter[tuple[str, str, bool]] = Counter()
     for line in skipped:
         slices[line.partition_path, line.reason, line.is_overdue] += line.slices

@@ -1,4 +1,4 @@
-"""Find the file slices of a partition that clustering may rewrite, their sizes, and why the others are left out."""
+"""Find the file slices of a partition that clustering may rewrite, and the reasons why other slices are left out."""
 
 from collections import Counter
 from collections.abc import Iterable, Set
@@ -19,12 +19,12 @@ UNKNOWN_SIZE = "size of a file is unknown"
 
 
 class Candidate(NamedTuple):
-    """A slice that may be rewritten. A named tuple, because there may be a hundred thousand of them.
+    """A slice that may be rewritten: a named tuple for speed, because a plan may have a hundred thousand candidates.
 
     Attributes:
-        size_bytes: base file and weighted log files.
-        is_settled: whether a clustering with the same target and layout wrote it, so it is no reason for a rewrite.
-        is_in_order: whether its rows are known to be in the requested order; True if no order is requested.
+        size_bytes: bytes of the base file plus weighted bytes of the log files.
+        is_settled: whether the slice is already clustered with the same target size and layout.
+        is_in_order: whether the slice's rows are known to be in the requested order; True if no order is requested.
     """
 
     file_slice: FileSlice
@@ -70,7 +70,7 @@ def find_candidates(
     """Find the latest slices that are small, of known size and under no pending plan.
 
     Args:
-        written: the only file groups that may be chosen; None for any file group.
+        written: the only file groups that may be chosen; None allows all file groups.
     """
     chosen = []
     skipped: Counter[str] = Counter()
@@ -88,7 +88,7 @@ def find_candidates(
 
 
 def equivalent_bytes(file_slice: FileSlice, log_weight: float) -> int | None:
-    """Equivalent size of the slice as one base file, in bytes; None if the size of a file is unknown."""
+    """Estimated size of the slice as one base file, in bytes; None if the size of one of its files is unknown."""
     base = file_slice.base_file.size_bytes if file_slice.base_file else 0
     if not file_slice.log_files:
         return base if base >= 0 else None
@@ -124,7 +124,7 @@ def no_room(options: ClusteringOptions) -> str:
 
 
 def arrival_order(file_slice: FileSlice) -> tuple[str, str]:
-    """Sort key of slices by the time their rows were written: the order in which a stitch reads them."""
+    """Sort key of slices by the time when their rows were written; a stitch reads the slices in this order."""
     return (file_slice.base_instant_time, file_slice.file_group_id.file_id)
 
 

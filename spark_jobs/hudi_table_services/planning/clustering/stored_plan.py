@@ -1,8 +1,8 @@
 """Convert chosen groups to the plan on the timeline, and read the settings of any stored plan.
 
-HoodieClusteringPlan as Hudi 1.2 stores it (ClusteringPlanStrategy, FileSliceMetricUtils). Hudi's plans leave target
-size and layout to the configuration of the executing job; plans of this project store both, under the keys of the
-options.
+The stored plan is a HoodieClusteringPlan as in Hudi 1.2 (ClusteringPlanStrategy, FileSliceMetricUtils). With plans of
+Hudi, the configuration of the executing job decides target size and layout. Plans of this project store both, under
+the keys of the options.
 """
 
 import re
@@ -31,7 +31,7 @@ from hudi_table_services.options.keys.clustering import LAYOUT_STRATEGY, SORT_CO
 from hudi_table_services.planning.clustering.parity import PARQUET_MAX_FILE_SIZE
 
 COMMIT_CHECKPOINT = "clustering.commit.checkpoint"
-"""Key of the extra metadata in which CommitBasedClusteringPlanStrategy keeps the last commit it considered."""
+"""Key of the extra metadata in which CommitBasedClusteringPlanStrategy stores the last commit that it considered."""
 
 _SIZE = re.compile(r"[0-9]{1,18}")
 _MIB = 1 << 20
@@ -46,9 +46,9 @@ def stored_plan(
     """Build the stored plan of one instant.
 
     Args:
-        groups: all groups of the proposal, or the part of them that shares the instant.
-        proposal: names the partitions left for later, and the checkpoint.
-        to_uri: path relative to the base path → absolute path as Hudi reads it, e.g. ``file:///t/p/f.parquet``.
+        groups: all groups of the proposal, or those groups of the proposal that this instant executes.
+        proposal: source of the waiting partitions and of the checkpoint.
+        to_uri: path relative to the base path → absolute path for Hudi, e.g. ``file:///t/p/f.parquet``.
     """
     single_file = options.plan_strategy is PlanStrategyKind.SINGLE_FILE_SORT
     return ClusteringPlan(
@@ -63,10 +63,10 @@ def stored_plan(
 
 
 def read_plan_settings(plan: ClusteringPlan, default: ClusteringOptions) -> SettledSlice:
-    """Layout and target size that a plan requests. The plan's own parameters win over the running configuration.
+    """Layout and target size that a plan requests. The plan's own parameters have priority over `default`.
 
-    A plan without sort columns requests no order, whatever the default is: Hudi writes such a plan if no columns are
-    set. Hudi's plans name the columns only; curve and target size then come from `default`.
+    A plan without sort columns requests no order, even if `default` has sort columns, because Hudi writes such a plan
+    if no columns are set. Hudi's plans name only the columns; `default` then supplies the curve and the target size.
 
     Raises:
         MalformedMetadataError: a parameter has a value that this release does not support.

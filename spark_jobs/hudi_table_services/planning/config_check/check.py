@@ -1,4 +1,4 @@
-"""Find settings that would harm a table. The check takes dictionaries, returns findings, and reads no files."""
+"""Find settings that would harm a table. The check reads no files: its inputs are dictionaries."""
 
 import difflib
 import re
@@ -40,12 +40,13 @@ def check_config(
     *,
     accepted_rules: Collection[str] = (),
 ) -> ConfigReport:
-    """Findings of all rules, the worst first.
+    """Return the findings of all rules, the most severe first.
 
     Args:
-        options: Hudi's keys, of writes and of all services, as texts.
-        facts: facts about the environment; None: nothing is known, and jobs of this project read the options.
-        table: the table with which the options are compared; None: no table.
+        options: options of writes and of all table services, under Hudi's keys; the values are text.
+        facts: facts about the environment. None means that nothing is known, except that jobs of this project read the
+            options.
+        table: the table with which the options are compared; None if there is no table.
         accepted_rules: ids of rules to skip; unknown ids are ignored.
     """
     settings = Settings.of(options, facts or RuntimeFacts(), table)
@@ -103,7 +104,7 @@ def _named(problem: Problem, settings: Settings) -> Iterator[tuple[str, str]]:
             yield key, settings.options.get(key) or _default(key, settings)
     known = {each.name for each in fields(settings.facts)}
     for name in problem.facts:
-        assert name in known, name  # noqa: S101 - rules name facts that there are
+        assert name in known, name  # noqa: S101 - rules name only existing facts
         yield f"fact: {name}", str(getattr(settings.facts, name)).lower()
     for name in problem.properties:
         yield f"table: {name}", settings.table.properties.get(name, "") if settings.table is not None else ""

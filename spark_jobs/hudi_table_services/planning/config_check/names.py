@@ -1,4 +1,4 @@
-"""Rules about single options: the name, the value, and whether any job reads the option."""
+"""Rules about single options: their names, their values, and whether any job reads them."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -32,7 +32,7 @@ _KEY = re.compile(r"_?hoodie(?:\.\w+)+")
 
 
 def _named(settings: Settings) -> Iterator[tuple[str, AnyOption | None]]:
-    """Options of Hudi, without those that only add metadata to a commit, and without those of other data sources."""
+    """Options of Hudi, without options that only add metadata to a commit and options of other data sources."""
     prefix = settings.text(METADATA_KEY_PREFIX.key)
     for key in sorted(settings.given):
         if key not in KNOWN_OPTIONS and prefix and key.startswith(prefix):
@@ -53,7 +53,7 @@ def _unknown_option(settings: Settings) -> Iterator[Problem]:
     for key, option in _named(settings):
         if not is_listed(key):
             near = similar_option(key)
-            # A service rejects unknown keys with its own prefix, although Hudi may have them.
+            # Jobs of table services reject unknown keys under their own prefix, even if Hudi knows these keys.
             is_sure = option is None or (
                 near is not None and similar_option(key, least=MISSPELT_RATIO) is not None
             )
@@ -211,7 +211,7 @@ def _refused_by_job(settings: Settings) -> Iterator[Problem]:
 
 
 def _worth_trying(settings: Settings) -> Mapping[str, str]:
-    """The options without those that other rules report, so that the jobs reach the checks that no rule makes."""
+    """Options without errors that other rules report, so that the jobs' own checks do not stop at those errors."""
     reported = {
         key
         for rule in (_unknown_option, _two_names, _bad_value, _unsupported_option)
@@ -245,7 +245,7 @@ CHECKS_OF_JOBS: Mapping[Service, Callable[[Mapping[str, str]], None]] = {
     Service.CLEANING: _clean,
     Service.ARCHIVAL: _archive,
 }
-"""Services with options of their own → what their jobs check before they read a table."""
+"""Table service with its own options → the check that its job runs before reading a table."""
 
 NAME_RULES = (
     _unknown_option,

@@ -40,7 +40,7 @@ def _selector_matches_nothing(settings: Settings) -> Iterator[Problem]:
 _NAMES = (SELECTED_PARTITIONS.key, PARTITIONS_TO_CLEAN.key, _TO_DELETE)
 _PATTERNS = (PARTITION_PATTERN.key, PARTITION_REGEX.key)
 SELECTORS = (*_NAMES, *_PATTERNS)
-"""Options that select partitions. The job lists partitions only if one of them is given."""
+"""Options that select partitions. The job lists the table's partitions only if one of these options is given."""
 
 
 def _selected(settings: Settings) -> Iterator[tuple[str, list[str]]]:
@@ -84,7 +84,10 @@ def _overwrite_under_plan(settings: Settings) -> Iterator[Problem]:
 
 
 def _plans_hit(settings: Settings, table: TableFacts) -> list[str]:
-    """Pending plans that may conflict with the write. Only the rows show which partitions insert_overwrite replaces."""
+    """Pending plans that may conflict with the write.
+
+    For insert_overwrite all pending plans count, because only the rows determine which partitions are replaced.
+    """
     if settings.operation in ("insert_overwrite", "insert_overwrite_table"):
         return sorted(table.pending_plans)
     if settings.operation != "delete_partition":

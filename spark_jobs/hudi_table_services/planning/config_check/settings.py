@@ -14,9 +14,9 @@ class TableFacts:
 
     Attributes:
         properties: contents of ``hoodie.properties``.
-        active_commits: number of completed writes on the active timeline; None: not known.
+        active_commits: number of completed writes on the active timeline; None if unknown.
         pending_plans: requested time of each pending clustering or compaction → partition paths of its files.
-        partitions: partition paths; None: not known.
+        partitions: partition paths; None if unknown.
     """
 
     properties: Mapping[str, str]
@@ -30,9 +30,9 @@ class Settings:
     """Input of the rules: options, facts about the environment, and the table.
 
     Attributes:
-        given: options under the names that the user gave.
-        options: the same options under their main names; if two names of one option are given, the first one counts.
-        table: table with which the options are compared; None: no table.
+        given: options under the names that the user wrote.
+        options: the same options under their main names; if the user wrote two names of one option, the first counts.
+        table: table with which the options are compared; None if there is no table.
     """
 
     given: Mapping[str, str]
@@ -52,12 +52,12 @@ class Settings:
         return bool(self.options.get(key))
 
     def text(self, key: str) -> str:
-        """Value of the option as text: the given value, else the default."""
+        """Value of the option as text: the user's value, or else the default."""
         known = KNOWN_OPTIONS.get(key)
         return self.options.get(key) or (known.default if known is not None else "")
 
     def number(self, key: str) -> float | None:
-        """Value of the option as a number; None: it is not a number (the rule ``bad-value`` reports this)."""
+        """Value of the option as a number; None if the text is not a number (the rule ``bad-value`` reports this)."""
         try:
             return float(self.text(key))
         except ValueError:
@@ -83,9 +83,9 @@ class Problem:
     """A problem that a rule found.
 
     Attributes:
-        keys: options concerned, under their main or given names.
-        facts, properties: names of the facts and table properties concerned.
-        severity: severity of this finding; None: the severity of the rule.
+        keys: options that cause the problem, under their main names or the user's names.
+        facts, properties: names of facts and of table properties that cause the problem.
+        severity: severity of this finding; None for the severity of the rule.
     """
 
     reason: str
@@ -104,11 +104,12 @@ class ConfigRule:
     """One rule.
 
     Attributes:
-        rule_id: words joined by hyphens. It must not change, because users name rules in ``accepted_rules``.
+        rule_id: words joined by hyphens. Ids must not change, because users list them in ``accepted_rules``.
         severity: default severity of its findings.
         finds: description of its findings, for the documentation.
-        source: origin of the rule: a class of Hudi, Hudi's documentation, or an issue in which users report it.
-        for_native, for_hudi: whether the rule checks the options of this project's jobs, and those of Hudi's jobs.
+        source: origin of the rule: a class of Hudi, Hudi's documentation, or an issue that describes the problem.
+        for_native: whether the rule checks options of this project's jobs.
+        for_hudi: whether the rule checks options of Hudi's jobs.
     """
 
     rule_id: str
@@ -130,7 +131,7 @@ def _for(engines: str) -> dict[str, bool]:
 def config_rule(
     rule_id: str, severity: Severity, finds: str, *, source: str, engines: str = "both"
 ) -> Callable[[Check], ConfigRule]:
-    """Turn a function into a rule. ``engines``: whose options the rule checks: ``native``, ``hudi`` or ``both``."""
+    """Turn a function into a rule for the options of some jobs; ``engines``: ``native``, ``hudi`` or ``both``."""
 
     def made(check: Check) -> ConfigRule:
         return ConfigRule(

@@ -68,7 +68,11 @@ def _differs_from_table(settings: Settings) -> Iterator[Problem]:
 
 
 def _plain(key: str, text: str) -> tuple[str, ...]:
-    """Items without blanks, types of the custom key generator, and letters' case where it does not count."""
+    """Items of the text in a form for comparison.
+
+    Blanks and the types of the custom key generator are removed. Unless case is significant for this key, the items are
+    lower-case and without Java package.
+    """
     parts = [part.split(":")[0].strip() for part in text.split(",") if part.strip()]
     return tuple(parts if key in _LETTERS_COUNT else [part.rpartition(".")[2].lower() for part in parts])
 
@@ -201,7 +205,7 @@ def _hudi_upgrades_table(settings: Settings) -> Iterator[Problem]:
 
 
 def _table_version(settings: Settings) -> int:
-    """Version of the table; without a table, the version that the options give to a new table; 0: unknown."""
+    """Version of the table, or without a table the version that the options set for a new table; 0 if unknown."""
     if settings.table is not None:
         text = settings.table.properties.get(_VERSION, "")
     else:

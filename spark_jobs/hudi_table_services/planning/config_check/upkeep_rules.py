@@ -128,7 +128,7 @@ def _clean_before_queries(settings: Settings) -> Iterator[Problem]:
 
 
 def _clean_policy(settings: Settings) -> str:
-    """The policy in the options, else the policy of the retention if exactly one retention is given."""
+    """The cleaning policy in the options, or else the policy of the only retention option that is set."""
     if settings.has(_POLICY):
         return settings.text(_POLICY).upper()
     by_key = {
@@ -141,7 +141,7 @@ def _clean_policy(settings: Settings) -> str:
 
 
 def _hours_kept(settings: Settings) -> tuple[float, str] | None:
-    """For how many hours cleaning keeps the files that a query reads, and the key that decides it; None: unknown."""
+    """Hours for which cleaning keeps the files that a query reads, and the key that sets them; None if unknown."""
     policy = _clean_policy(settings)
     # Hudi's own cleaner has no such floor.
     floor = 0.0 if settings.facts.is_hudi else settings.number(_FLOOR) or 0.0
@@ -178,7 +178,7 @@ def _clean_regex_incremental(settings: Settings) -> Iterator[Problem]:
 )
 def _small_limit_above_max(settings: Settings) -> Iterator[Problem]:
     largest, limit = settings.number(_MAX_SIZE), settings.number(_SMALL_LIMIT)
-    # If only the maximum size is given, jobs of this project lower the limit with it; Hudi does not.
+    # If only the maximum file size is set, jobs of this project lower the small-file limit to match; Hudi does not.
     follows = not settings.has(_SMALL_LIMIT) and not settings.facts.is_hudi
     if largest is not None and limit is not None and not follows and limit >= largest:
         yield Problem(
@@ -234,7 +234,7 @@ def _clustering_target_small(settings: Settings) -> Iterator[Problem]:
     target, limit = settings.number(_TARGET), settings.number(_CLUSTERING_LIMIT)
     if target is None or limit is None or target > limit:
         return
-    # Jobs of this project refuse what is below the limit only.
+    # Jobs of this project accept a target size that is equal to the small-file limit.
     if target < limit or settings.facts.is_hudi:
         yield Problem(
             keys=(_TARGET, _CLUSTERING_LIMIT),

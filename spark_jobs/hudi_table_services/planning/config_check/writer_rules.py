@@ -1,4 +1,4 @@
-"""Rules about several writers: locks, dead writers, and what Airflow runs at the same time."""
+"""Rules about several writers: locks, dead writers, and tasks that Airflow runs at the same time."""
 
 from collections.abc import Iterator
 
@@ -41,7 +41,7 @@ def _is_shared(settings: Settings) -> bool:
 
 
 def _several(settings: Settings) -> tuple[str, ...]:
-    """Names of the facts according to which several processes may write at once; empty: no fact says so."""
+    """Names of the facts that show that several processes may write at once; empty without such facts."""
     facts = settings.facts
     is_concurrent = {"writers": (facts.writers or 0) > 1, "services_apart": bool(facts.services_apart)}
     return tuple(name for name, is_so in is_concurrent.items() if is_so)
@@ -186,7 +186,7 @@ def _storage_lock_too_new(settings: Settings) -> Iterator[Problem]:
 def _eager_beside_writers(settings: Settings) -> Iterator[Problem]:
     several = _several(settings)
     is_eager = settings.text(_FAILED_WRITES).upper() == "EAGER"
-    # Hudi and our jobs change the default to LAZY if there are several writers.
+    # With several writers, Hudi and the jobs of this project change the default to LAZY.
     chosen = settings.has(_FAILED_WRITES)
     if not is_eager or (_is_shared(settings) and not chosen):
         return

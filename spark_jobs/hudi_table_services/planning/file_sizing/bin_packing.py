@@ -11,7 +11,7 @@ class Division:
     """Rows of each file.
 
     Attributes:
-        new_files: rows of each new file, largest first.
+        new_files: number of rows of each new file, largest first.
         absorbed: number of additional rows for each existing file that padding has filled, in the order of these files.
     """
 
@@ -28,7 +28,7 @@ def divide_records(records: int, per_file: int, filled_files: int, options: File
        maximum size. Condition: the remainder is at most half a file, and no file exceeds the maximum size by more than
        the tolerance.
     2. Give all new files an equal share. Condition: each file is larger than the mean of the small-file limit and the
-       maximum size, so that no later batch has to rewrite it to pad it.
+       maximum size, so that no later batch has to rewrite the file in order to pad it.
     3. Write full files, and one last file with the remainder, which later batches pad.
     """
     full, rest = divmod(records, per_file)
@@ -46,13 +46,13 @@ def divide_records(records: int, per_file: int, filled_files: int, options: File
 
 
 def spread_evenly(records: int, files: int) -> tuple[int, ...]:
-    """Shares that differ by at most one row, larger shares first."""
+    """Divide the rows into shares that differ by at most one row, larger shares first."""
     share, more = divmod(records, files)
     return (share + 1,) * more + (share,) * (files - more)
 
 
 def _is_finished(share: int, per_file: int, options: FileSizingOptions) -> bool:
-    # Sizes are estimates: a file planned just above the limit may be below it when written; a file above the mean of
-    # the limit and the maximum hardly can.
+    # Sizes are estimates, so a file that is planned just above the limit may be below the limit when written. That is
+    # unlikely for a file above the mean of limit and maximum.
     maximum = options.max_file_size_bytes
     return 2 * maximum * share >= per_file * (maximum + options.small_file_limit_bytes)

@@ -8,7 +8,7 @@ from hudi_table_services.model.file_sizing import FileSizingOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileCost:
-    """Bytes that rows add to a base file: their data, and the footer until its bloom filter stops growing."""
+    """Bytes that rows add to a base file: their data, and growth of the footer until the bloom filter is full-sized."""
 
     bytes_per_record: float
     footer_bytes_per_record: float = 0.0
@@ -29,7 +29,7 @@ class FileCost:
         return self.footer_base_bytes + self.added_bytes(records, existing_records=0)
 
     def added_bytes(self, records: int, *, existing_records: int) -> int:
-        """Growth in bytes, rounded up, of a file of `existing_records` rows by `records` more rows."""
+        """Bytes, rounded up, that `records` more rows add to a file of `existing_records` rows."""
         in_footer = min(records, self._footer_room(existing_records))
         return math.ceil(records * self.bytes_per_record + in_footer * self.footer_bytes_per_record)
 
@@ -47,11 +47,11 @@ class FileCost:
         return max(records if fits else records - 1, 0)
 
     def records_in(self, file_bytes: int) -> int:
-        """Estimated rows of a file whose rows were not counted."""
+        """Estimated number of rows in a file of this size."""
         return self.records_within(file_bytes - self.footer_base_bytes, existing_records=0)
 
     def records_per_file(self, options: FileSizingOptions) -> int:
-        """Rows that fill a new file, at least 1. Without auto split: the split size, or fewer rows if fewer fit."""
+        """Number of rows that fill a new file, at least 1. Without auto split the split size is an upper bound."""
         room = options.max_file_size_bytes - self.footer_base_bytes
         fitting = max(self.records_within(room, existing_records=0), 1)
         return fitting if options.insert_auto_split else min(options.insert_split_size, fitting)

@@ -1,8 +1,8 @@
-"""Choose where the rows of a batch go, so that base files reach their size and stay there.
+"""Choose a file group for each row of a batch, so that base files reach their target size and keep it.
 
-Follows the purpose of UpsertPartitioner (Hudi 1.2). Differences: quotas are exact, the largest small file is padded
-first, the free space of a file accounts for the batch's own updates, and no tiny remainder is left;
-`docs/file-sizing.md` explains each step. `FileSizingOptions.parity` gives Hudi's own plan.
+Follows the purpose of UpsertPartitioner (Hudi 1.2), with four differences. Quotas are exact. The largest small file is
+padded first. The free space of a file accounts for the batch's own updates. No file gets only a tiny remainder.
+`docs/file-sizing.md` explains each step. With `FileSizingOptions.parity` the plan is the same as Hudi's.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,13 +47,14 @@ def plan_file_sizing(
     *,
     pad_small_files: bool = True,
 ) -> FileSizingPlan:
-    """Place every row of the batch.
+    """Assign every row of the batch to a file group.
 
-    Updates go to the file group that has their key. Inserts fill small files, the largest first, then new files. The
-    result does not depend on the order of any input. File groups under a pending plan get no rows.
+    Each update belongs to the file group that has its key. Inserts fill small files, the largest first, and then new
+    files. The order of the inputs does not change the result. File groups under a pending plan get no rows.
 
     Args:
-        samples: rows and bytes of base files of this table; any selection, more is better. Unused in parity mode.
+        samples: rows and bytes of some base files of this table. More samples improve the estimate of the record size.
+            Parity mode does not use them.
         pad_small_files: False for operations that only open new file groups (bulk_insert, insert_overwrite).
 
     Raises:
@@ -116,8 +117,8 @@ def _pad(
 ) -> tuple[Mapping[str, int], tuple[SkippedFileGroup, ...]]:
     """File id → inserts that pad the file, and the candidates that are not padded.
 
-    The largest candidate is padded first: it needs the fewest rows to reach its size, and a file that has reached its
-    size is not rewritten again.
+    The largest candidate is padded first, because it needs the fewest rows to reach the target size. A file that has
+    reached the target size is not padded again.
     """
     padding: dict[str, int] = {}
     not_padded = []

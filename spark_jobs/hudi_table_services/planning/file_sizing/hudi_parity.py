@@ -1,10 +1,11 @@
-"""File sizing as Hudi 1.x does it, for users who want the same files from both writers.
+"""Plan file sizes as Hudi 1.x does, for users who want the same files from both writers.
 
-UpsertPartitioner, SparkUpsertDeltaCommitPartitioner and AverageRecordSizeEstimator of Hudi 1.2, in integers. The record
-size comes from the totals of the latest commits, footers included. Small files are padded in order of file id (Hudi
-uses the order of its view, which is not defined) or, for merge-on-read, the smallest first and only as many as the
-candidates limit. Growth by updates is not counted. A remainder becomes a separate file. Hudi then assigns rows at
-random, so its counts are expected values; the counts here are exact, because random assignment cannot be reproduced.
+Follows UpsertPartitioner, SparkUpsertDeltaCommitPartitioner and AverageRecordSizeEstimator (Hudi 1.2), with integers.
+The record size is computed from the totals of the latest commits, including footers. In copy-on-write tables small
+files are padded in order of file id; Hudi uses the order of its view, which is not defined. In merge-on-read tables the
+smallest files are padded first, up to the limit on candidates. Growth by updates is not counted. A remainder becomes a
+separate file. Hudi then assigns rows at random, so its counts are expected values. The counts here are exact, because
+random assignment cannot be reproduced.
 """
 
 import math
@@ -38,7 +39,7 @@ from hudi_table_services.planning.file_sizing.small_files import (
 from hudi_table_services.planning.file_sizing.write_buckets import PartitionRoom, sizes_of, updates_of
 
 _ESTIMATING_ACTIONS = frozenset({Action.COMMIT, Action.DELTA_COMMIT, Action.COMPACTION})
-"""Without replacecommit: clustered files compress better than files that a writer will write."""
+"""Actions whose totals count. A replacecommit does not, because clustered files compress better than written files."""
 
 
 def commit_totals(instant: Instant, metadata: CommitMetadata) -> tuple[CommitTotals, ...]:
@@ -97,7 +98,7 @@ def hudi_record_size(totals: Iterable[CommitTotals], options: FileSizingOptions)
 def plan_as_hudi(
     snapshot: TableSnapshot, workload: Workload, options: FileSizingOptions, *, pad_small_files: bool
 ) -> FileSizingPlan:
-    """Hudi 1.x's plan for a workload that `check_workload` has accepted."""
+    """Plan a workload, which `check_workload` has accepted, as Hudi 1.x does."""
     estimate = hudi_record_size(workload.commit_totals, options)
     return FileSizingPlan(
         partitions=tuple(

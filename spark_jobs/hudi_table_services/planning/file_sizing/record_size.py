@@ -1,8 +1,9 @@
 """Estimate the bytes of one row in a base file.
 
 Hudi divides the bytes of whole commits by their rows, footers included, and uses one figure for the whole table
-(AverageRecordSizeEstimator, Hudi 1.2; see `file_sizing.hudi_parity`). Here every base file is one sample: its bytes
-without the footer, divided by its rows. Samples are weighted by rows, so large files decide and odd files do not.
+(AverageRecordSizeEstimator, Hudi 1.2; see `file_sizing.hudi_parity`). In this module every base file is one sample: its
+bytes without the footer, divided by its rows. Samples are weighted by rows, so large files dominate the estimate.
+Files with unusual row sizes are left out.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +22,7 @@ MINIMUM_RECORDS = 100
 """Samples with fewer rows are used only as a last resort: page headers and dictionaries dominate their size."""
 
 ODD_FACTOR = 2.0
-"""Files whose rows are larger or smaller than the typical row by more than this factor are left out."""
+"""Files whose mean row is larger or smaller than the median by more than this factor are left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,9 +40,9 @@ def estimate_record_sizes(
 ) -> Mapping[str, RecordSizeEstimate]:
     """Partition path → bytes per record, for every partition of the workload.
 
-    The first available of these sources is used: base files of the partition; base files of the whole table (both with
-    at least `MINIMUM_RECORDS` rows); the estimate from the options; the size measured on the batch; base files with
-    fewer rows; the default. Repeated samples count once; their order does not matter.
+    The function uses the first available source in this order: base files of the partition; base files of the whole
+    table (both with at least `MINIMUM_RECORDS` rows); the estimate from the options; the size measured on the batch;
+    base files with fewer rows; the default. Repeated samples count once. The order of samples does not matter.
     """
     distinct = sorted(set(samples))
     by_partition: dict[str, list[FileSample]] = {p.partition_path: [] for p in workload.partitions}

@@ -15,7 +15,7 @@ OVER_CANDIDATES_LIMIT = f"over {SMALL_FILE_CANDIDATES}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmallFiles:
-    """File slices of one partition, by file id: slices that may be padded, and all others with reasons."""
+    """File slices of one partition, by file id: slices that may be padded, and other slices with a reason for each."""
 
     candidates: tuple[FileSlice, ...]
     skipped: tuple[SkippedFileGroup, ...]

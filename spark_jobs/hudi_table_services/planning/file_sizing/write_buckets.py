@@ -1,4 +1,4 @@
-"""Build the write buckets of a partition: one per file group that gets rows, one per new file."""
+"""Build the write buckets of a partition: one for each existing file group that gets rows, one for each new file."""
 
 import math
 from collections.abc import Mapping
@@ -23,11 +23,11 @@ class PartitionRoom:
     """One partition before inserts are placed.
 
     Attributes:
-        sizes: file id → bytes of its latest slice.
-        updates: file id → rows tagged to it; without file groups that have no such rows.
+        sizes: file id → bytes of the latest slice.
+        updates: file id → updates of the file group; file groups without updates are missing.
         record_size: estimate for the rows of the partition.
         incoming_record_size: bytes of one row of the batch; if unknown, the estimate for the partition.
-        counts_growth: whether growth by updates is expected; Hudi expects none.
+        counts_growth: whether the plan accounts for growth by updates; Hudi's plan does not.
     """
 
     partition_path: str
@@ -39,10 +39,10 @@ class PartitionRoom:
     counts_growth: bool = True
 
     def growth_bytes(self, file_id: str) -> int:
-        """Bytes by which the batch's own updates are expected to grow the file; never below 0.
+        """Expected growth of the file by the batch's own updates, in bytes; never below 0.
 
-        An update replaces a row of the usual size by a row of the batch. A moved row adds a row. A delete counts as 0:
-        the freed bytes are known only after the file has been written.
+        An update replaces a row of the usual size by a row of the batch. A moved row adds a row. A delete counts as 0
+        bytes, because the freed bytes are known only after the file has been written.
         """
         update = self.updates.get(file_id)
         if update is None or not self.counts_growth:
@@ -88,7 +88,7 @@ class PartitionRoom:
         )
 
     def _added_bytes(self, file_id: str, records: int) -> int:
-        # Skip the estimate for file groups that get no rows: it is the most expensive step here, and most get none.
+        # Most file groups get no rows. Skip the estimate for them, because it is the most expensive step here.
         return self.cost.added_bytes(records, existing_records=self.record_count(file_id)) if records else 0
 
 
@@ -98,7 +98,7 @@ def sizes_of(snapshot: TableSnapshot, partition_path: str) -> Mapping[str, int]:
 
 
 def updates_of(partition: PartitionWorkload) -> Mapping[str, UpdateWorkload]:
-    """File id → updates, without entries that have no rows."""
+    """File id → updates of the file group; entries without rows are left out."""
     return {u.file_id: u for u in partition.updates if u.update_count > 0}
 
 

@@ -19,8 +19,8 @@ def workload_profile(
 ) -> CommitMetadata:
     """Content of the inflight instant: the planned rows per file group, and the file groups that will be replaced.
 
-    Other writers read it to detect conflicts. Each partition lists first the inserts, under an empty file id, and then
-    each file group to be rewritten, with the slice that it will be merged with.
+    Other writers read the profile to detect conflicts. Each partition first lists the inserts, under an empty file id,
+    and then each file group to be rewritten, with the slice that the rows are merged into.
     """
     current = {s.file_group_id: s.base_instant_time for s in snapshot.all_slices}
     stats: dict[str, tuple[WriteStat, ...]] = {}
@@ -56,7 +56,7 @@ def commit_metadata(
     extra_metadata: Mapping[str, str],
     replaced: Mapping[str, tuple[str, ...]] | None,
 ) -> CommitMetadata:
-    """Content of the completed instant, partitions and files in a stable order."""
+    """Content of the completed instant, with partitions and files in a stable order."""
     by_partition: dict[str, list[WriteStat]] = defaultdict(list)
     for stat in stats:
         by_partition[stat.partition_path].append(stat)
@@ -74,7 +74,7 @@ def replaced_file_ids(snapshot: TableSnapshot, partition_paths: Iterable[str]) -
     """File groups that an overwrite of the given partitions replaces.
 
     Raises:
-        FileGroupConflictError: a pending plan of a table service reserves one of them.
+        FileGroupConflictError: a pending plan of a table service contains one of these file groups.
     """
     replaced = {
         path: snapshot.slices_of(path) for path in sorted(partition_paths) if snapshot.slices_of(path)

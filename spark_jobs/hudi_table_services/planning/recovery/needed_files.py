@@ -1,4 +1,4 @@
-"""Find the files that readers need now, and describe their faults on storage. In doubt a file counts as sound.
+"""Find the files that readers need now, and describe their faults on storage. If in doubt, a file counts as sound.
 
 Only the files of the newest version of each file group are needed: older versions may have been cleaned.
 """
@@ -20,7 +20,8 @@ class NeededFile:
     Attributes:
         path: path relative to the base path.
         time: requested time of the write whose metadata names the file.
-        size_bytes: size of a base file according to that write; 0 if unknown, and for log files, which grow.
+        size_bytes: size of a base file according to that write; 0 if unknown. Always 0 for log files, because they
+            grow.
     """
 
     path: str
@@ -46,8 +47,8 @@ def needed_files(
 
     Args:
         writes: completed writes.
-        live_since: file group → instant time of its base file on storage. A base file that none of `writes` names
-            comes from an archived write, or from a write that completed in the meantime.
+        live_since: file group → instant time of its base file on storage. If none of `writes` names this base file,
+            an archived write or a write that completed after `writes` was read created it.
         has_own_log_instants: whether log files are named after their own delta commit (table version 8 and later).
     """
     groups: dict[FileGroupId, _Group] = {}
@@ -80,7 +81,7 @@ def _add(
         base_time = BaseFile.from_file_name(name).instant_time
     except MalformedFileNameError:
         log_time = _log_time(name)
-        # A delta commit without rows to append names a log file that it never created.
+        # A delta commit that had no rows to append names a log file that was never created.
         if log_time is not None and stat.file_size_bytes > 0:
             slice_time = instant.visible_from if has_own_log_instants else log_time
             group.logs.append((slice_time, NeededFile(path=path, time=time, is_log=True)))

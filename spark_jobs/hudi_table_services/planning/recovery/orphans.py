@@ -1,7 +1,7 @@
-"""Find the base files that belong to no instant. In doubt a file belongs to an instant.
+"""Find the base files that belong to no instant. If in doubt, a file counts as belonging to an instant.
 
-A file older than the active timeline counts as archived and therefore belongs, unless the timeline shows that its write
-was undone. Once that rollback is archived as well, readers treat such a file as committed.
+A file older than the active timeline counts as a file of an archived instant, unless the timeline shows that the
+file's write was undone. Once that rollback is archived as well, readers treat the file as committed.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -19,19 +19,19 @@ NO_INSTANT = "its instant is not on the timeline"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownInstants:
-    """Facts from one reading of the timeline that decide whether files are orphans.
+    """Facts that decide whether files are orphans, all from one reading of the timeline.
 
     Attributes:
-        first_write_time: requested time from which on no write is archived; None if there are no writes, so no file
-            can be judged.
-        running: requested times of pending writes and services, and of writers with a living heartbeat.
+        first_write_time: requested time from which on no write is archived. None if the timeline has no writes; then
+            every file counts as a file of an archived instant.
+        running: requested times of pending writes and services, and of writers with a fresh heartbeat.
         named: requested time of completed writes → paths of the files in their metadata.
         undone: requested times of writes that a rollback or a restore undid.
-        permanently_undone: the `undone` writes that cannot have been executed again since; a clustering can.
+        permanently_undone: the `undone` writes that cannot be executed again. A clustering can be executed again.
         needed: names of files in savepoints and pending plans.
-        needed_paths: paths of those files, relative to the base path.
-        archived: requested times of archived writes later than `first_write_time`. They exist if archival left a single
-            older commit active because of a savepoint that has since been deleted.
+        needed_paths: paths of the `needed` files, relative to the base path.
+        archived: requested times of archived writes later than `first_write_time`. Such writes exist if archival kept
+            one older commit active because of a savepoint that was deleted later.
         archived_named: like `named`, for archived writes; empty if the archive was not read.
     """
 
@@ -49,7 +49,7 @@ class KnownInstants:
 def orphan_reason(path: str, known: KnownInstants) -> str:
     """Reason why a file belongs to no instant; empty if it belongs to an instant or is not a base file.
 
-    `DISPLACED` is final only if the file at the path in the metadata is complete. Check that with `is_copy`.
+    `DISPLACED` is final only if the file at the path in the metadata is complete. Use `is_copy` to check that file.
     """
     name = _name(path)
     time = _time(name)
@@ -71,7 +71,7 @@ def orphan_reason(path: str, known: KnownInstants) -> str:
 def named_elsewhere(path: str, *named: Mapping[str, frozenset[str]]) -> frozenset[str]:
     """Other paths under which the file's completed write names a base file of this name.
 
-    Empty if the write names this path, or no file of this name.
+    The result is empty if the write names this path, or names no file of this name.
 
     Args:
         named: mappings from the requested time of completed writes to the paths of the files in their metadata.
@@ -87,7 +87,8 @@ def named_elsewhere(path: str, *named: Mapping[str, frozenset[str]]) -> frozense
 def is_copy(size_bytes: int, places: Collection[str], size_at: Callable[[str], int | None]) -> bool:
     """Whether a file is as long as a file at one of the paths in its write's metadata.
 
-    If not, it may be the only complete file: it may have been moved, or copied before the original was damaged.
+    A file of another length may be the only complete file, because it may have been moved, or copied before the
+    original was damaged.
 
     Args:
         places: paths from `named_elsewhere`.
@@ -107,7 +108,7 @@ def doubled_times(paths: Iterable[str]) -> frozenset[str]:
 
 
 def named_paths(stats: Collection[WriteStat]) -> frozenset[str]:
-    """Paths of the files that a write names. If a stat's path differs from its partition path, both spellings count."""
+    """Paths of the files that a write names. If a stat's path differs from its partition path, both paths count."""
     found: set[str] = set()
     for stat in stats:
         folder, name = stat.partition_path.strip("/"), _name(stat.path)

@@ -1,7 +1,7 @@
 """Plan the deletions of a rollback (MarkerBasedRollbackStrategy, ListingBasedRollbackStrategy; Hudi 1.2).
 
 Only files with the undone instant in their names are ever planned or deleted. Log blocks that a delta commit of table
-version 6 appended to an older slice would need a rollback block; such a rollback is refused, with the file's name.
+version 6 appended to an older slice would need a rollback block. Such a rollback is refused; the error names the file.
 """
 
 import re
@@ -29,9 +29,9 @@ def plan_rollback(
 
     Args:
         instant: pending write to undo.
-        data_files: files it may have written, relative to the base path; they need not exist.
-        base_path: the base path as Hudi writes it into plans.
-        by_listing: whether the files were found by listing instead of markers; Hudi then names no file group.
+        data_files: paths of files that the write may have created, relative to the base path; they need not exist.
+        base_path: the base path in the form that Hudi writes into plans.
+        by_listing: whether a listing found the files instead of markers. As in Hudi, the plan then has no file ids.
 
     Raises:
         UnsupportedTableError: the instant appended to a log file of an older slice.
@@ -76,11 +76,11 @@ def _file_id_and_instant(name: str) -> tuple[str, str]:
 def files_to_delete(plan: RollbackPlan) -> Mapping[str, tuple[str, ...]]:
     """Partition path → files that a stored plan deletes, relative to the base path.
 
-    Relative paths, because the table may have been moved since the plan was written.
+    The paths are relative, because the table may have been moved since the plan was written.
 
     Raises:
         CorruptTableError: the plan names a file outside its partition or outside the table, a file of another instant,
-            or an instant time that is not one.
+            or a malformed instant time.
         UnsupportedTableError: the plan undoes log blocks.
     """
     undone = plan.instant_to_rollback

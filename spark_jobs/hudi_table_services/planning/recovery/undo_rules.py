@@ -1,7 +1,8 @@
 """Rules on the timeline that decide which completed writes may be undone (BaseRollbackActionExecutor, Hudi 1.2).
 
-Hudi requires that nothing was committed or begun later, and that no savepoint protects the commit. Beyond Hudi, the
-file groups that the commit replaced must still exist; the timeline alone cannot show that, so it is checked elsewhere.
+Hudi requires that no later instant was committed or begun, and that no savepoint protects the commit. Unlike Hudi, this
+project also requires that the file groups that the commit replaced still exist. The timeline does not show whether
+they exist, so another module checks this condition.
 """
 
 from collections.abc import Collection, Iterable
@@ -16,7 +17,7 @@ _LATER_WRITES_HINT = (
 
 
 def newest_first(instants: Iterable[Instant]) -> tuple[Instant, ...]:
-    """Sort instants: pending ones first, then completed ones by the time they became visible, the latest first."""
+    """Sort instants: first pending instants, then completed instants by the time they became visible, latest first."""
     return tuple(
         sorted(instants, key=lambda i: (not i.is_completed, i.visible_from, i.requested_time), reverse=True)
     )
@@ -47,7 +48,7 @@ def _is_later(other: Instant, instant: Instant) -> bool:
 
 
 def require_unsaved(timeline: Timeline, chosen: Iterable[Instant]) -> None:
-    """Raise InvalidRequestError if there is a savepoint of a chosen completed write or of a later one."""
+    """Raise InvalidRequestError if a chosen completed write or a later write has a savepoint."""
     savepoints = [i.requested_time for i in timeline if i.action is Action.SAVEPOINT]
     for instant in chosen:
         protecting = [time for time in savepoints if time >= instant.requested_time]
@@ -67,9 +68,9 @@ def restored_instants(
     times, requested times decide (SavepointRestore, Hudi 0.15 and 1.2).
 
     Args:
-        replacing: replace commits that replaced file groups of the savepoint. Beyond Hudi they are undone too, at
-            whatever time: cleaning may have deleted the files that they wrote, and without either version the rows
-            would be lost.
+        replacing: replace commits that replaced file groups of the savepoint. Unlike Hudi, a restore also undoes these
+            commits, whatever their time. Cleaning may have deleted the files that they wrote. If the savepoint's
+            file groups then stayed replaced, the rows would be lost.
     """
     commit = next(i for i in timeline.completed_writes if i.requested_time == savepoint.requested_time)
     pending = [

@@ -55,9 +55,9 @@ def key_generator_config(
     Args:
         table: properties of the table; None if the write creates the table.
         hoodie_options: ``hoodie.*`` options of the write.
-        existing_key: any ``_hoodie_record_key`` of the table, ``""`` if it has no rows. Needed only if
+        existing_key: any ``_hoodie_record_key`` of the table, ``""`` if the table has no rows. Needed only if
             `depends_on_existing_key`: a COMPLEX table of version 6 or 8 with one key column stores ``value`` or
-            ``column:value``, depending on the release that wrote it.
+            ``column:value``, depending on the release that wrote the table.
         default_time_zone: default time zone of the JVM in which Hudi would run.
 
     Raises:
@@ -132,7 +132,7 @@ def _partition_text(table: TableConfig | None, options: Mapping[str, str]) -> st
     stored_items, wanted_items = _fields(stored), _fields(wanted)
     if wanted_items == stored_items:
         return stored
-    # Hudi 0.15 stores the columns of a custom key generator without their types; the option supplies the types.
+    # Hudi 0.15 stores the columns of a custom key generator without types; the option supplies the types.
     if not any(":" in item for item in stored_items) and _names(wanted_items) == stored_items:
         return wanted
     if _names(stored_items) == wanted_items:
@@ -236,7 +236,7 @@ def depends_on_existing_key(table: TableConfig, hoodie_options: Mapping[str, str
     """Whether only a row of the table shows the form of its record keys.
 
     Raises:
-        InvalidRequestError, UnsupportedTableError: as `key_generator_config`.
+        InvalidRequestError, UnsupportedTableError: for the same reasons as in `key_generator_config`.
     """
     record_key = _record_key_fields(table, hoodie_options)
     kind = _type(table, hoodie_options, record_key, _partition_text(table, hoodie_options))
@@ -263,7 +263,7 @@ def _encodes_single_key_name(
             "The keys of this table may be stored as value or as column:value.",
             hint=f"Check one _hoodie_record_key and set {NEW_ENCODING_OPTION} to true for value, else to false.",
         )
-    # A table without rows follows the releases that write these table versions (0.14.1 to 1.0.2).
+    # In a table without rows, keys get the form of the releases that write these table versions (0.14.1 to 1.0.2).
     return (existing_key or "").startswith(f"{record_key[0]}:")
 
 

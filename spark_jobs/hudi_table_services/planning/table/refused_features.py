@@ -9,7 +9,7 @@ _TIMELINE_PATH = "hoodie.timeline.path"
 
 
 def refused_features(config: TableConfig) -> tuple[str, ...]:
-    """Unsupported features of the table, in words that follow "The table"; empty if the table can be written.
+    """Unsupported features of the table, as ends of a sentence that starts with "The table"; empty if writable.
 
     Raises:
         MalformedMetadataError: a property has an impossible value.

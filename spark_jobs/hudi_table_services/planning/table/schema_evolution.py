@@ -1,10 +1,10 @@
 """Widen the table's schema for the rows of a write, as Hudi does on write (HoodieSchemaCompatibility, 1.2).
 
-Observed with Hudi 0.15.0 and 1.2.0 at their default options; docs/schema-evolution.md has the table of cases.
-Refused although Hudi accepts them: changes that lose or invent values (text parsed as a decimal, a number read as a
-time, bytes written as the name of a Java object); floating point numbers written as text, which depends on the Java
-version; and a wider number inside a struct, list or map, because Spark then cannot read the files that were not
-rewritten.
+The rules were observed with Hudi 0.15.0 and 1.2.0 at their default options; docs/schema-evolution.md lists all cases.
+This module refuses three kinds of changes that Hudi accepts. First, changes that lose or invent values: text parsed as
+a decimal, a number read as a time, bytes written as the name of a Java object. Second, floating point numbers written
+as text, because the text depends on the Java version. Third, a wider number inside a struct, list or map, because Spark
+then cannot read the files that were not rewritten.
 """
 
 from dataclasses import dataclass
@@ -42,18 +42,19 @@ def evolve_schema(
 ) -> StructType:
     """Schema that can store the rows of the table and the incoming rows.
 
-    The table's columns keep their order, new columns follow. A column gets the wider of both types: int, long, float,
-    double in this order; string if one side is string and the other int or long; from table version 8 on, the wider
-    decimal. A column is nullable if either side is. New columns and struct members must be nullable. Inside structs,
-    lists and maps, members may be added and become nullable, but the incoming types must fit into the table's types.
+    The table's columns keep their order, and new columns follow. A column gets the wider of the two types. Numbers
+    widen in the order int, long, float, double. A string and an int or long become a string. From table version 8 on,
+    decimals become the wider decimal. A column is nullable if it is nullable in the table or in the rows. New columns
+    and struct members must be nullable. Inside structs, lists and maps, members may be added and become nullable, but
+    the incoming types must fit into the table's types.
 
     Args:
-        table: columns of the table; None if nothing was written yet.
+        table: columns of the table; None before the first write.
         incoming: columns of the rows to write; meta columns are ignored.
         table_version: version of the table. Versions below 8 (Hudi 0.15) support neither wider decimals nor timestamps
             without time zone.
         fill_missing_with_null: whether a column that the rows lack is filled with null and becomes nullable (Hudi's
-            options `FILL_MISSING_OPTION` and `RECONCILE_OPTION`). If not, such rows are refused, as Hudi does by
+            options `FILL_MISSING_OPTION` and `RECONCILE_OPTION`). If False, such rows are refused, as in Hudi by
             default.
 
     Raises:
@@ -168,7 +169,7 @@ class _Merger:
 
 
 def _wider_primitive(table: DataType, incoming: DataType) -> DataType | None:
-    """The type that can store values of both types, or None if there is none."""
+    """The type that can store values of both types, or None if no type can."""
     if table == incoming:
         return table
     old, new = str(table), str(incoming)

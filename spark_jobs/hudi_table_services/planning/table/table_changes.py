@@ -1,4 +1,4 @@
-"""Changes of the table's schema by concurrent writers, and the partition patterns of delete_partition."""
+"""Detect schema changes by concurrent writers, and match the partition patterns of delete_partition."""
 
 import re
 
@@ -7,7 +7,7 @@ from hudi_table_services.model.schema import StructType
 
 
 def refuse_changed_schema(planned_with: StructType | None, found: StructType | None) -> None:
-    """Refuse to commit rows merged with an outdated schema, which would erase columns added since.
+    """Refuse to commit rows merged with an outdated schema, because they would erase columns that were added since.
 
     Raises:
         CommitConflictError: the table's schema differs from the schema that the job planned with.
@@ -23,7 +23,7 @@ def refuse_changed_schema(planned_with: StructType | None, found: StructType | N
 
 
 def partition_matches(partition_path: str, patterns: tuple[str, ...]) -> bool:
-    """Whether a pattern matches a partition. The only wildcard is ``*``, any text, as in Hudi's delete_partition."""
+    """Whether a pattern matches a partition. As in Hudi's delete_partition, the only wildcard is ``*`` for any text."""
     return any(
         re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), partition_path, re.DOTALL)
         for pattern in patterns
