@@ -109,7 +109,7 @@ class HudiHook(BaseHook):
         return ArchivedTimeline(self.storage, self.table_config()).readable_writes()
 
     def commit_count(self, operations: Sequence[str] = ()) -> "CommitCount":
-        """Count completed writes since the newest completed or pending clustering: ``.count``, ``.since``, ``.instants``.
+        """Count completed writes since the last completed or pending clustering: ``.count``, ``.since``, ``.instants``.
 
         Args:
             operations: count only these write operations, such as ``upsert``; empty: count all that change rows.
