@@ -133,7 +133,7 @@ class SupervisedRun:
         """
         package_parent = str(Path(__file__).resolve().parents[2])
         code = (
-            # Remove the working directory from the import path; append our package after the standard library.
+            # On the import path, the working directory and our package must not come before the standard library.
             f"import sys; sys.path[:1] = []; sys.path.append({package_parent!r}); "
             "from airflow_hudi_provider.spark.supervisor import main; sys.exit(main())"
         )
