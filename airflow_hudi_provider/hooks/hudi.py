@@ -112,7 +112,7 @@ class HudiHook(BaseHook):
         """Count completed writes since the last completed or pending clustering: ``.count``, ``.since``, ``.instants``.
 
         Args:
-            operations: count only these write operations, such as ``upsert``; empty: count all that change rows.
+            operations: count only these write operations, such as ``upsert``; empty: count all writes that change rows.
 
         Raises:
             TableNotFoundError: there is no table.

@@ -19,9 +19,9 @@ class CleanOperator(UpkeepOperator):
     """Delete file versions that the retention does not keep, and record a clean that Hudi's own tools can read.
 
     The job first finishes cleans that other jobs left pending, and rolls back dead writes, because both block
-    cleaning. If a clean is interrupted, the next clean continues it. The job reads metadata only, so by default it
-    runs in the worker. Returns ``{"instant", "files", "bytes", "earliest_commit_to_retain", "retention", "blocker",
-    …}``.
+    cleaning. You can end a clean at any moment; the next clean continues it. The job reads metadata only, so by
+    default it runs in the worker. Returns ``{"instant", "files", "bytes", "earliest_commit_to_retain", "retention",
+    "blocker", …}``.
 
     .. seealso:: docs/airflow.md
 

@@ -119,7 +119,8 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
     :param spark_conn_id: Spark connection; default: the Spark connection of the hudi connection, else
         ``spark_default``. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
-    :param result_base_path: folder for request and result, needed with ``deploy_mode="cluster"``. (templated)
+    :param result_base_path: folder for the request and result documents, required with ``deploy_mode="cluster"``.
+        (templated)
     :param kwargs: further arguments of ``SparkSubmitOperator`` (``conf``, ``executor_memory``, …).
     """
 
@@ -168,9 +169,10 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
         return super().confirm(run, request, result) or self._executed(run, request)
 
     def _executed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
-        """Return the result if all named plans are completed, or all plans that this request executed.
+        """Return the result if all plans of this request are completed.
 
-        Named plans include plans that another attempt completed while this task waited for that attempt.
+        Without named plans, no plan of the table may be pending. The result then describes the plans that this
+        request executed or, if there are none, the plans that another attempt completed while this task waited.
         """
         if names := _named(request):
             return _result_of_named(run.table, request, names)
@@ -207,7 +209,8 @@ class ClusteringOperator(HudiClusteringOperator):
     :param spark_conn_id: Spark connection; default: the Spark connection of the hudi connection, else
         ``spark_default``. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
-    :param result_base_path: folder for request and result, needed with ``deploy_mode="cluster"``. (templated)
+    :param result_base_path: folder for the request and result documents, required with ``deploy_mode="cluster"``.
+        (templated)
     :param kwargs: further arguments of ``SparkSubmitOperator`` (``conf``, ``executor_memory``, …).
     """
 
@@ -239,7 +242,7 @@ class ClusteringOperator(HudiClusteringOperator):
         return self.checked(ClusteringRequest(**common, **_plan_fields(self), when_held=self.when_held))
 
     def plans_to_execute(self, run: TaskRun, request: JobRequest) -> Sequence[str]:
-        """Return the plans of an earlier try. Before the first plan exists, no other attempt can execute it."""
+        """Return the pending plans of an earlier try. If no earlier try made a plan, there is nothing to wait for."""
         if self.preview:
             return ()
         own = run.table.clusterings().of_request(request.request_id)

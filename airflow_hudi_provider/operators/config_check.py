@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class HudiConfigCheckOperator(BaseOperator):
     """Check Hudi's options for settings that would harm a table.
 
-    The check runs in the worker without Spark and writes nothing. Returns ``{"status", "findings", …}``; if the check
+    The check runs in the worker without Spark and writes nothing. Returns ``{"status", "findings", …}``; if a finding
     fails the task, the task stores the same value under the XCom key ``config``.
 
     .. seealso:: docs/config-check.md

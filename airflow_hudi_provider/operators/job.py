@@ -50,7 +50,7 @@ class HudiJobOperator(SparkSubmitOperator):
         ``write_again``.
     :param spark_conn_id: Spark connection; default: the Spark connection of the hudi connection, else
         ``spark_default``. (templated)
-    :param result_base_path: folder for request and result, needed with ``deploy_mode="cluster"``. (templated)
+    :param result_base_path: folder for request and result documents, needed with ``deploy_mode="cluster"``. (templated)
     :param conn_id: the same as ``spark_conn_id``, under the name that ``SparkSubmitOperator`` uses.
     :param deferrable: wait for Spark in the triggerer, without a worker slot. The Spark run outlives the process that
         began it, and a retry continues the run. In client mode, the worker and the triggerer must share a folder, and
@@ -147,7 +147,7 @@ class HudiJobOperator(SparkSubmitOperator):
 
     @abstractmethod
     def find_completed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
-        """Return the result without running the job, if an earlier try completed the request."""
+        """Return the result of an earlier try that completed the request; None: the job must run."""
 
     @abstractmethod
     def confirm(self, run: TaskRun, request: JobRequest, result: JobResult | None) -> JobResult | None:
@@ -189,7 +189,7 @@ class HudiJobOperator(SparkSubmitOperator):
         return event_of(result)
 
     def add_partitions(self, event: Any, result: JobResult) -> None:
-        """Add partition keys to an asset event; by default none."""
+        """Add partition keys to an asset event; by default add none."""
 
     def lineage_inputs(self) -> list[str]:
         """Return the paths that the job reads besides the table."""
@@ -228,7 +228,7 @@ class HudiJobOperator(SparkSubmitOperator):
     def on_kill(self) -> None:
         """End the Spark run, and log the state of the timeline."""
         if self._submission is None:
-            return  # killed before `execute` had located the table
+            return  # Airflow killed the task before `execute` had located the table
         self._release_in_time(self._submission)
         self._submission.end()
         self._log_state_after_kill(self._submission)
@@ -238,7 +238,7 @@ class HudiJobOperator(SparkSubmitOperator):
         super().execute(context)
 
     def poll_until_complete(self, external_id: Any, context: "Context") -> None:
-        """Wait for a driver on a cluster. Airflow calls this once it has submitted the driver, or a retry found it."""
+        """Wait for a driver on a cluster. Airflow calls this after a submission, or when a retry finds the driver."""
         if self._submission is not None:
             self._submission.defer_for_driver(str(external_id))
         super().poll_until_complete(external_id, context)

@@ -138,7 +138,7 @@ class RestoreOperator(UpkeepOperator):
     """Restore a table to a savepoint: undo all later changes, newest first.
 
     No writer may run during the restore. If a restore was interrupted, run it again; until it completes, no write is
-    possible. A completed restore task that is cleared does not undo writes that followed the restore.
+    possible. If you clear a completed restore task, the task does not undo writes that followed the restore.
 
     .. seealso:: docs/recovery.md
 

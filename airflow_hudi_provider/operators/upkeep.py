@@ -14,7 +14,7 @@ from hudi_table_services.options.timeline_only import resolve_service_options
 class UpkeepOperator(HudiServiceOperator):
     """Base of the operators for cleaning, archival and recovery. All of them have a preview.
 
-    If one of their jobs is interrupted, run it again: the job continues where it stopped.
+    You can end each of their jobs at any moment. If you run the job again, it continues where it stopped.
 
     :param preview: report what would happen, and write nothing.
     :param run_on: where the job runs: ``worker`` (in the task's process), or ``spark`` (submitted to Spark) for tables

@@ -46,7 +46,7 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         before Spark starts. (templated)
     :param ordering_field: column that decides between two versions of a record: the larger value wins. (templated)
     :param max_file_size: target size of a base file in bytes; sets ``hoodie.parquet.max.file.size``. (templated)
-    :param small_file_limit: size in bytes below which the job adds rows to a file; 0: never; sets
+    :param small_file_limit: the job adds rows to files smaller than this number of bytes; 0: to no existing files; sets
         ``hoodie.parquet.small.file.limit``. (templated)
     :param hudi_options: any other ``hoodie.*`` keys, with Hudi's meaning; an unknown key fails when Airflow parses the
         DAG. (templated)
@@ -59,7 +59,8 @@ class UpsertWithSizingOperator(HudiWriteOperator):
     :param spark_conn_id: Spark connection; default: the Spark connection of the hudi connection, else
         ``spark_default``. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
-    :param result_base_path: folder for request and result, needed with ``deploy_mode="cluster"``. (templated)
+    :param result_base_path: folder for the request and result documents, required with ``deploy_mode="cluster"``.
+        (templated)
     :param conn_id: the same as ``spark_conn_id``, under the name that ``SparkSubmitOperator`` uses.
     :param kwargs: further arguments of ``SparkSubmitOperator`` (``conf``, ``executor_memory``, …).
     """

@@ -32,8 +32,8 @@ class HudiWriteOperator(HudiJobOperator):
     """Base of the operators that write rows.
 
     :param dry_run: plan the write, report the plan, and write nothing.
-    :param take_turns: write the table one task after another: wait for the tasks with ``take_turns`` that came first,
-        across all DAGs, runs and backfills. Waiting tasks are deferred and occupy no worker.
+    :param take_turns: wait in the table's writer queue until all earlier tasks with ``take_turns`` have written the
+        table, across all DAGs, runs and backfills. Waiting tasks are deferred and occupy no worker.
     :param on_pending_plan: what the task does if a clustering or compaction is pending on files of this write:
         ``refuse`` fails the task, ``wait`` defers the task until no such plan is pending, and ``give_way`` releases
         these file groups from the plan. Default: ``hoodie.clustering.updates.strategy`` decides. (templated)
@@ -145,7 +145,7 @@ class HudiWriteOperator(HudiJobOperator):
         return self.execute(context)
 
     def execute_in_turn(self, context: "Context", event: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Run the task after the wait for its turn. The task asks for the turn again, as another task may be first."""
+        """Run the task after the wait for its turn. The task asks for the turn again, as another task may be ahead."""
         if event is not None and "error" in event:
             Turn(self, self._begin(context).run).leave_after_failure()
             raise HudiTaskError(f"Waiting for its turn failed: {event['error']}")

@@ -150,7 +150,7 @@ def end_application(asking: SparkSubmitOperator, how: Tracking, application: str
     if how == "yarn":
         hook._yarn_application_id = application
     elif how == "kubernetes":
-        # The connection may name another namespace, or none.
+        # The connection may name no namespace, or not the namespace of the driver.
         hook._connection["namespace"], _, hook._kubernetes_driver_pod = application.partition(":")
     else:
         hook._driver_id = application

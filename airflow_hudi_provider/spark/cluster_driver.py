@@ -74,7 +74,7 @@ class ClusterDriver:
         """
         if self._trigger_arguments is None:
             if airflow_internals.tracking(self._task) == "yarn":
-                # Airflow's hook ends only applications that the hook has submitted, so pass this application id to the hook.
+                # Airflow's hook ends only applications that the hook submitted, so set this application in the hook.
                 airflow_internals.follow_yarn_application(self._task, application)
             return
         self._run.memory.note_driver(application)
@@ -90,8 +90,8 @@ class ClusterDriver:
     def check_earlier(self, owner: str) -> None:
         """Decide whether Airflow may follow the driver that an earlier try submitted; see `TaskMemory`.
 
-        If the driver has the same owner, Airflow may follow the driver, unless the driver failed. If the driver has
-        another owner, end the driver and wait for its end. In the other cases, remove the stored driver.
+        Airflow may follow a driver of the same owner that is active or succeeded. If the driver failed, remove it from
+        the store. If the driver has another owner, end it, wait for its end, and remove it from the store.
 
         Raises:
             HudiTaskError: the driver of another owner does not end.

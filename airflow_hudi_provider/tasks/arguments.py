@@ -57,7 +57,7 @@ def whole_number_of(name: str, value: int | str) -> int:
 
 
 def instants_of(given: object) -> tuple[str, ...]:
-    """Read instant times from an argument: the return value of another task, a list, one time, or text of these.
+    """Read instant times from an argument: the return value of another task, a list, one time, or a text.
 
     A template renders to text: times separated by commas, or a list or return value in JSON or Python notation.
     Return an empty tuple for a list or return value that names no instant.

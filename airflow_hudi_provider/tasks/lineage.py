@@ -60,7 +60,7 @@ class LineageTask(Protocol):
 def lineage_of(task: LineageTask, result: JobResult | None) -> Any:
     """Return the task's lineage for the OpenLineage provider.
 
-    None: OpenLineage is not installed, or the table's location is unknown.
+    Return None if OpenLineage is not installed, or if the table's location is unknown.
     """
     try:
         from airflow.providers.openlineage.extractors import OperatorLineage

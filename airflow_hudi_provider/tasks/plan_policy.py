@@ -113,11 +113,11 @@ class PendingPlanPolicy:
         try:
             wait.defer(self._task, self._run)
         except TaskDeferred:
-            self._turn.leave()  # tasks behind this one need not wait for the plan
+            self._turn.leave()  # later tasks in the writer queue need not wait for the plan
             raise
 
     def _wait_for_end(self, partitions: Sequence[str]) -> NoReturn:
-        self._turn.leave()  # tasks behind this one need not wait for the plan
+        self._turn.leave()  # later tasks in the writer queue need not wait for the plan
         self._task.defer(
             trigger=HudiPendingServiceTrigger(
                 base_path=self._task.base_path,

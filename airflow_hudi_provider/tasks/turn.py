@@ -22,7 +22,7 @@ class Turn:
         self._run = run
 
     def wait(self) -> None:
-        """Return if it is this task's turn, or if a driver of an earlier try already writes.
+        """Defer the task until its turn. Return if the turn has come, or a driver of an earlier try already writes.
 
         Raises:
             TaskDeferred: other tasks write first.
