@@ -243,7 +243,7 @@ class HudiHook(BaseHook):
 
         Raises:
             TableNotFoundError: there is no table.
-            UnhealthyTableError: the timeline cannot be trusted.
+            UnhealthyTableError: the timeline is damaged.
         """
         from hudi_table_services.contract.health import HealthReport, HealthRequest
         from hudi_table_services.services.registry import script

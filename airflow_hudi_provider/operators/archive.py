@@ -25,7 +25,7 @@ class ArchiveOperator(UpkeepOperator):
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param min_commits: number of completed writes that stay on the active timeline; 0: the value of
         ``hoodie.keep.min.commits``. (templated)
-    :param max_commits: archive only if there are more completed writes than this; 0: the value of
+    :param max_commits: archive only if the active timeline has more completed writes; 0: the value of
         ``hoodie.keep.max.commits``. (templated)
     :param preview: report what would be archived and what blocks archival, and write nothing.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. (templated)

@@ -47,7 +47,7 @@ class ScheduleClusteringOperator(HudiClusteringOperator):
     :param layout: how to combine the sort columns: ``linear``, ``zorder`` or ``hilbert``. (templated)
     :param partitions: cluster only these partition paths. (templated)
     :param every_n_commits: plan only after this many commits since the last completed or pending clustering;
-        0: always. (templated)
+        0: plan in any case. (templated)
     :param preview: make a plan, report the plan in the log and the return value, and write nothing.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning; an unknown key fails when Airflow parses the DAG.
         (templated)
@@ -196,7 +196,7 @@ class ClusteringOperator(HudiClusteringOperator):
     :param layout: how to combine the sort columns: ``linear``, ``zorder`` or ``hilbert``. (templated)
     :param partitions: cluster only these partition paths. (templated)
     :param every_n_commits: cluster only after this many commits since the last completed or pending clustering; 0:
-        always. (templated)
+        cluster in any case. (templated)
     :param preview: make a plan, report the plan in the log and the return value, and write nothing.
     :param when_held: what the task does while another attempt executes the plan: ``fail``, so that Airflow retries the
         task, or ``wait`` in the triggerer.
