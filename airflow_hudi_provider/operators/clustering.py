@@ -46,7 +46,7 @@ class ScheduleClusteringOperator(HudiClusteringOperator):
     :param sort_columns: columns by which the rows of the new files are sorted. (templated)
     :param layout: how to combine the sort columns: ``linear``, ``zorder`` or ``hilbert``. (templated)
     :param partitions: cluster only these partition paths. (templated)
-    :param every_n_commits: plan only after at least this many commits since the last completed or pending clustering;
+    :param every_n_commits: plan only if there are this many commits since the last completed or pending clustering;
         0: no minimum. (templated)
     :param preview: make a plan, report the plan in the log and the return value, and write nothing.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning; an unknown key fails when Airflow parses the DAG.
@@ -195,7 +195,7 @@ class ClusteringOperator(HudiClusteringOperator):
     :param sort_columns: columns by which the rows of the new files are sorted. (templated)
     :param layout: how to combine the sort columns: ``linear``, ``zorder`` or ``hilbert``. (templated)
     :param partitions: cluster only these partition paths. (templated)
-    :param every_n_commits: cluster only after at least this many commits since the last completed or pending clustering;
+    :param every_n_commits: cluster only if there are this many commits since the last completed or pending clustering;
         0: no minimum. (templated)
     :param preview: make a plan, report the plan in the log and the return value, and write nothing.
     :param when_held: what the task does while another attempt executes the plan: ``fail``, so that Airflow retries the
