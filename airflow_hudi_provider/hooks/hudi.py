@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 
 class HudiHook(BaseHook):
-    """One Hudi table: its properties, timeline, file slices.
+    """Read access to one Hudi table: properties, timeline, file slices, health and settings.
 
-    Every method reads storage anew. What cannot be read raises `hudi_table_services.errors`.
+    Every call reads storage again. Read failures raise the errors of `hudi_table_services.errors`.
 
-    :param base_path: URI or absolute path of the table; relative: below the connection's base path.
-    :param hudi_conn_id: connection of type ``hudi``; None: ``base_path`` says it all.
-    :param storage_conn_id: connection with credentials of the object store; None: the one that the connection names.
+    :param base_path: URI or absolute path of the table; a relative path is below the connection's base path.
+    :param hudi_conn_id: connection of type ``hudi``; None: ``base_path`` alone locates the table.
+    :param storage_conn_id: connection with credentials of the object store; None: the hudi connection names it.
     """
 
     conn_name_attr = "hudi_conn_id"
@@ -60,7 +60,7 @@ class HudiHook(BaseHook):
 
     @cached_property
     def location(self) -> TableLocation:
-        """Location of the table. Raises HudiTaskRefusedError if neither arguments nor connection name it."""
+        """Location of the table. Raises HudiTaskRefusedError if arguments and connection do not name a table."""
         return locate_table(*self._arguments)
 
     @cached_property
@@ -74,13 +74,13 @@ class HudiHook(BaseHook):
         return self.storage
 
     def find_table_config(self) -> "TableConfig | None":
-        """Properties of the table; None: there is no table at the base path yet."""
+        """Read the properties of the table; None: there is no table at the base path yet."""
         from hudi_table_services.storage.table_store import find_table_config
 
         return find_table_config(self.storage)
 
     def table_config(self) -> "TableConfig":
-        """Properties of the table. Raises TableNotFoundError."""
+        """Read the properties of the table. Raises TableNotFoundError."""
         config = self.find_table_config()
         if config is None:
             raise TableNotFoundError(
@@ -89,34 +89,34 @@ class HudiHook(BaseHook):
         return config
 
     def timeline(self) -> "Timeline":
-        """All instants of the active timeline. Raises TableNotFoundError."""
+        """Read all instants of the active timeline. Raises TableNotFoundError."""
         return self.timeline_store().load()
 
     def snapshot(self, *partitions: str) -> "TableSnapshot":
-        """Live file slices with the timeline; with partitions only theirs."""
+        """Read the timeline and the live file slices, of all partition paths or only of the given ones."""
         from hudi_table_services.storage.snapshot_loader import load_snapshot
 
         return load_snapshot(self.storage, partitions or None)
 
     def instants(self, query: InstantQuery) -> QueryAnswer:
-        """Completed instants that match the query. Raises TableNotFoundError."""
+        """Find the completed instants that match the query. Raises TableNotFoundError."""
         return find_instants(self.timeline_store(), query, self.archived_writes)
 
     def archived_writes(self) -> "Sequence[ArchivedWrite]":
-        """Archived writes, oldest first; none if the archive needs pyarrow and pyarrow is not installed."""
+        """Read the archived writes, oldest first; empty if the archive needs pyarrow, but pyarrow is not installed."""
         from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 
         return ArchivedTimeline(self.storage, self.table_config()).readable_writes()
 
     def commit_count(self, operations: Sequence[str] = ()) -> "CommitCount":
-        """Completed writes since the newest clustering, completed or pending: ``.count``, ``.since``, ``.instants``.
+        """Count completed writes since the last completed or pending clustering: ``.count``, ``.since``, ``.instants``.
 
         Args:
-            operations: count only writes of these, such as ``upsert``; empty: all that change rows.
+            operations: count only these write operations, such as ``upsert``; empty: count all writes that change rows.
 
         Raises:
             TableNotFoundError: there is no table.
-            InvalidRequestError: Hudi has no such operation.
+            InvalidRequestError: Hudi has no write operation of this name.
         """
         from hudi_table_services.tables.commit_counter import count_commits_of
 
@@ -125,7 +125,7 @@ class HudiHook(BaseHook):
         return count_commits_of(store, store.load(), wanted, archived=self.archived_writes)
 
     def clusterings(self) -> "ClusteringHistory":
-        """Clusterings on the active timeline: ``.pending``, ``.find(instant)``; empty where there is no table."""
+        """Read the clusterings on the active timeline: ``.pending``, ``.find(instant)``; empty if there is no table."""
         from hudi_table_services.tables.clustering_history import ClusteringHistory
 
         if self.find_table_config() is None:
@@ -134,7 +134,7 @@ class HudiHook(BaseHook):
         return ClusteringHistory.load(store, store.load())
 
     def look_up_clusterings(self) -> "ClusteringLookup | None":
-        """Clusterings by name, also those that were replaced or cancelled; None: there is no table."""
+        """Read clusterings by name, including replaced and cancelled plans; None: there is no table."""
         from hudi_table_services.tables.clustering_lookup import ClusteringLookup
 
         return ClusteringLookup.load(self.timeline_store()) if self.find_table_config() is not None else None
@@ -147,13 +147,13 @@ class HudiHook(BaseHook):
         request_id: str = "",
         expires_after_minutes: int = 60,
     ) -> "tuple[Instant, ...]":
-        """Pending clusterings that another attempt executes now, oldest first; none if there is no table.
+        """Find pending clusterings that another attempt executes now, oldest first; empty if there is no table.
 
         Args:
-            names: requested times of plans; empty: all.
-            partitions: only plans with file groups in one of them; empty: all.
-            request_id: leave out attempts of this request.
-            expires_after_minutes: age at which an execution without a heartbeat, such as Hudi's, counts as dead.
+            names: requested times of the plans to check; empty: all plans.
+            partitions: check only plans with file groups in these partition paths; empty: all plans.
+            request_id: ignore attempts of this request.
+            expires_after_minutes: age at which an execution without heartbeats, such as Hudi's, counts as dead.
         """
         from hudi_table_services.storage.clock import SystemClock
         from hudi_table_services.tables.executions import is_executed_by_others
@@ -175,7 +175,7 @@ class HudiHook(BaseHook):
         )
 
     def executed_by(self, request_id: str) -> "tuple[Clustering, ...]":
-        """Clusterings on the active timeline that this request completed, whichever writer planned them."""
+        """Find the clusterings on the active timeline that this request completed, including plans of other writers."""
         from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 
         completed = [each for each in self.clusterings().clusterings if each.instant.is_completed]
@@ -190,16 +190,16 @@ class HudiHook(BaseHook):
         )
 
     def instant_time_of(self, moment: str) -> str:
-        """Convert an ISO date and time to an instant time of this table's time zone; keep an instant time."""
+        """Convert an ISO date and time to an instant time in this table's time zone; return instant times unchanged."""
         from hudi_table_services.storage.clock import instant_text
 
         parsed = parse_moment(moment)
         return parsed if isinstance(parsed, str) else instant_text(parsed, self.table_config())
 
     def find_request(self, request_id: str) -> "tuple[Instant, CommitMetadata] | None":
-        """The completed write of a request, archived or not; None: there is no table, or no such write.
+        """Find the completed write of a request, active or archived; None: there is no table, or no such write.
 
-        The archive of table versions 8 and 9 counts as empty if pyarrow is not installed.
+        Without pyarrow, the method does not search the archived timeline of table versions 8 and 9.
         """
         from hudi_table_services.storage.request_identity import find_completed
         from hudi_table_services.tables.request_lookup import find_completed_anywhere
@@ -216,7 +216,7 @@ class HudiHook(BaseHook):
             return find_completed(store, timeline, request_id)
 
     def pending_of_request(self, request_id: str) -> "tuple[Instant, ...]":
-        """Pending writes of this request."""
+        """Find the pending writes of this request."""
         from hudi_table_services.storage.request_identity import belongs_to
 
         if self.find_table_config() is None:
@@ -226,7 +226,7 @@ class HudiHook(BaseHook):
         return tuple(i for i in pending if belongs_to(store, self.storage, i, request_id))
 
     def begins_after(self, instant_time: str) -> bool:
-        """Whether the active timeline has instants, and all of them are later than this one."""
+        """Return whether the active timeline has instants, and all of them are later than the given instant time."""
         if self.find_table_config() is None:
             return False
         times = [instant.requested_time for instant in self.timeline().instants]
@@ -235,15 +235,15 @@ class HudiHook(BaseHook):
     def health(
         self, *, warn_above: Mapping[str, float] | None = None, hudi_options: Mapping[str, str] | None = None
     ) -> "HealthReport":
-        """The health of the table: measures, findings, and pending instants with what each one blocks.
+        """Return the table's health: measures, findings, pending instants, and what each pending instant blocks.
 
         Args:
-            warn_above: measure → limit, see docs/health.md.
+            warn_above: map from measures to limits; see docs/health.md.
             hudi_options: ``hoodie.clean.*`` keys that define the retention.
 
         Raises:
             TableNotFoundError: there is no table.
-            UnhealthyTableError: the timeline cannot be trusted.
+            UnhealthyTableError: the timeline is damaged.
         """
         from hudi_table_services.contract.health import HealthReport, HealthRequest
         from hudi_table_services.services.registry import script
@@ -254,18 +254,18 @@ class HudiHook(BaseHook):
             options=dict(hudi_options or {}),
         )
         report = script("table_health.py").run(None, request, storage=self.storage).report_as(HealthReport)
-        assert report is not None  # noqa: S101 - the job makes one or raises
+        assert report is not None  # noqa: S101 - the job makes a report or raises
         return report
 
     def incremental_window(self, after: str = "") -> "IncrementalWindow":
-        """The commits after a position that can be read now without missing one that is still running.
+        """Return the commits after a position that can be read now without missing a commit that is still running.
 
         Args:
-            after: ``until`` of the previous window; empty: all of the active timeline.
+            after: ``until`` of the previous window; empty: all commits of the active timeline.
 
         Raises:
             TableNotFoundError: there is no table.
-            InvalidRequestError: commits after that position were archived, so their rows cannot be distinguished.
+            InvalidRequestError: commits after this position were archived, so their rows cannot be distinguished.
         """
         from airflow_hudi_provider.incremental import incremental_window
 
@@ -280,10 +280,10 @@ class HudiHook(BaseHook):
     def read_incremental(self, window: "IncrementalWindow", columns: Sequence[str] | None = None) -> "Table":
         """Read the newest version of the rows that the commits of a window wrote, with hudi-rs.
 
-        Deleted rows do not appear. A window without rows gives a table without columns.
+        The result does not contain deleted rows. For a window without rows, the result has no columns.
 
         Args:
-            columns: only these; None: all, with Hudi's meta columns.
+            columns: columns to read; None: all columns, including Hudi's meta columns.
 
         Raises:
             HudiTaskRefusedError: the package ``hudi`` is not installed.
@@ -293,12 +293,12 @@ class HudiHook(BaseHook):
         return read_incremental(self.location, window, columns)
 
     def recent_writes(self, latest: int = 100) -> "TableHistory":
-        """What the latest writes did, archived or not, and the sizes of the files after each of them.
+        """Describe the latest writes, active or archived, and the file sizes after each of these writes.
 
-        ``.end`` says why no older writes follow; an archive that cannot be read is no error.
+        ``.end`` contains the reason why no older writes follow. An unreadable archive raises no error.
 
         Args:
-            latest: most writes to return.
+            latest: maximum number of writes to return.
 
         Raises:
             TableNotFoundError: there is no table.
@@ -308,10 +308,10 @@ class HudiHook(BaseHook):
         return recent_writes(self.storage, self.timeline_store(), self.snapshot(), latest=latest)
 
     def preview_clustering(self, hudi_options: Mapping[str, str] | None = None) -> "JobResult":
-        """The plan that a clustering would make now, or the reason for none in ``.reason``; nothing is written.
+        """Preview the plan of a clustering and write nothing; ``.reason`` contains the reason if there is no plan.
 
         Args:
-            hudi_options: ``hoodie.clustering.*`` keys as for a task.
+            hudi_options: ``hoodie.clustering.*`` keys, as for a clustering task.
         """
         from hudi_table_services.contract.clustering import ScheduleClusteringRequest
         from hudi_table_services.services.registry import script
@@ -328,15 +328,15 @@ class HudiHook(BaseHook):
         facts: Mapping[str, Any] | None = None,
         accepted_rules: Sequence[str] = (),
     ) -> "ConfigReport":
-        """Findings in these settings that would harm this table; if there is no table yet, check the settings alone.
+        """Find settings that would harm this table. If there is no table yet, check the settings alone.
 
         Args:
-            hudi_options: ``hoodie.*`` keys of writes and of all services.
-            facts: facts about the environment, see docs/config-check.md.
+            hudi_options: ``hoodie.*`` keys of writes and of all table services.
+            facts: facts about the environment; see docs/config-check.md.
             accepted_rules: ids of rules whose findings are intended.
 
         Raises:
-            InvalidRequestError: there is no such fact or rule.
+            InvalidRequestError: a fact or rule of this name does not exist.
         """
         from airflow_hudi_provider.tasks.arguments import options_of, text_of
         from hudi_table_services.contract.config_check import NEVER, CheckConfigRequest, ConfigReport
@@ -350,11 +350,11 @@ class HudiHook(BaseHook):
             fail_on=NEVER,
         )
         report = script("check_config.py").run(None, request, storage=self.storage).report_as(ConfigReport)
-        assert report is not None  # noqa: S101 - the job makes one
+        assert report is not None  # noqa: S101 - the job makes a report
         return report
 
     def table_picture(self) -> str:
-        """The live files of each partition as bars, and the latest instants: plain text for a task log."""
+        """Draw the live files of each partition path as bars, and list the latest instants, as text for a task log."""
         from airflow_hudi_provider.results.table_picture import draw_table
 
         return draw_table(self.snapshot())
@@ -369,7 +369,7 @@ class HudiHook(BaseHook):
         return True, f"Table {config.table_name}, version {int(config.table_version)}."
 
     def timeline_store(self) -> "TimelineStore":
-        """The store that reads the instants of the table. Raises TableNotFoundError."""
+        """Return the store that reads the instants of the table. Raises TableNotFoundError."""
         from hudi_table_services.storage.clock import SystemClock
         from hudi_table_services.storage.timeline_store import TimelineStore
 
@@ -377,7 +377,7 @@ class HudiHook(BaseHook):
 
     @classmethod
     def get_ui_field_behaviour(cls) -> dict[str, Any]:
-        """For Airflow 3.1, which does not read the form from the provider information."""
+        """Describe the connection form for Airflow 3.1, which does not read the form from the provider information."""
         return {
             "hidden_fields": ["port", "login", "password", "schema"],
             "relabeling": {"host": "Base path"},

@@ -1,1 +1,1 @@
-"""Tasks that submit a table service to Spark."""
+"""Airflow operators that write Hudi tables and run table services, in the worker or on Spark."""

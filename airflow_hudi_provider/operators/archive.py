@@ -13,24 +13,26 @@ _NUMBERS = ("min_commits", "max_commits")
 
 
 class ArchiveOperator(UpkeepOperator):
-    """Keep the timeline short, which every job and every reader lists: move old instants into an archive as Hudi does.
+    """Move old instants from the active timeline into the archived timeline, in Hudi's own format.
 
-    Hudi reads this archive and continues it. Run it after cleaning: instants that are not cleaned stay on the timeline.
-    Returns ``{"archived_commits",
-    "archived_services", "retention", "held_back_by", …}``.
+    A short active timeline helps every job and reader, because they list it. Hudi can read and continue the archived
+    timeline. Run this operator after cleaning: instants that are not yet cleaned stay on the active timeline. Returns
+    ``{"archived_commits", "archived_services", "retention", "held_back_by", …}``.
 
     .. seealso:: docs/archival.md
 
-    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
+    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
-    :param min_commits: completed writes that stay. 0: that of ``hoodie.keep.min.commits``. (templated)
-    :param max_commits: archive once there are more completed writes. 0: that of ``hoodie.keep.max.commits``.
-        (templated)
-    :param preview: report what would be archived, and what holds it back, and write nothing.
-    :param hudi_options: any ``hoodie.*`` key, with Hudi's meaning. (templated)
-    :param run_on: ``worker``: in the process of the task, which needs pyarrow for table versions 8 and 9; ``spark``.
-    :param on_nothing: what it means if there is nothing to archive: ``skip``, ``succeed`` or ``fail``.
-    :param table_name: checked against the table's name. (templated)
+    :param min_commits: number of completed writes that stay on the active timeline; 0: the value of
+        ``hoodie.keep.min.commits``. (templated)
+    :param max_commits: archive only if the active timeline has more completed writes; 0: the value of
+        ``hoodie.keep.max.commits``. (templated)
+    :param preview: report what would be archived and what blocks archival, and write nothing.
+    :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. (templated)
+    :param run_on: where the job runs: ``worker`` (in the task's process; needs pyarrow for table versions 8 and 9) or
+        ``spark`` (submitted to Spark).
+    :param on_nothing: what the task does if there is nothing to archive: ``skip``, ``succeed`` or ``fail``.
+    :param table_name: expected name of the table; the task fails if the table has another name. (templated)
     """
 
     script: ClassVar[str] = "archive.py"

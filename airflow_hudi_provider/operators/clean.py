@@ -1,4 +1,4 @@
-"""Delete files of a Hudi table that the retention does not keep for readers."""
+"""Delete old file versions that the retention of a Hudi table does not keep for readers."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -16,30 +16,33 @@ _NUMBERS = ("commits_retained", "hours_retained", "file_versions_retained", "max
 
 
 class CleanOperator(UpkeepOperator):
-    """Delete versions of files that the retention does not keep, as a Hudi clean that Hudi's own tools read.
+    """Delete file versions that the retention does not keep, and record a clean that Hudi's own tools can read.
 
-    It first finishes cleans that other jobs left pending, and rolls dead writes back, since they hold cleaning back.
-    A clean can be ended at any moment; the next one continues. It reads metadata only, so by default it runs in the
-    worker. Returns ``{"instant", "files", "bytes", "earliest_commit_to_retain", "retention", "blocker", …}``.
+    The job first finishes cleans that other jobs left pending, and rolls back dead writes, because both block
+    cleaning. You can end a clean at any moment; the next clean continues it. The job reads metadata only, so by
+    default it runs in the worker. Returns ``{"instant", "files", "bytes", "earliest_commit_to_retain", "retention",
+    "blocker", …}``.
 
     .. seealso:: docs/airflow.md
 
-    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
-    :param hudi_conn_id: connection of type ``hudi``: base path, Spark and storage connection. (templated)
-    :param policy: ``KEEP_LATEST_COMMITS``, ``KEEP_LATEST_BY_HOURS`` or ``KEEP_LATEST_FILE_VERSIONS``; empty: the one
-        whose retention is given alone. (templated)
-    :param commits_retained: commits whose state stays readable. 0: that of ``hoodie.clean.commits.retained``.
-        (templated)
-    :param hours_retained: hours whose commits stay readable. 0: that of ``hoodie.clean.hours.retained``. (templated)
-    :param file_versions_retained: versions of each file group. 0: that of ``hoodie.clean.fileversions.retained``.
-        (templated)
-    :param max_commits_per_run: most commits that one run cleans, to catch up after a gap. 0: that of
-        ``hoodie.clean.max.commits.to.clean``. (templated)
+    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
+    :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
+    :param policy: ``KEEP_LATEST_COMMITS``, ``KEEP_LATEST_BY_HOURS`` or ``KEEP_LATEST_FILE_VERSIONS``; empty: the
+        policy of the only retention that is given. (templated)
+    :param commits_retained: number of commits whose state stays readable; 0: the value of
+        ``hoodie.clean.commits.retained``. (templated)
+    :param hours_retained: number of hours whose commits stay readable; 0: the value of
+        ``hoodie.clean.hours.retained``. (templated)
+    :param file_versions_retained: number of file slices to keep in each file group; 0: the value of
+        ``hoodie.clean.fileversions.retained``. (templated)
+    :param max_commits_per_run: maximum number of commits that one run cleans, to catch up in steps after a gap; 0: the
+        value of ``hoodie.clean.max.commits.to.clean``. (templated)
     :param preview: report what would be deleted, with names and bytes, and delete nothing.
-    :param hudi_options: any ``hoodie.*`` key, with Hudi's meaning. (templated)
-    :param run_on: ``worker``: in the process of the task; ``spark``: submitted, for tables with a lot of metadata.
-    :param on_nothing: what it means if there is nothing to clean: ``skip``, ``succeed`` or ``fail``.
-    :param table_name: checked against the table's name. (templated)
+    :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. (templated)
+    :param run_on: where the job runs: ``worker`` (in the task's process), or ``spark`` (submitted to Spark) for tables
+        with a lot of metadata.
+    :param on_nothing: what the task does if there is nothing to clean: ``skip``, ``succeed`` or ``fail``.
+    :param table_name: expected name of the table; the task fails if the table has another name. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
     """
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hudi_table_services.tables.clustering_history import Clustering
 
 ALL_PENDING = "all"
-"""Every clustering that is pending on the table, oldest first."""
+"""Value of ``instant`` that selects all pending clusterings of the table, oldest first."""
 
 Instants = str | Sequence[str] | Mapping[str, Any]
 
@@ -33,30 +33,31 @@ _NONE_NAMED = "the previous task named no plan: it had nothing to plan, or only 
 
 
 class ScheduleClusteringOperator(HudiClusteringOperator):
-    """Plan a clustering and put the plan on the timeline; `ExecuteClusteringOperator` executes it.
+    """Plan a clustering and write the plan to the timeline; `ExecuteClusteringOperator` executes the plan.
 
-    It reads metadata only, so by default it runs in the worker. The same task in the same run plans once, however
-    often it is retried or cleared. Returns ``{"instant", "instants", "groups", "files_in", "bytes_in",
+    The job reads metadata only, so by default it runs in the worker. A task makes one plan in each DAG run, even if
+    Airflow retries the task or a user clears it. Returns ``{"instant", "instants", "groups", "files_in", "bytes_in",
     "expected_files", "reason", …}``.
 
     .. seealso:: docs/airflow.md
 
-    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
-    :param hudi_conn_id: connection of type ``hudi``: base path, Spark and storage connection. (templated)
-    :param sort_columns: rows of the new files are sorted by them. (templated)
-    :param layout: ``linear``, ``zorder`` or ``hilbert``: how to combine sort columns. (templated)
-    :param partitions: only these partition paths. (templated)
-    :param every_n_commits: plan only after this many commits since the last clustering, completed or pending;
-        0: always. (templated)
-    :param preview: plan, show the plan in log and return value, and write nothing.
-    :param hudi_options: any ``hoodie.*`` key, with Hudi's meaning; unknown ones are refused when the DAG is read.
+    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
+    :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
+    :param sort_columns: columns by which the rows of the new files are sorted. (templated)
+    :param layout: how to combine the sort columns: ``linear``, ``zorder`` or ``hilbert``. (templated)
+    :param partitions: cluster only these partition paths. (templated)
+    :param every_n_commits: plan only if there are this many commits since the last completed or pending clustering;
+        0: no minimum. (templated)
+    :param preview: make a plan, report the plan in the log and the return value, and write nothing.
+    :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning; an unknown key fails when Airflow parses the DAG.
         (templated)
-    :param run_on: ``worker``: in the process of the task; ``spark``: submitted, for tables with a lot of metadata.
-    :param on_nothing: what it means if there is nothing to plan: ``skip``, ``succeed`` or ``fail``.
-    :param on_rerun: what clearing the task means: ``reuse`` its plan, or ``write_again``: make another one.
-    :param table_name: checked against the table's name. (templated)
+    :param run_on: where the job runs: ``worker`` (in the task's process), or ``spark`` (submitted to Spark) for tables
+        with a lot of metadata.
+    :param on_nothing: what the task does if there is nothing to plan: ``skip``, ``succeed`` or ``fail``.
+    :param on_rerun: what a cleared task does: ``reuse`` its earlier plan, or ``write_again`` to make another plan.
+    :param table_name: expected name of the table; the task fails if the table has another name. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
-    :param kwargs: with ``run_on="spark"`` everything that `UpsertWithSizingOperator` takes to reach Spark.
+    :param kwargs: with ``run_on="spark"``, the same Spark arguments as `UpsertWithSizingOperator`.
     """
 
     script: ClassVar[str] = "schedule_clustering.py"
@@ -89,7 +90,7 @@ class ScheduleClusteringOperator(HudiClusteringOperator):
         return self.checked(ScheduleClusteringRequest(**common, **_plan_fields(self)))
 
     def confirm(self, run: TaskRun, request: JobRequest, result: JobResult | None) -> JobResult | None:
-        """Return the plan also if Spark failed: the plan may be on the timeline, and the job then only finds it."""
+        """Return the plan, even if Spark failed: if the timeline has the plan, run the job here to report it."""
         found = super().confirm(run, request, result)
         if found is None and not self.preview and run.table.clusterings().of_request(request.request_id):
             return self.run_here(request)
@@ -99,27 +100,28 @@ class ScheduleClusteringOperator(HudiClusteringOperator):
 class ExecuteClusteringOperator(HudiClusteringOperator):
     """Execute pending clusterings on Spark.
 
-    Completed clusterings are not executed again. Returns what was done to the files: ``{"instants", "files_in",
-    "files_out", "bytes_in", "bytes_out", "rows_checked", "plans": [{…, "skipping"}], …}``.
+    The job does not execute completed clusterings again. Returns a summary of the rewritten files: ``{"instants",
+    "files_in", "files_out", "bytes_in", "bytes_out", "rows_checked", "plans": [{…, "skipping"}], …}``.
 
     .. seealso:: docs/airflow.md
 
-    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
-    :param hudi_conn_id: connection of type ``hudi``: base path, Spark and storage connection. (templated)
-    :param instant: plans by their requested times: one, a list, texts of these, or the answer of
-        `ScheduleClusteringOperator`, as in ``instant=schedule.output``. ``all``: all that are pending, oldest first.
-        An argument that renders to nothing is refused; an answer without plans means that there is nothing to do.
-        (templated)
-    :param when_held: while another execution of a plan is alive: ``fail``, to be retried, or ``wait`` for it in the
-        triggerer.
-    :param hudi_options: any ``hoodie.*`` key, with Hudi's meaning. (templated)
-    :param on_nothing: what it means if no plan is pending: ``skip``, ``succeed`` or ``fail``.
-    :param table_name: checked against the table's name. (templated)
-    :param spark_conn_id: Spark connection, as ``SparkSubmitOperator`` takes it; left out: the hudi connection's, or
+    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
+    :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
+    :param instant: requested times of the plans: one time, a list of times, a text of either, or the return value of
+        `ScheduleClusteringOperator`, as in ``instant=schedule.output``. ``all`` selects all pending plans, oldest
+        first. The task fails if the argument renders to nothing. A return value without plans means that there is
+        nothing to do. (templated)
+    :param when_held: what the task does while another attempt executes a plan: ``fail``, so that Airflow retries the
+        task, or ``wait`` in the triggerer.
+    :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. (templated)
+    :param on_nothing: what the task does if no plan is pending: ``skip``, ``succeed`` or ``fail``.
+    :param table_name: expected name of the table; the task fails if the table has another name. (templated)
+    :param spark_conn_id: Spark connection; default: the Spark connection of the hudi connection, else
         ``spark_default``. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
-    :param result_base_path: folder for request and result, needed with ``deploy_mode="cluster"``. (templated)
-    :param kwargs: everything else that ``SparkSubmitOperator`` takes (``conf``, ``executor_memory``, …).
+    :param result_base_path: folder for the request and result documents, required with ``deploy_mode="cluster"``.
+        (templated)
+    :param kwargs: further arguments of ``SparkSubmitOperator`` (``conf``, ``executor_memory``, …).
     """
 
     script: ClassVar[str] = "execute_clustering.py"
@@ -157,19 +159,20 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
         return isinstance(self.instant, str) and self.instant.strip().lower() == ALL_PENDING
 
     def find_completed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
-        """Return a result if no plan was named, or if an earlier try executed all of them."""
+        """Return a result if the argument names no plan, or if an earlier try executed all plans."""
         if not self._means_all and not _named(request):
             return result_of_nothing(request, _NONE_NAMED)
         return self._executed(run, request)
 
     def confirm(self, run: TaskRun, request: JobRequest, result: JobResult | None) -> JobResult | None:
-        """Return a result also if Spark failed: all named plans may be completed, or not exist any more."""
+        """Return a result, even if Spark failed, if each named plan is completed or was removed from the timeline."""
         return super().confirm(run, request, result) or self._executed(run, request)
 
     def _executed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
-        """Return the result, if all plans are completed that were named, or that this request executed.
+        """Return the result if all plans of this request are completed.
 
-        Plans that another attempt completed while this task waited for it count as named.
+        Without named plans, no plan of the table may be pending. The result then describes the plans that this
+        request executed or, if there are none, the plans that another attempt completed while this task waited.
         """
         if names := _named(request):
             return _result_of_named(run.table, request, names)
@@ -183,30 +186,32 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
 class ClusteringOperator(HudiClusteringOperator):
     """Plan a clustering and execute it, in one Spark job.
 
-    The same task in the same run plans once; a retry finishes what it planned.
+    A task makes one plan in each DAG run; a retry executes the plan of the earlier try.
 
     .. seealso:: docs/airflow.md
 
-    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
-    :param hudi_conn_id: connection of type ``hudi``: base path, Spark and storage connection. (templated)
-    :param sort_columns: rows of the new files are sorted by them. (templated)
-    :param layout: ``linear``, ``zorder`` or ``hilbert``: how to combine sort columns. (templated)
-    :param partitions: only these partition paths. (templated)
-    :param every_n_commits: cluster only after this many commits since the last clustering, completed or pending; 0:
-        always. (templated)
-    :param preview: plan, show the plan in log and return value, and write nothing.
-    :param when_held: while another execution of the plan is alive: ``fail``, to be retried, or ``wait`` for it in the
-        triggerer.
-    :param hudi_options: any ``hoodie.*`` key, with Hudi's meaning; unknown ones are refused when the DAG is read.
+    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
+    :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
+    :param sort_columns: columns by which the rows of the new files are sorted. (templated)
+    :param layout: how to combine the sort columns: ``linear``, ``zorder`` or ``hilbert``. (templated)
+    :param partitions: cluster only these partition paths. (templated)
+    :param every_n_commits: cluster only if there are this many commits since the last completed or pending clustering;
+        0: no minimum. (templated)
+    :param preview: make a plan, report the plan in the log and the return value, and write nothing.
+    :param when_held: what the task does while another attempt executes the plan: ``fail``, so that Airflow retries the
+        task, or ``wait`` in the triggerer.
+    :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning; an unknown key fails when Airflow parses the DAG.
         (templated)
-    :param on_nothing: what it means if there is nothing to do: ``skip``, ``succeed`` or ``fail``.
-    :param on_rerun: what clearing the task means: ``reuse`` its clustering, or ``write_again``: make another one.
-    :param table_name: checked against the table's name. (templated)
-    :param spark_conn_id: Spark connection, as ``SparkSubmitOperator`` takes it; left out: the hudi connection's, or
+    :param on_nothing: what the task does if there is nothing to do: ``skip``, ``succeed`` or ``fail``.
+    :param on_rerun: what a cleared task does: ``reuse`` its earlier clustering, or ``write_again`` to make another
+        clustering.
+    :param table_name: expected name of the table; the task fails if the table has another name. (templated)
+    :param spark_conn_id: Spark connection; default: the Spark connection of the hudi connection, else
         ``spark_default``. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
-    :param result_base_path: folder for request and result, needed with ``deploy_mode="cluster"``. (templated)
-    :param kwargs: everything else that ``SparkSubmitOperator`` takes (``conf``, ``executor_memory``, …).
+    :param result_base_path: folder for the request and result documents, required with ``deploy_mode="cluster"``.
+        (templated)
+    :param kwargs: further arguments of ``SparkSubmitOperator`` (``conf``, ``executor_memory``, …).
     """
 
     script: ClassVar[str] = "run_clustering.py"
@@ -237,7 +242,7 @@ class ClusteringOperator(HudiClusteringOperator):
         return self.checked(ClusteringRequest(**common, **_plan_fields(self), when_held=self.when_held))
 
     def plans_to_execute(self, run: TaskRun, request: JobRequest) -> Sequence[str]:
-        """The plans of an earlier try; no other attempt can hold a plan that does not exist yet."""
+        """Return the pending plans of an earlier try. If no earlier try made a plan, there is nothing to wait for."""
         if self.preview:
             return ()
         own = run.table.clusterings().of_request(request.request_id)
@@ -250,28 +255,29 @@ class ClusteringOperator(HudiClusteringOperator):
         return super().confirm(run, request, result) or self._executed(run, request)
 
     def _executed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
-        """Return the result, if this request made plans and all of them are completed."""
+        """Return the result if this request made plans and all of them are completed."""
         if self.preview:
             return None
         return _if_completed(request, run.table.clusterings().of_request(request.request_id))
 
 
 class CancelClusteringOperator(HudiClusteringOperator):
-    """Remove pending clusterings from the timeline, and the files that they have written so far.
+    """Remove pending clusterings from the timeline, and delete the files that these clusterings have written so far.
 
-    Give ``instant`` or ``older_than_minutes``. Readers see no difference; the files of the table stay unchanged.
+    Give ``instant`` or ``older_than_minutes``. Readers see no difference, because the completed files of the table
+    stay unchanged.
 
     .. seealso:: docs/airflow.md
 
-    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
-    :param hudi_conn_id: connection of type ``hudi``: base path, Spark and storage connection. (templated)
-    :param instant: plans by their requested times, as `ExecuteClusteringOperator` takes them. (templated)
-    :param older_than_minutes: all plans of at least this age; 0: all. (templated)
+    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
+    :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
+    :param instant: requested times of the plans, in the same forms as for `ExecuteClusteringOperator`. (templated)
+    :param older_than_minutes: cancel all plans of at least this age; 0: cancel all plans. (templated)
     :param preview: report which plans would be cancelled, and cancel none.
-    :param hudi_options: any ``hoodie.*`` key, with Hudi's meaning. (templated)
-    :param run_on: ``worker``: in the process of the task; ``spark``: submitted.
-    :param on_nothing: what it means if there is nothing to cancel: ``skip``, ``succeed`` or ``fail``.
-    :param table_name: checked against the table's name. (templated)
+    :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. (templated)
+    :param run_on: where the job runs: ``worker`` (in the task's process) or ``spark`` (submitted to Spark).
+    :param on_nothing: what the task does if there is nothing to cancel: ``skip``, ``succeed`` or ``fail``.
+    :param table_name: expected name of the table; the task fails if the table has another name. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
     """
 
@@ -322,7 +328,7 @@ class CancelClusteringOperator(HudiClusteringOperator):
 
 
 def _plan_fields(task: ScheduleClusteringOperator | ClusteringOperator) -> dict[str, Any]:
-    """The fields of a request that define what to plan."""
+    """Return the fields of a request that define what to plan."""
     return {
         "sort_columns": names_of(task.sort_columns),
         "layout": task.layout.lower(),
@@ -333,15 +339,15 @@ def _plan_fields(task: ScheduleClusteringOperator | ClusteringOperator) -> dict[
 
 
 def _if_completed(request: JobRequest, clusterings: "Sequence[Clustering]") -> JobResult | None:
-    """Return the result of these clusterings, if there are any and all of them are completed."""
+    """Return the result of these clusterings if there is at least one and all are completed; else None."""
     is_done = bool(clusterings) and all(each.instant.is_completed for each in clusterings)
     return result_of_executed(request, clusterings) if is_done else None
 
 
 def _result_of_named(table: HudiHook, request: JobRequest, names: Sequence[str]) -> JobResult | None:
-    """Return the result, if each of these plans, or the plan that replaced it, is completed or does not exist any more.
+    """Return the result if each named plan, or its replacement, is completed or was removed from the timeline.
 
-    Return None also if the timeline does not know a name: the job explains what is wrong with the name.
+    Return None in all other cases. If the timeline does not know a name, the job reports what is wrong with the name.
     """
     lookup = table.look_up_clusterings()
     if lookup is None:
@@ -350,7 +356,9 @@ def _result_of_named(table: HudiHook, request: JobRequest, names: Sequence[str])
     removed = []
     for name in names:
         if (clustering := lookup.current(name)) is not None:
-            found[clustering.instant.requested_time] = clustering  # once, though two names may mean it
+            found[clustering.instant.requested_time] = (
+                clustering  # stored once, even if two names mean the same plan
+            )
         elif (words := lookup.why_missing(name)) is not None:
             removed.append(words)
         else:
@@ -362,5 +370,5 @@ def _result_of_named(table: HudiHook, request: JobRequest, names: Sequence[str])
 
 
 def _named(request: JobRequest) -> tuple[str, ...]:
-    """Plans that the request names."""
+    """Return the plans that the request names."""
     return tuple(getattr(request, "instants", ()))

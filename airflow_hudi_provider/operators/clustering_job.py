@@ -1,4 +1,4 @@
-"""The base of the clustering operators. The completed plan on the timeline proves that a clustering is done."""
+"""Base class of the clustering operators. A completed instant on the timeline proves that a clustering is done."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -44,10 +44,10 @@ class HudiClusteringOperator(HudiServiceOperator):
         "any more"
     )
     when_held: WhenHeld = "fail"
-    """What the task does while another execution of its plan is alive; an argument of operators that execute plans."""
+    """What the task does while another attempt executes its plan; operators that execute plans take this argument."""
 
     def checked(self, request: RequestT) -> RequestT:
-        """Return the request, if its options can be followed. Raises InvalidRequestError."""
+        """Return the request if its options are valid. Raises InvalidRequestError."""
         check_clustering_options(resolve_clustering_options(request).plan)
         return request
 
@@ -55,11 +55,11 @@ class HudiClusteringOperator(HudiServiceOperator):
         resolve_clustering_options(ScheduleClusteringRequest(base_path="/", options={key: ""}))
 
     def plans_to_execute(self, run: TaskRun, request: JobRequest) -> Sequence[str]:
-        """Requested times of the pending plans that the job will execute, as far as they exist; by default none."""
+        """Return the requested times of the existing pending plans that the job will execute; by default none."""
         return ()
 
     def run_job(self, run: TaskRun, submission: Submission) -> JobResult:
-        # A driver of an earlier try on a cluster continues, whatever it waits for.
+        # Do not wait if a driver of an earlier try still runs on a cluster: that driver continues in any case.
         if self.when_held == "wait" and not run.memory.follows_driver:
             self._wait_for_others(run)
         return super().run_job(run, submission)
@@ -76,7 +76,7 @@ class HudiClusteringOperator(HudiServiceOperator):
             wait.defer(self, run)
 
     def execute_when_free(self, context: "Context", event: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Called with the trigger's event: begin again, without waiting a second time.
+        """Run the task after the wait for other attempts, without a second wait. Called with the trigger's event.
 
         Raises:
             HudiTaskError: another attempt still executes all plans, or the triggerer could not read the table.
@@ -99,7 +99,7 @@ class HudiClusteringOperator(HudiServiceOperator):
         """Return the job's own result, if the timeline confirms it.
 
         Raises:
-            HudiTaskError: the timeline contradicts it.
+            HudiTaskError: the timeline contradicts the result.
         """
         report = result.report_as(ClusteringReport) if result is not None else None
         if result is None or result.outcome is not Outcome.COMPLETED or report is None:
@@ -136,10 +136,9 @@ class HudiClusteringOperator(HudiServiceOperator):
 
 
 def _is_confirmed(lookup: "ClusteringLookup", plan: ClusteringPlanReport) -> bool:
-    """Whether the timeline is consistent with the job's report on a plan.
+    """Return whether the timeline is consistent with the job's report on a plan.
 
-    Other jobs and users change the timeline meanwhile: a plan that the job requested may have given way, or may be
-    cancelled, by now.
+    After the report, a write may have released file groups of a requested plan, or a user may have cancelled the plan.
     """
     time = plan.instant_time
     found = lookup.history.find(time)

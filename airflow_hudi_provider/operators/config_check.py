@@ -1,4 +1,4 @@
-"""Check the settings of a table's writers and services, and warn or fail where they would harm it."""
+"""Check the settings of a table's writers and services; warn or fail if a setting would harm the table."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -24,29 +24,31 @@ if TYPE_CHECKING:
 
 
 class HudiConfigCheckOperator(BaseOperator):
-    """Check Hudi's options for settings that would harm a table, in the worker and without Spark. Nothing is written.
+    """Check Hudi's options for settings that would harm a table.
 
-    Returns ``{"status", "findings", …}``; a task that fails leaves the same under the XCom key ``config``.
+    The check runs in the worker without Spark and writes nothing. Returns ``{"status", "findings", …}``; if a finding
+    fails the task, the task stores the same value under the XCom key ``config``.
 
     .. seealso:: docs/config-check.md
 
-    :param hudi_options: the settings: ``hoodie.*`` keys of writes and of all services. (templated)
-    :param base_path: table to compare with; without it and ``hudi_conn_id`` only the options are checked. (templated)
-    :param hudi_conn_id: connection of type ``hudi``: base path and storage connection. (templated)
+    :param hudi_options: settings to check: ``hoodie.*`` keys of writes and of all table services. (templated)
+    :param base_path: table to compare the options with. Without ``base_path`` and ``hudi_conn_id``, the operator checks
+        only the options. (templated)
+    :param hudi_conn_id: connection of type ``hudi`` with base path and storage connection. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
-    :param table_name: checked against the table's name. (templated)
+    :param table_name: expected name of the table; the task fails if the table has another name. (templated)
     :param facts: facts about the environment, such as ``{"engine": "hudi", "writers": 2}``. (templated)
-    :param knows_dag: take ``max_active_runs``, ``catchup`` and ``takes_turns`` from the task's own DAG, unless
-        ``facts`` has them.
-    :param fail_on: lowest severity at which the task fails, without a retry: ``error``, ``warning``, ``advice``; or
-        ``never``: findings are warnings in the log only.
+    :param knows_dag: read the facts ``max_active_runs``, ``catchup`` and ``takes_turns`` from the task's own DAG;
+        values in ``facts`` take precedence.
+    :param fail_on: lowest severity that fails the task without a retry: ``error``, ``warning`` or ``advice``. With
+        ``never`` the task only logs findings as warnings.
     :param accepted_rules: ids of rules whose findings are intended.
     """
 
     script: ClassVar[str] = "check_config.py"
     changes_table = False
     last_result: JobResult | None = None
-    """Result of the check, also if its findings fail the task; None: not checked yet, or failed for another reason."""
+    """Result of the check, even if its findings fail the task; None: the check did not run or did not finish."""
 
     operator_extra_links: Collection[BaseOperatorLink] = (TABLE_LINK,)
     template_fields: Sequence[str] = (
@@ -88,7 +90,7 @@ class HudiConfigCheckOperator(BaseOperator):
         self._check_when_the_dag_is_read()
 
     def execute(self, context: "Context") -> dict[str, Any]:
-        """Check, log, and fail if a finding reaches the severity ``fail_on``."""
+        """Check the options, log the findings, and fail if a finding reaches the severity ``fail_on``."""
         with measured(self):
             return self._carry_out(context)
 
@@ -118,11 +120,11 @@ class HudiConfigCheckOperator(BaseOperator):
         return config_answer(result)
 
     def lineage_inputs(self) -> list[str]:
-        """Paths that the task reads besides the table."""
+        """Return the paths that the task reads besides the table."""
         return []
 
     def is_preview(self) -> bool:
-        """Whether the task writes nothing."""
+        """Return whether the task is a preview; always False, because the task never writes."""
         return False
 
     def get_openlineage_facets_on_start(self) -> Any:
@@ -138,11 +140,11 @@ class HudiConfigCheckOperator(BaseOperator):
         return self.base_path is not None or self.hudi_conn_id is not None
 
     def find_table(self) -> HudiHook:
-        """The table that the rendered arguments name. Without any its location raises HudiTaskRefusedError."""
+        """Return the table's hook. If the arguments name no table, its ``location`` raises HudiTaskRefusedError."""
         return HudiHook(self.base_path, hudi_conn_id=self.hudi_conn_id, storage_conn_id=self.storage_conn_id)
 
     def table_label(self) -> str:
-        """The table's name if it is known, else the name of its folder; empty: only settings are checked."""
+        """Return the table's name if it is known, else the name of its folder; empty: the task has no table."""
         report = self.last_result.report_as(ConfigReport) if self.last_result is not None else None
         name = (report.table if report is not None else "") or self.table_name
         return str(name or (self.base_path or "").rstrip("/").rpartition("/")[2])
@@ -173,13 +175,13 @@ class HudiConfigCheckOperator(BaseOperator):
         found = {name: getattr(dag, name, None) for name in ("max_active_runs", "catchup")}
         if (
             self._given_facts().get("engine", "native") == "native"
-        ):  # with Hudi's own jobs any task may be a writer
+        ):  # if Hudi's own jobs write, any task may be a writer
             turns = {_takes_turns(task) for task in getattr(dag, "tasks", ())} - {None}
             found["takes_turns"] = turns == {True} if turns else None
         return {name: text_of(value) for name, value in found.items() if value is not None}
 
     def _check_when_the_dag_is_read(self) -> None:
-        """Refuse what no rendering can correct. Raises ValueError with the task's id in front."""
+        """Refuse errors that rendering cannot correct. Raises ValueError; the message begins with the task's id."""
         from hudi_table_services.planning.config_check.check import check_rule_names
 
         templated = set(self._filled_in_later)
@@ -199,7 +201,7 @@ class HudiConfigCheckOperator(BaseOperator):
 
 
 def _takes_turns(task: Any) -> bool | None:
-    """Whether a write task, mapped or not, certainly takes turns; None: the task is no write."""
+    """Return whether a task, mapped or not, has ``take_turns=True``; None: the task is no write task."""
     from airflow_hudi_provider.operators.write import HudiWriteOperator
 
     if isinstance(task, HudiWriteOperator):

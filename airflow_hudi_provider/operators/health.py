@@ -1,4 +1,4 @@
-"""Measure the health of a Hudi table, and warn or fail above limits."""
+"""Measure the health of a Hudi table, and warn or fail if a measure exceeds its limit."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,21 +17,23 @@ if TYPE_CHECKING:
 
 
 class HudiTableHealthOperator(HudiServiceOperator):
-    """Measure a table: sizes of files, pending instants and what each one blocks, lags of services, leftovers.
+    """Measure a table: file sizes, pending instants and what they block, lags of table services, and leftover files.
 
-    Nothing is written. Returns ``{"status", "measures", "findings", "pending", "partitions", …}``; a task that fails
-    leaves the same under the XCom key ``health``.
+    The job writes nothing. Returns ``{"status", "measures", "findings", "pending", "partitions", …}``; if a measure
+    fails the task, the task stores the same value under the XCom key ``health``.
 
     .. seealso:: docs/health.md
 
-    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
-    :param hudi_conn_id: connection of type ``hudi``: base path, Spark and storage connection. (templated)
-    :param warn_above: measure → number above which the task's log and answer warn. (templated)
-    :param fail_above: measure → number above which the task fails, without a retry. (templated)
-    :param small_file_limit_bytes: files below are small. 0: the default of ``hoodie.parquet.small.file.limit``.
+    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
+    :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
+    :param warn_above: map from measures to limits; above a limit the log and the return value warn. (templated)
+    :param fail_above: map from measures to limits; above a limit the task fails without a retry. (templated)
+    :param small_file_limit_bytes: size below which a file counts as small; 0: the default of
+        ``hoodie.parquet.small.file.limit``.
     :param hudi_options: ``hoodie.clean.*`` keys that define the retention. (templated)
-    :param run_on: ``worker``: in the process of the task; ``spark``: submitted, for tables with a lot of metadata.
-    :param table_name: checked against the table's name. (templated)
+    :param run_on: where the job runs: ``worker`` (in the task's process), or ``spark`` (submitted to Spark) for tables
+        with a lot of metadata.
+    :param table_name: expected name of the table; the task fails if the table has another name. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
     """
 

@@ -1,4 +1,4 @@
-"""Base class of all operators: it looks for the completed request, else runs the job, then reads the timeline."""
+"""Base class of all operators: run the job unless an earlier try completed its request, then check the timeline."""
 
 import threading
 from abc import abstractmethod
@@ -43,34 +43,34 @@ class HudiJobOperator(SparkSubmitOperator):
     It has two direct subclasses: `HudiWriteOperator` for writes, and `HudiServiceOperator` for table services.
 
     :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
-    :param hudi_conn_id: connection of type ``hudi``: base path, Spark and storage connection. (templated)
+    :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
-    :param hudi_options: any ``hoodie.*`` key, with Hudi's meaning. (templated)
-    :param on_rerun: what a cleared task does with a request that it has completed: ``reuse`` its result, or
+    :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. (templated)
+    :param on_rerun: what a cleared task does with a request that is already completed: ``reuse`` its result, or
         ``write_again``.
     :param spark_conn_id: Spark connection; default: the Spark connection of the hudi connection, else
         ``spark_default``. (templated)
-    :param result_base_path: folder for request and result, needed with ``deploy_mode="cluster"``. (templated)
+    :param result_base_path: folder for request and result documents, needed with ``deploy_mode="cluster"``. (templated)
     :param conn_id: the same as ``spark_conn_id``, under the name that ``SparkSubmitOperator`` uses.
-    :param deferrable: wait for Spark in the triggerer, without a worker slot. The run outlives the process that began
-        it, and a retry continues it. In client mode worker and triggerer need a common folder and a machine that stays
-        up, so ``[operators] default_deferrable`` has no effect here.
+    :param deferrable: wait for Spark in the triggerer, without a worker slot. The Spark run outlives the process that
+        began it, and a retry continues the run. In client mode, the worker and the triggerer must share a folder, and
+        their machine must stay up; therefore ``[operators] default_deferrable`` has no effect here.
     """
 
     script: ClassVar[str]
     """File name of the job script."""
 
     last_result: JobResult | None = None
-    """Result of this try; None until it is known. After a failure: the result that the job reported."""
+    """Result of this try; None until the result is known. After a failure, the result that the job reported."""
 
     left_behind: ClassVar[str] = "Nothing was committed."
     """Sentence for error messages: the state of the table after a job that did not complete its request."""
 
     changes_table = True
-    """False: the job only reads the table."""
+    """Whether the job can change the table; False: the job only reads the table."""
 
     takes_turns = False
-    """Whether the task waits for its turn in the table's queue of writers."""
+    """Whether the task waits for its turn in the table's writer queue."""
 
     operator_extra_links: Collection[BaseOperatorLink] = (TABLE_LINK, SPARK_UI_LINK)
     template_fields: Sequence[str] = (
@@ -111,7 +111,7 @@ class HudiJobOperator(SparkSubmitOperator):
         self.deferrable = deferrable
         self._filled_in_later: tuple[str, ...] = ()
         self._waited_for: tuple[str, ...] | None = None
-        # Made by `execute`: Airflow copies the operator before it runs.
+        # `execute` sets this attribute, because Airflow copies the operator before a run.
         self._submission: Submission | None = None
         if taken := _OF_THE_JOB & kwargs.keys():
             raise ValueError(
@@ -139,22 +139,22 @@ class HudiJobOperator(SparkSubmitOperator):
 
     @abstractmethod
     def refuse_unknown_key(self, key: str) -> None:
-        """Raise InvalidRequestError, because the job does not know this key of ``hudi_options``."""
+        """Raise InvalidRequestError if the job does not know this key of ``hudi_options``."""
 
     @abstractmethod
     def when_empty(self) -> OnEmpty:
-        """What the task does if the job had nothing to do."""
+        """Return what the task does if the job had nothing to do."""
 
     @abstractmethod
     def find_completed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
-        """Return the result without running the job, if an earlier try completed the request."""
+        """Return the result of an earlier try that completed the request; None: the job must run."""
 
     @abstractmethod
     def confirm(self, run: TaskRun, request: JobRequest, result: JobResult | None) -> JobResult | None:
-        """Read the timeline after the job, and return the confirmed result; None: the request is not completed.
+        """Read the timeline after the job and return the confirmed result; None: the request is not completed.
 
         Args:
-            result: the result that the job reported; None: it reported none, or an invalid one.
+            result: the result that the job reported; None: the job reported no result, or an invalid result.
         """
 
     @abstractmethod
@@ -162,7 +162,7 @@ class HudiJobOperator(SparkSubmitOperator):
         """Log what a killed job left on the timeline."""
 
     def run_job(self, run: TaskRun, submission: Submission) -> JobResult:
-        """Run the job; by default on Spark. Raises TaskDeferred where the triggerer waits for it."""
+        """Run the job; by default on Spark. Raises TaskDeferred if the triggerer waits for the job."""
         with submission.submit() as end:
             return self._judge(run, end)
 
@@ -172,46 +172,46 @@ class HudiJobOperator(SparkSubmitOperator):
             return self._judge(run, end)
 
     def report_failure(self, context: "Context", result: JobResult) -> None:
-        """Log what a failed job did before it failed, or what it measured."""
+        """Store the result of a failed job, and log what the job did or measured before it failed."""
         self.last_result = result
         if result.report is not None:
             log_result(self.log, result)
 
     def remember(self, run: TaskRun, result: JobResult) -> None:
-        """Store what later tries need to know about this try; by default nothing."""
+        """Store the facts about this try that later tries need; by default nothing."""
 
     def answer_of(self, result: JobResult) -> dict[str, Any]:
-        """The task's return value: small, plain JSON values."""
+        """Build the task's return value from small, plain JSON values."""
         return xcom_of(result)
 
     def event_of(self, result: JobResult) -> dict[str, Any]:
-        """The extra of the task's asset events: small, plain JSON values."""
+        """Build the ``extra`` field of the task's asset events from small, plain JSON values."""
         return event_of(result)
 
     def add_partitions(self, event: Any, result: JobResult) -> None:
-        """Add partition keys to an asset event; by default none."""
+        """Add partition keys to an asset event; by default add none."""
 
     def lineage_inputs(self) -> list[str]:
-        """Paths that the job reads besides the table."""
+        """Return the paths that the job reads besides the table."""
         return []
 
     def is_preview(self) -> bool:
-        """Whether the job writes nothing."""
+        """Return whether the job is a preview or dry run, which writes nothing."""
         return bool(getattr(self, "preview", False))
 
     def leave_turn(self, run: TaskRun, request_id: str) -> None:
-        """Remove an earlier request of this task from the table's writer queue; by default it is in none."""
+        """Remove an earlier request of this task from the table's writer queue; by default do nothing."""
 
     def release(self, run: TaskRun) -> None:
         """Release what a killed task must not keep, such as its turn in the writer queue; by default nothing."""
 
     def execute(self, context: "Context") -> dict[str, Any]:  # type: ignore[override]  # Airflow's returns None
-        """Return the result of the request: that of an earlier try if it completed the request, else run the job."""
+        """Return the result of the request. If an earlier try completed the request, do not run the job again."""
         with measured(self):
             return self._execute(context, None)
 
     def execute_when_over(self, context: "Context", event: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Called when the run for which this task was deferred has ended, with the trigger's event."""
+        """Conclude the Spark run for which this task was deferred. Airflow calls this with the trigger's event."""
         event = event or {}
         with measured(self, earlier_s=float(event.get("seconds") or 0)):
             return self._execute(context, event)
@@ -219,7 +219,7 @@ class HudiJobOperator(SparkSubmitOperator):
     def resume_execution(
         self, next_method: str, next_kwargs: dict[str, Any] | None, context: "Context"
     ) -> Any:
-        """Called by Airflow; end the run of a task whose ``execution_timeout`` passed while it was deferred."""
+        """Resume a deferred task; end its Spark run first if ``execution_timeout`` has passed. Called by Airflow."""
         error = str((next_kwargs or {}).get("error", ""))
         if next_method == _FAILED_WHILE_DEFERRED and "timeout" in error.lower():
             self.end_late_run(self._begin(context))
@@ -228,7 +228,7 @@ class HudiJobOperator(SparkSubmitOperator):
     def on_kill(self) -> None:
         """End the Spark run, and log the state of the timeline."""
         if self._submission is None:
-            return  # killed before `execute` had located the table
+            return  # Airflow killed the task before `execute` had located the table
         self._release_in_time(self._submission)
         self._submission.end()
         self._log_state_after_kill(self._submission)
@@ -238,7 +238,7 @@ class HudiJobOperator(SparkSubmitOperator):
         super().execute(context)
 
     def poll_until_complete(self, external_id: Any, context: "Context") -> None:
-        """Called by Airflow's operator once the driver is on its cluster, or was found there by a retry."""
+        """Wait for a driver on a cluster. Airflow calls this after a submission, or when a retry finds the driver."""
         if self._submission is not None:
             self._submission.defer_for_driver(str(external_id))
         super().poll_until_complete(external_id, context)
@@ -288,10 +288,10 @@ class HudiJobOperator(SparkSubmitOperator):
         return self._submission
 
     def find_result(self, run: TaskRun, submission: Submission, event: dict[str, Any] | None) -> JobResult:
-        """Return the result of this execution. Raises TaskDeferred where the triggerer waits.
+        """Return the result of this execution. Raises TaskDeferred if the triggerer waits for the job.
 
         Args:
-            event: event of the trigger that waited for the job; None: the task was not deferred for its job.
+            event: event of the trigger that waited for the job; None: no trigger waited for the job.
         """
         if event is not None:
             return self.conclude_job(run, submission, event)
@@ -330,11 +330,11 @@ class HudiJobOperator(SparkSubmitOperator):
         return document
 
     def find_table(self) -> HudiHook:
-        """The table that the rendered arguments name."""
+        """Return the hook of the table that the rendered arguments name."""
         return HudiHook(self.base_path, hudi_conn_id=self.hudi_conn_id, storage_conn_id=self.storage_conn_id)
 
     def table_label(self) -> str:
-        """The table's name if it is known, else the name of its folder."""
+        """Return the table's name if it is known, else the name of the table's folder."""
         name = self.last_result.table_name if self.last_result is not None else ""
         path = self._submission.run.location.base_path if self._submission is not None else self.base_path
         return str(name or getattr(self, "table_name", "") or (path or "").rstrip("/").rpartition("/")[2])
@@ -345,11 +345,11 @@ class HudiJobOperator(SparkSubmitOperator):
 
     @classmethod
     def _own_fields(cls) -> tuple[str, ...]:
-        """Template fields that `SparkSubmitOperator` does not have."""
+        """Return the template fields that `SparkSubmitOperator` does not have."""
         return tuple(name for name in cls.template_fields if name not in SparkSubmitOperator.template_fields)
 
     def check_when_the_dag_is_read(self) -> None:
-        """Reject arguments that are wrong before rendering: unknown keys, and wrong or contradicting values.
+        """Reject unknown keys, wrong values and contradicting values when Airflow parses the DAG.
 
         Values that contain a template are checked after rendering.
 
@@ -374,7 +374,7 @@ class HudiJobOperator(SparkSubmitOperator):
         self._log_state_after_kill(submission)
 
     def _release_in_time(self, submission: Submission) -> None:
-        """Call `release` for at most a second, even if storage is slow: Airflow gives `on_kill` five seconds."""
+        """Call `release`, but wait at most one second for slow storage, since Airflow gives `on_kill` five seconds."""
 
         def release() -> None:
             _try(submission.forget_request)

@@ -1,4 +1,4 @@
-"""Roll back, restore, keep savepoints, and remove orphan files."""
+"""Operators that roll back, restore, create and delete savepoints, and remove orphans."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -18,20 +18,20 @@ from hudi_table_services.contract.result import JobResult
 
 
 class SavepointOperator(UpkeepOperator):
-    """Keep the state of a table at a commit: cleaning and archival keep its files, and a restore can return to it.
+    """Create a savepoint: cleaning and archival then keep the commit and its files, and a restore can return to it.
 
     A second savepoint of the same commit changes nothing. Returns ``{"instant", "reason", "reused", …}``; `instant`
-    names the savepoint.
+    is the requested time of the savepoint.
 
     .. seealso:: docs/recovery.md
 
-    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
+    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
-    :param instant: requested time of a completed commit; empty: the newest one. (templated)
+    :param instant: requested time of a completed commit; empty: the newest completed commit. (templated)
     :param saved_by: name stored in the savepoint. (templated)
     :param comments: reason stored in the savepoint. (templated)
-    :param preview: report what would be kept, and write nothing.
-    :param run_on: ``worker`` or ``spark``; see `CleanOperator`.
+    :param preview: report what the savepoint would keep, and write nothing.
+    :param run_on: where the job runs: ``worker`` or ``spark``; see `CleanOperator`.
     """
 
     script: ClassVar[str] = "create_savepoint.py"
@@ -59,15 +59,16 @@ class SavepointOperator(UpkeepOperator):
 
 
 class DeleteSavepointOperator(UpkeepOperator):
-    """Delete savepoints: cleaning may delete their files from then on.
+    """Delete savepoints. Afterwards cleaning may delete the files that they kept.
 
     .. seealso:: docs/recovery.md
 
-    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
+    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
-    :param instant: requested times of their commits: one, several, or the answer of a `SavepointOperator`. (templated)
+    :param instant: requested times of the savepointed commits: one time, a list, or the return value of a
+        `SavepointOperator`. (templated)
     :param preview: report which savepoints would be deleted, and delete none.
-    :param run_on: ``worker`` or ``spark``; see `CleanOperator`.
+    :param run_on: where the job runs: ``worker`` or ``spark``; see `CleanOperator`.
     """
 
     script: ClassVar[str] = "delete_savepoint.py"
@@ -95,21 +96,22 @@ class DeleteSavepointOperator(UpkeepOperator):
 
 
 class RollbackOperator(UpkeepOperator):
-    """Undo failed writes of a table, or its newest completed ones.
+    """Roll back failed writes of a table, or the newest completed writes.
 
-    Writes and cleans undo dead writes by themselves. Use this operator if no write or clean follows, or to undo a
-    commit that was a mistake. It never rolls back past a savepoint, and never a write whose writer is alive.
+    Writes and cleans roll back dead writes automatically. Use this operator if no write or clean follows, or to undo
+    a commit that was a mistake. The operator never rolls back past a savepoint, and never rolls back a write whose
+    writer is alive.
     Returns ``{"undone", "finished", "left_alone", …}``.
 
     .. seealso:: docs/recovery.md
 
-    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
+    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
-    :param instant: requested times: one, several, or the answer of a task. (templated)
-    :param all_failed: every pending write without a living heartbeat, instead of instants by name.
+    :param instant: requested times of the writes: one time, a list, or the return value of a task. (templated)
+    :param all_failed: roll back every pending write without a fresh heartbeat, instead of the writes in ``instant``.
     :param preview: report what would be undone, and undo nothing.
-    :param on_nothing: what it means if there is nothing to undo: ``skip``, ``succeed`` or ``fail``.
-    :param run_on: ``worker`` or ``spark``; see `CleanOperator`.
+    :param on_nothing: what the task does if there is nothing to undo: ``skip``, ``succeed`` or ``fail``.
+    :param run_on: where the job runs: ``worker`` or ``spark``; see `CleanOperator`.
     """
 
     script: ClassVar[str] = "rollback.py"
@@ -133,18 +135,18 @@ class RollbackOperator(UpkeepOperator):
 
 
 class RestoreOperator(UpkeepOperator):
-    """Restore a table to a savepoint: all later changes are undone, newest first.
+    """Restore a table to a savepoint: undo all later changes, newest first.
 
-    No writer may run meanwhile. To finish a restore that was ended half-way, run it again; until then no write is
-    possible. A task that is cleared after it completed does not undo what was written since.
+    No writer may run during the restore. If a restore was interrupted, run it again; until it completes, no write is
+    possible. If you clear a completed restore task, the task does not undo writes that followed the restore.
 
     .. seealso:: docs/recovery.md
 
-    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
+    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param savepoint: requested time of the savepointed commit. (templated)
     :param preview: report which commits, files and rows would be removed, and undo nothing.
-    :param run_on: ``worker`` or ``spark``; see `CleanOperator`.
+    :param run_on: where the job runs: ``worker`` or ``spark``; see `CleanOperator`.
     """
 
     script: ClassVar[str] = "restore.py"
@@ -164,18 +166,20 @@ class RestoreOperator(UpkeepOperator):
 
 
 class RepairOperator(UpkeepOperator):
-    """Find orphans: files of no instant, which neither cleaning nor rollbacks find. Delete them only on request.
+    """Find orphans: data files that belong to no instant, so that neither cleaning nor a rollback finds them.
+
+    The operator deletes orphans only with ``preview=False``.
 
     .. seealso:: docs/recovery.md
 
-    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
+    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
-    :param preview: only report the files and the reasons; the default. ``False`` deletes them.
-    :param older_than_hours: younger files are kept.
-    :param max_files: if there are more orphans none is deleted, so that you can check them first.
-    :param backup_path: folder outside of the table to which the files are copied first. (templated)
-    :param on_nothing: what it means if there are none: ``skip``, ``succeed`` or ``fail``.
-    :param run_on: ``worker`` or ``spark``; see `CleanOperator`.
+    :param preview: report the orphans and the reasons, and delete nothing; ``False`` deletes the orphans.
+    :param older_than_hours: minimum age of the orphans; the operator keeps younger files.
+    :param max_files: if the operator finds more orphans, it deletes none, so that you can check them first.
+    :param backup_path: folder outside of the table to which orphans are copied before their deletion. (templated)
+    :param on_nothing: what the task does if there are no orphans: ``skip``, ``succeed`` or ``fail``.
+    :param run_on: where the job runs: ``worker`` or ``spark``; see `CleanOperator`.
     """
 
     script: ClassVar[str] = "repair_orphan_files.py"

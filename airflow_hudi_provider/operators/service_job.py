@@ -1,4 +1,4 @@
-"""The operators of table services: their job reads and writes metadata in the worker, or is submitted to Spark."""
+"""Base class of the operators of table services, whose jobs run in the worker or on Spark."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
@@ -20,15 +20,15 @@ RunOn = Literal["worker", "spark"]
 class HudiServiceOperator(HudiJobOperator):
     """Base of the operators of table services.
 
-    :param table_name: checked against the table's name. (templated)
-    :param on_nothing: what it means that there is nothing to do: ``skip``, ``succeed`` or ``fail``.
+    :param table_name: expected name of the table; the task fails if the table has another name. (templated)
+    :param on_nothing: what the task does if there is nothing to do: ``skip``, ``succeed`` or ``fail``.
     """
 
     run_on: RunOn = "spark"
-    """``worker``: in the process of the task. Operators whose job needs no Spark take this as an argument."""
+    """Where the job runs: ``worker`` is the task's process. Operators whose job needs no Spark have this argument."""
 
     needs_engine_for: ClassVar[str] = "this task needs for this table"
-    """The end of the error where the worker lacks a package of the engine: what needs the package."""
+    """Part of the error for a missing package of the engine: the purpose of the package."""
 
     template_fields: Sequence[str] = (*HudiJobOperator.template_fields, "table_name")
 
@@ -48,14 +48,14 @@ class HudiServiceOperator(HudiJobOperator):
         self.run_on = run_on
 
     def check_arguments(self) -> None:
-        """Call this once all arguments are set. Raises ValueError for what no rendering can correct."""
+        """Check the arguments, once all are set. Raises ValueError for errors that rendering cannot correct."""
         self._filled_in_later = names_filled_in_later(self, self._own_fields())
         self.check_when_the_dag_is_read()
-        # The answer of another task may hold empty texts; `instants_of` checks the part that matters.
+        # The return value of another task may contain empty texts; `instants_of` checks the relevant part.
         self._filled_in_later = tuple(name for name in self._filled_in_later if name != "instant")
 
     def common_fields(self, location: TableLocation, request_id: str, result_uri: str) -> dict[str, Any]:
-        """The fields that all requests have."""
+        """Return the fields that all requests of table services have."""
         return {
             "base_path": location.base_path,
             "request_id": request_id,

@@ -1,4 +1,4 @@
-"""Operators of services that change the timeline only: undo, keep, remove or archive."""
+"""Base class of the operators for cleaning, archival, savepoints, rollback, restore and repair."""
 
 from typing import Any
 
@@ -12,13 +12,13 @@ from hudi_table_services.options.timeline_only import resolve_service_options
 
 
 class UpkeepOperator(HudiServiceOperator):
-    """Base of the operators that undo, keep or remove, and can preview what they would do.
+    """Base of the operators for cleaning, archival and recovery. All of them have a preview.
 
-    Each of their jobs can be ended at any moment and run again: it continues where it stopped.
+    You can end each of their jobs at any moment. If you run the job again, it continues where it stopped.
 
     :param preview: report what would happen, and write nothing.
-    :param run_on: ``worker``: in the process of the task; ``spark``: submitted, for tables whose metadata is too much
-        for a worker.
+    :param run_on: where the job runs: ``worker`` (in the task's process), or ``spark`` (submitted to Spark) for tables
+        with too much metadata for a worker.
     """
 
     left_behind = "What was begun is finished when the task runs again."
@@ -35,7 +35,7 @@ class UpkeepOperator(HudiServiceOperator):
         """Return the job's own result, if the timeline confirms it.
 
         Raises:
-            HudiTaskError: the timeline contradicts it.
+            HudiTaskError: the timeline contradicts the result.
         """
         if result is None or result.outcome is not Outcome.COMPLETED:
             return None
@@ -47,7 +47,7 @@ class UpkeepOperator(HudiServiceOperator):
         return result
 
     def is_confirmed(self, run: TaskRun, result: JobResult) -> bool:
-        """Whether the timeline has the instant that the job names."""
+        """Return whether the timeline confirms the instant in the job's result."""
         return any(i.requested_time == result.instant_time for i in run.table.timeline().completed)
 
     def log_state_after_kill(self, run: TaskRun) -> None:

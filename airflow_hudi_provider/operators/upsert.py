@@ -1,4 +1,4 @@
-"""Write rows into a Hudi table and keep its files at their right size."""
+"""Write rows into a Hudi table with file sizing, so that its files reach their target size."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -24,42 +24,45 @@ _INTERVAL_TEMPLATE = re.compile(r"\{[{%][^}]*\bdata_interval_(start|end)\b")
 class UpsertWithSizingOperator(HudiWriteOperator):
     """Upsert, insert or delete the rows of a source in a copy-on-write Hudi table, on Spark.
 
-    The job fills small files before it opens new ones, so that files reach ``max_file_size``. The same task in the same
-    run never writes twice, however often it is retried or cleared. Returns the result document.
+    The job adds rows to small files before it creates new files, so that files reach ``max_file_size``. A task never
+    writes its rows twice in one DAG run, even if Airflow retries the task or a user clears it. Returns the result
+    document.
 
     .. seealso:: docs/airflow.md
 
-    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
-    :param hudi_conn_id: connection of type ``hudi``: base path, Spark and storage connection. (templated)
-    :param table_name: needed to create the table; else checked against its name. (templated)
+    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
+    :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
+    :param table_name: name of the table, required if the write creates the table. The task fails if an existing table
+        has another name. (templated)
     :param operation: ``upsert``, ``insert``, ``bulk_insert``, ``delete``, ``insert_overwrite``,
         ``insert_overwrite_table`` or ``delete_partition``. (templated)
     :param source_path: file, folder or glob that Spark reads. (templated)
-    :param source_format: data source of Spark. (templated)
-    :param source_options: options of Spark's reader. (templated)
-    :param source_sql: one query, no other statement, over the source, whose view is called ``source``. (templated)
+    :param source_format: name of Spark's data source, such as ``parquet``. (templated)
+    :param source_options: options for Spark's reader. (templated)
+    :param source_sql: one SQL query, and no other statement, on the view ``source`` of the source rows. (templated)
     :param record_key: columns that identify a record. (templated)
-    :param partition_by: partition columns; none: not partitioned. (templated)
-    :param partitions: partition paths of the rows, if they are known beforehand; ``on_pending_plan`` checks them before
-        Spark is started. (templated)
-    :param ordering_field: column; of two versions of a record the one with the larger value wins. (templated)
-    :param max_file_size: bytes that a base file should reach; ``hoodie.parquet.max.file.size``. (templated)
-    :param small_file_limit: bytes; files below it are filled, 0 = none; ``hoodie.parquet.small.file.limit``.
-        (templated)
-    :param hudi_options: any other ``hoodie.*`` key, with Hudi's meaning; unknown ones are refused when the DAG is
-        read. (templated)
-    :param on_empty: what a source without rows to write means: ``succeed``, ``skip`` or ``fail``.
-    :param on_pending_plan: what a clustering or compaction that is pending on files of this write means: ``refuse``
-        fails the task, ``wait`` defers it until there is none, ``give_way`` makes the plan give these files up. Left
-        out: ``hoodie.clustering.updates.strategy`` decides. (templated)
-    :param on_rerun: what clearing the task means: ``reuse`` the commit it made, or ``write_again``.
-    :param dry_run: plan and report, and write nothing.
-    :param spark_conn_id: Spark connection, as ``SparkSubmitOperator`` takes it; left out: the hudi connection's, or
+    :param partition_by: partition columns; no columns: the table is not partitioned. (templated)
+    :param partitions: partition paths of the rows, if known in advance; ``on_pending_plan`` checks these partitions
+        before Spark starts. (templated)
+    :param ordering_field: column that decides between two versions of a record: the larger value wins. (templated)
+    :param max_file_size: target size of a base file in bytes; sets ``hoodie.parquet.max.file.size``. (templated)
+    :param small_file_limit: the job adds rows to files smaller than this number of bytes; 0: to no existing files; sets
+        ``hoodie.parquet.small.file.limit``. (templated)
+    :param hudi_options: any other ``hoodie.*`` keys, with Hudi's meaning; an unknown key fails when Airflow parses the
+        DAG. (templated)
+    :param on_empty: what the task does if the source has no rows to write: ``succeed``, ``skip`` or ``fail``.
+    :param on_pending_plan: what the task does if a clustering or compaction is pending on files of this write:
+        ``refuse`` fails the task, ``wait`` defers the task until no such plan is pending, and ``give_way`` releases
+        these file groups from the plan. Default: ``hoodie.clustering.updates.strategy`` decides. (templated)
+    :param on_rerun: what a cleared task does: ``reuse`` its earlier commit, or ``write_again``.
+    :param dry_run: plan the write, report the plan, and write nothing.
+    :param spark_conn_id: Spark connection; default: the Spark connection of the hudi connection, else
         ``spark_default``. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
-    :param result_base_path: folder for request and result, needed with ``deploy_mode="cluster"``. (templated)
-    :param conn_id: the same as ``spark_conn_id``, by the name that ``SparkSubmitOperator`` gives it.
-    :param kwargs: everything else that ``SparkSubmitOperator`` takes (``conf``, ``executor_memory``, …).
+    :param result_base_path: folder for the request and result documents, required with ``deploy_mode="cluster"``.
+        (templated)
+    :param conn_id: the same as ``spark_conn_id``, under the name that ``SparkSubmitOperator`` uses.
+    :param kwargs: further arguments of ``SparkSubmitOperator`` (``conf``, ``executor_memory``, …).
     """
 
     script: ClassVar[str] = "upsert_with_sizing.py"
@@ -135,12 +138,12 @@ class UpsertWithSizingOperator(HudiWriteOperator):
     def files_at_stake(self, run: TaskRun) -> FilesAtStake | None:
         options = resolve_options(self.build_request(run.location, run.request_id, ""))
         if options.operation in _ADDS_FILES:
-            return None  # these operations add no rows to files that a plan holds
+            return None  # these operations add no rows to the files of a pending plan
         held = options.pending_clustering
         if options.operation is WriteOperation.INSERT_OVERWRITE_TABLE:
             return FilesAtStake(is_certain=True, held=held)
         if options.index_type.is_global:
-            return FilesAtStake()  # the index may find a row, and the write change it, in any partition
+            return FilesAtStake()  # with a global index the write may change rows in any partition
         if options.operation is WriteOperation.DELETE_PARTITION:
             named = options.partitions_to_delete
             return (
@@ -192,6 +195,6 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         return options_of(self.hudi_options, {**sizes, STRATEGY_KEY: strategy_of(self.on_pending_plan)})
 
     def refuse_unknown_key(self, key: str) -> None:
-        # Keys with this prefix are stored in the commit; any name is allowed.
+        # The commit stores keys with the prefix "_", and any such name is allowed.
         if not key.startswith("_"):
             resolve_options(UpsertRequest(base_path="/", options={key: ""}))

@@ -1,4 +1,4 @@
-"""Tasks that write rows. The completed commit that carries the request's id proves that the rows are written."""
+"""Base class of the operators that write rows. A completed commit with the request id proves that rows are written."""
 
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 class HudiWriteOperator(HudiJobOperator):
     """Base of the operators that write rows.
 
-    :param dry_run: report what would be written, and write nothing.
-    :param take_turns: wait until no other task with ``take_turns`` writes this table, in the order of arrival and
-        across all DAGs, runs and backfills; waiting tasks are deferred and hold no worker.
-    :param on_pending_plan: what a clustering or compaction that is pending on files of this write means: ``refuse``
-        fails the task, ``wait`` defers it until there is none, ``give_way`` makes the plan give these files up. Left
-        out: ``hoodie.clustering.updates.strategy`` decides. (templated)
-    :param pending_plan_timeout: seconds that ``wait`` waits at a time before the task fails.
-    :param emit_partitions: the asset events of the outlets carry the table's partition paths as partition keys, so
-        that a DAG scheduled by ``PartitionedAssetTimetable`` runs once for each (Airflow 3.3).
+    :param dry_run: plan the write, report the plan, and write nothing.
+    :param take_turns: wait in the table's writer queue until all earlier tasks with ``take_turns`` have written the
+        table, across all DAGs, runs and backfills. Waiting tasks are deferred and occupy no worker.
+    :param on_pending_plan: what the task does if a clustering or compaction is pending on files of this write:
+        ``refuse`` fails the task, ``wait`` defers the task until no such plan is pending, and ``give_way`` releases
+        these file groups from the plan. Default: ``hoodie.clustering.updates.strategy`` decides. (templated)
+    :param pending_plan_timeout: maximum seconds of one wait with ``on_pending_plan="wait"``; then the task fails.
+    :param emit_partitions: add the written partition paths to the asset events of the outlets as partition keys, so
+        that a DAG with ``PartitionedAssetTimetable`` runs once for each partition path (Airflow 3.3).
     """
 
     def __init__(
@@ -71,16 +71,16 @@ class HudiWriteOperator(HudiJobOperator):
 
     @abstractmethod
     def files_at_stake(self, run: TaskRun) -> FilesAtStake | None:
-        """Where existing files may be changed; None: nowhere. Raises InvalidRequestError."""
+        """Return where the write may change existing files; None: nowhere. Raises InvalidRequestError."""
 
     def is_preview(self) -> bool:
         return self.dry_run_only
 
     def find_completed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
-        """Return the result of an earlier try that committed and was ended before it reported.
+        """Return the result of an earlier try that committed and was ended before it reported the result.
 
         Raises:
-            HudiTaskRefusedError: an earlier try saw the commit, and the timeline does not have it any more.
+            HudiTaskRefusedError: an earlier try found the commit, but the timeline no longer contains the commit.
         """
         if self.dry_run_only:
             return None
@@ -103,7 +103,7 @@ class HudiWriteOperator(HudiJobOperator):
         except BaseException:
             turn.leave_after_failure()
             raise
-        turn.leave()  # an earlier try that completed the request may have been killed before it left
+        turn.leave()  # an earlier try may have completed the request and been killed before it left the queue
         return result
 
     def run_job(self, run: TaskRun, submission: Submission) -> JobResult:
@@ -122,7 +122,7 @@ class HudiWriteOperator(HudiJobOperator):
             return super().conclude_job(run, submission, event)
 
     def execute_when_free(self, context: "Context", event: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Called when no other attempt executes a plan on these files, or after the longest wait.
+        """Run the task when no other attempt executes a plan on these files, or after the maximum wait.
 
         Raises:
             HudiTaskError: the triggerer could not read the table.
@@ -136,7 +136,7 @@ class HudiWriteOperator(HudiJobOperator):
     def execute_without_plans(
         self, context: "Context", event: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Called with the trigger's event: check again, as another plan may have been made.
+        """Run the task after the wait for pending plans. The task checks again, because a new plan may exist.
 
         Raises:
             HudiTaskError: plans are still pending, or the triggerer could not read the table.
@@ -145,7 +145,7 @@ class HudiWriteOperator(HudiJobOperator):
         return self.execute(context)
 
     def execute_in_turn(self, context: "Context", event: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Called with the trigger's event: ask for the turn again, as another task may have been faster."""
+        """Run the task after the wait for its turn. The task asks for the turn again, as another task may be ahead."""
         if event is not None and "error" in event:
             Turn(self, self._begin(context).run).leave_after_failure()
             raise HudiTaskError(f"Waiting for its turn failed: {event['error']}")

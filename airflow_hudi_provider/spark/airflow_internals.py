@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
 Tracking = Literal["yarn", "kubernetes", "standalone"]
-"""The interface through which Airflow asks the cluster's master for the state of a driver."""
+"""The kind of cluster master that Airflow asks for the state of a driver."""
 
 CHECKED_RELEASES = ("6.0.0", "6.3.4")
 OPERATOR_NAMES = ("_conn_id", "_deploy_mode", "_get_hook", "_hook", "_spark_binary")
@@ -30,7 +30,8 @@ HOOK_NAMES = (
     "_yarn_application_id",
 )
 
-# Only newer releases have these names. Older releases cannot ask the master for a driver, and wait for spark-submit.
+# Only newer releases have these names. Older releases cannot ask the master for the state of a driver; they wait for
+# spark-submit.
 _TRACKS_YARN = "_yarn_track_via_rm_api"
 _TRACKS_KUBERNETES = "_track_driver_via_k8s_api"
 _YARN_AUTH = "_yarn_rm_auth"
@@ -40,7 +41,7 @@ _DISTRIBUTION = "apache-airflow-providers-apache-spark"
 
 
 def require_names(owner: object, names: tuple[str, ...]) -> None:
-    """Check that the installed release of Airflow's Spark provider has all names used here.
+    """Check that an object of Airflow's Spark provider has all private names that this module uses.
 
     Raises:
         HudiTaskRefusedError: a name is missing.
@@ -53,66 +54,66 @@ def require_names(owner: object, names: tuple[str, ...]) -> None:
 
 
 def connection_id(task: SparkSubmitOperator) -> str:
-    """Id of the Spark connection that the hook will use."""
+    """Return the id of the Spark connection that the hook will use."""
     return task._conn_id
 
 
 def use_connection(task: SparkSubmitOperator, conn_id: str) -> None:
-    """Let the hook use this Spark connection."""
+    """Make the hook use this Spark connection."""
     task._conn_id = conn_id
 
 
 def deploy_mode(task: SparkSubmitOperator) -> str | None:
-    """The deploy mode in the operator's arguments; None: the connection decides."""
+    """Return the deploy mode in the operator's arguments; None: the connection decides."""
     return task._deploy_mode
 
 
 def spark_binary(task: SparkSubmitOperator) -> str | None:
-    """The program that the hook runs as spark-submit; None: the connection or the hook decides."""
+    """Return the program that the hook runs as spark-submit; None: the connection or the hook decides."""
     return task._spark_binary
 
 
 def use_spark_binary(task: SparkSubmitOperator, binary: str) -> None:
-    """Let the hook run this program as spark-submit."""
+    """Make the hook run this program as spark-submit."""
     task._spark_binary = binary
 
 
 def tracking(task: SparkSubmitOperator) -> Tracking | None:
-    """How Airflow asks the master for the driver's state; None: spark-submit waits for the driver."""
+    """Return the kind of master that Airflow asks for the driver's state; None: spark-submit waits for the driver."""
     if getattr(task, _TRACKS_YARN, False):
         return "yarn"
     return "kubernetes" if getattr(task, _TRACKS_KUBERNETES, False) else None
 
 
 def yarn_auth(task: SparkSubmitOperator) -> Any:
-    """The object that signs requests to YARN; None: the argument was left out."""
+    """Return the object that signs requests to YARN; None: the argument is not given."""
     return getattr(task, _YARN_AUTH, None)
 
 
 def driver_keys(task: SparkSubmitOperator) -> list[str]:
-    """Keys under which Airflow stores a driver in the task's state store: the key of its id, then of its last state."""
+    """Return the keys in the task's state store for the driver's id and, second, for the driver's last state."""
     return [key for name in ("external_id_key", _STATUS_KEY) if (key := getattr(task, name, None))]
 
 
 def hook_of(task: SparkSubmitOperator) -> "SparkSubmitHook | None":
-    """The hook of the running submission; None: nothing was submitted yet."""
+    """Return the hook of the running submission; None: nothing was submitted yet."""
     return task._hook
 
 
 def log_through(hook: "SparkSubmitHook", log: Any) -> None:
-    """Send all lines of spark-submit, which the hook logs, through this logger."""
+    """Make the hook write all lines of spark-submit to this logger."""
     require_names(hook, HOOK_NAMES)
     hook._log = log
 
 
 def submit_process(task: SparkSubmitOperator) -> "subprocess.Popen[Any] | None":
-    """The running spark-submit; None: there is none."""
+    """Return the process of spark-submit; None: no process was started."""
     process: subprocess.Popen[Any] | None = getattr(task._hook, "_submit_sp", None)
     return process
 
 
 def follow_yarn_application(task: SparkSubmitOperator, application: str) -> None:
-    """Let the hook end this application when the task is killed, although an earlier process submitted it."""
+    """Make the hook end this application when the task is killed, even if an earlier process submitted it."""
     if task._hook is not None:
         task._hook._yarn_application_id = application
 
@@ -120,7 +121,7 @@ def follow_yarn_application(task: SparkSubmitOperator, application: str) -> None
 def operator_asking(
     how: Tracking, spark_conn_id: str, binary: str | None, more: Mapping[str, Any] | None = None
 ) -> SparkSubmitOperator:
-    """Create an operator that asks the cluster's master for the state of a driver. It submits nothing.
+    """Create an operator that asks the cluster's master for the state of a driver. The operator submits nothing.
 
     Args:
         more: further arguments of the operator.
@@ -141,15 +142,15 @@ def end_application(asking: SparkSubmitOperator, how: Tracking, application: str
     """End a driver that another process submitted.
 
     Args:
-        asking: operator that `operator_asking` created.
-        application: identifier of the driver in Airflow: application id, driver id, or ``<namespace>:<pod>``.
+        asking: the operator that `operator_asking` created.
+        application: Airflow's identifier of the driver: application id, driver id, or ``<namespace>:<pod>``.
     """
     hook = asking._get_hook()
     require_names(hook, HOOK_NAMES)
     if how == "yarn":
         hook._yarn_application_id = application
     elif how == "kubernetes":
-        # The connection may name another namespace, or none.
+        # The connection may name no namespace, or not the namespace of the driver.
         hook._connection["namespace"], _, hook._kubernetes_driver_pod = application.partition(":")
     else:
         hook._driver_id = application

@@ -1,4 +1,4 @@
-"""Drivers on a cluster: follow them from the triggerer, let later tries continue them, or end them."""
+"""Drivers on a cluster: follow drivers in the triggerer, continue drivers of earlier tries, and end drivers."""
 
 import time
 from datetime import timedelta
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 _EARLIER_DRIVER_TIMEOUT_S = 60.0
 _POLL_INTERVAL_S = 1.0
 _UNKNOWN_TO_YARN = "HTTP 404"
-"""In the error of Airflow's hook. A resource manager knows its newest applications, after a restart perhaps none."""
+"""Text in the error of Airflow's hook if YARN does not know an application.
+
+A resource manager knows only its newest applications, and possibly none after a restart.
+"""
 
 
 class _DriverState(Enum):
@@ -35,7 +38,7 @@ _MAY_RUN = (_DriverState.ACTIVE, _DriverState.UNKNOWN)
 
 
 class ClusterDriver:
-    """The driver of a task on a cluster, where it outlives the process that submitted it."""
+    """The driver of a task on a cluster. The driver outlives the process that submitted it."""
 
     def __init__(self, task: "HudiJobOperator", run: "TaskRun") -> None:
         self._task = task
@@ -43,13 +46,13 @@ class ClusterDriver:
         self._trigger_arguments: dict[str, Any] | None = None
 
     def follow_in_triggerer(self, arguments: dict[str, Any]) -> None:
-        """Make `defer_for` wait in the triggerer, if the triggerer can ask the master as this task would.
+        """Make `defer_for` wait in the triggerer, if the triggerer can ask the master in the same way as this task.
 
         Args:
-            arguments: of `HudiApplicationTrigger`, without those that are known here.
+            arguments: arguments of `HudiApplicationTrigger`, except those that this class adds.
         """
         tracking = airflow_internals.tracking(self._task)
-        # An auth object lives in this process only, so a trigger cannot carry it.
+        # An auth object exists only in this process, so a trigger cannot contain one.
         if tracking is None or airflow_internals.yarn_auth(self._task) is not None:
             self._task.log.info(
                 "This task waits in its worker: the triggerer can ask YARN with yarn_track_via_rm_api=True (and no "
@@ -64,14 +67,14 @@ class ClusterDriver:
         }
 
     def defer_for(self, application: str) -> None:
-        """Defer the task until this driver ends; returns where the worker has to wait itself.
+        """Defer the task until this driver ends; return if the worker must wait instead of the triggerer.
 
         Raises:
             TaskDeferred: the triggerer follows the driver.
         """
         if self._trigger_arguments is None:
             if airflow_internals.tracking(self._task) == "yarn":
-                # Airflow's hook ends only applications that it has submitted itself; name this one to it.
+                # Airflow's hook ends only applications that the hook submitted, so set this application in the hook.
                 airflow_internals.follow_yarn_application(self._task, application)
             return
         self._run.memory.note_driver(application)
@@ -87,8 +90,8 @@ class ClusterDriver:
     def check_earlier(self, owner: str) -> None:
         """Decide whether Airflow may follow the driver that an earlier try submitted; see `TaskMemory`.
 
-        Follow a driver that runs, or ended well, for the same owner. End a driver of another owner, wait for its end,
-        and forget it. Forget a driver that failed.
+        Airflow may follow a driver of the same owner that is active or succeeded. If the driver failed, remove it from
+        the store. If the driver has another owner, end it, wait for its end, and remove it from the store.
 
         Raises:
             HudiTaskError: the driver of another owner does not end.
@@ -96,10 +99,10 @@ class ClusterDriver:
         memory = self._run.memory
         application = memory.driver
         if application is None:
-            memory.forget_driver()  # an earlier process was killed while it removed the entries
+            memory.forget_driver()  # an earlier process may have been killed while it removed these entries
             return
         state = self._state(application)
-        if memory.driver_owner in (None, owner):  # None: an earlier release, which did not note the owner
+        if memory.driver_owner in (None, owner):  # None: an earlier release stored no owner
             if state is _DriverState.FAILED:
                 memory.forget_driver()
             return
@@ -110,19 +113,19 @@ class ClusterDriver:
         memory.forget_driver()
 
     def end_deferred(self) -> None:
-        """End the driver of a deferred try; the next try does not follow it, and waits for its end."""
+        """End the driver of a deferred try. The next try does not follow this driver, but waits for its end."""
         if (application := self._run.memory.noted_driver) is not None:
             self._end(application)
         self._run.memory.disown_driver()
         self.forget_request()
 
     def discard(self) -> None:
-        """Remove the notes and the request of an earlier process, whose driver is not needed any more."""
+        """Remove the stored driver and the request of an earlier process, because its driver is no longer needed."""
         self._run.memory.forget_driver()
         self.forget_request()
 
     def forget_request(self) -> None:
-        """Remove the request document, which may hold credentials, once no driver will read it."""
+        """Remove the request document, which may contain credentials, when no driver will read it again."""
         location = self._run.location
         if folder := self._task.result_base_path or location.result_base_path:
             exchange = JobExchange(folder, self._run.place, location.storage_options)
@@ -148,7 +151,7 @@ class ClusterDriver:
             time.sleep(_POLL_INTERVAL_S)
 
     def _state(self, application: str) -> _DriverState:
-        # Another operator asks: the task's own hook is made once, when the job's arguments are known.
+        # Ask with another operator: Airflow creates the task's own hook only once, with the job's final arguments.
         asking = self._asking(self._tracking_of(application))
         try:
             status = asking.get_job_status(application, self._run.context)
@@ -165,13 +168,13 @@ class ClusterDriver:
         task = self._task
         more = {"conf": task.conf, "keytab": task.keytab, "principal": task.principal}
         if (auth := airflow_internals.yarn_auth(task)) is not None:
-            more["yarn_rm_auth"] = auth  # releases before 6.3 do not have this argument
+            more["yarn_rm_auth"] = auth  # releases of the Spark provider before 6.3 do not have this argument
         return airflow_internals.operator_asking(
             tracking, airflow_internals.connection_id(task), airflow_internals.spark_binary(task), more
         )
 
     def _tracking_of(self, application: str) -> airflow_internals.Tracking:
-        """How the master of a known driver is asked; the task's arguments may have changed since its submission."""
+        """Return the kind of master of a driver; the task's arguments may have changed since the submission."""
         by_name: airflow_internals.Tracking = (
             "yarn" if application.startswith("application_") else "kubernetes"
         )

@@ -1,4 +1,4 @@
-"""Supervised runs of spark-submit that continue while their task is deferred, and that later tries can continue."""
+"""Supervised runs of spark-submit, which continue while their task is deferred and which later tries can follow."""
 
 import os
 import time
@@ -31,7 +31,7 @@ _SHOWN_OUTPUT_BYTES = 1 << 20
 
 
 class DeferredRun:
-    """The supervised run of a task in client mode: begin it, defer the task, read how it ended."""
+    """The supervised run of a task in client mode: begin the run, defer the task, and read how the run ended."""
 
     def __init__(self, task: "HudiJobOperator", run: "TaskRun") -> None:
         self._task = task
@@ -40,7 +40,7 @@ class DeferredRun:
 
     @property
     def supervised(self) -> SupervisedRun:
-        """The run of this task, whichever try began it."""
+        """The supervised run of this task; an earlier try may have begun the run."""
         if self._supervised is None:
             root = folder_of_runs(conf.get("hudi", "run_folder", fallback="") or "")
             sweep_abandoned(root)
@@ -49,7 +49,7 @@ class DeferredRun:
 
     @property
     def is_possible(self) -> bool:
-        """Whether a run in client mode may outlive this process."""
+        """Whether a Spark run in client mode can outlive this process."""
         if not self._task.deferrable:
             return False
         if os.environ.get("AIRFLOW_IS_K8S_EXECUTOR_POD") == "True":
@@ -61,12 +61,13 @@ class DeferredRun:
         return True
 
     def can_continue(self, owner: str) -> bool:
-        """Whether an earlier try began this very run, and the run is active or ended well without being concluded.
+        """Return whether this try can continue the run of an earlier try.
 
-        A run that was asked to end, or that has another owner, is ended first.
+        The run must have the same owner, and it must be active or have ended with exit code 0. If an active run has
+        another owner, or was asked to end, this method ends the run and returns False.
 
         Raises:
-            HudiTaskError: that run does not end.
+            HudiTaskError: the earlier run does not end.
         """
         run = self.supervised
         seen = run.observe()
@@ -96,8 +97,8 @@ class DeferredRun:
             )
 
     def use_launcher(self) -> None:
-        """Let Airflow's hook run our launcher, which starts spark-submit under a supervisor and returns."""
-        # `SparkSubmit.prepare` has checked which program the connection names.
+        """Make Airflow's hook run our launcher, which starts spark-submit under a supervisor and returns."""
+        # `SparkSubmit.prepare` has already checked the program that the connection names.
         binary = airflow_internals.spark_binary(self._task)
         if not binary:
             connection = find_connection(airflow_internals.connection_id(self._task), "spark_conn_id")
@@ -105,10 +106,10 @@ class DeferredRun:
         airflow_internals.use_spark_binary(self._task, self.supervised.write_launcher(binary))
 
     def defer(self, arguments: dict[str, Any]) -> None:
-        """Wait for the run's end in the triggerer.
+        """Defer the task; the triggerer waits for the end of the run.
 
         Args:
-            arguments: of `HudiSparkRunTrigger`, without those that are known here.
+            arguments: arguments of `HudiSparkRunTrigger`, except those that this class adds.
 
         Raises:
             TaskDeferred: always.
@@ -123,10 +124,10 @@ class DeferredRun:
         )
 
     def wait(self, event: dict[str, Any]) -> Exception | None:
-        """Return how the run failed; None: it ended well. Wait for its end if it still runs on this machine.
+        """Return the error of the run; None: the run succeeded. If the run is active on this machine, wait for its end.
 
         Args:
-            event: of the trigger.
+            event: event of the trigger.
         """
         run = self.supervised
         seen = run.observe()
@@ -138,7 +139,7 @@ class DeferredRun:
             )
             self._follow(run)
             seen = run.observe()
-        run.end_orphan()  # before the timeline is read: the driver must not commit afterwards
+        run.end_orphan()  # the driver must not commit after the operator has read the timeline
         if seen.state is RunState.ABSENT:
             return HudiTaskError(
                 f"The Spark run is {event.get('state', 'over')}, and its folder {run.folder} is not on this machine; "
@@ -156,24 +157,24 @@ class DeferredRun:
         return HudiTaskError(f"spark-submit ended with exit code {seen.exit_code}{why}.")
 
     def discard(self) -> None:
-        """Log the output of a finished run that no task concluded, since its worker died; then remove the run."""
+        """Log the output of a finished run that no task concluded because its worker died; then remove the run."""
         run = self.supervised
         if run.observe().state in (RunState.ENDED, RunState.LOST):
             self._log_output(run)
             run.clear_away()
 
     def end_late(self) -> None:
-        """End the run of a task whose ``execution_timeout`` has passed while it was deferred."""
+        """End the run of a task that was deferred for longer than its ``execution_timeout``."""
         self.supervised.ask_to_end()
         self.supervised.wait_for_end(_LATE_RUN_TIMEOUT_S)
 
     def ask_to_end(self) -> None:
-        """Ask the run of a killed task to end, if this process knows one."""
+        """Ask the run of a killed task to end, if this process has begun or followed a run."""
         if self._supervised is not None:
             self._supervised.ask_to_end()
 
     def wait_for_killed(self) -> None:
-        """Wait for the run of a killed task, within the time that Airflow gives `on_kill`."""
+        """Wait for the end of a killed task's run, within the time that Airflow gives `on_kill`."""
         if self._supervised is not None:
             self._supervised.wait_for_end(_KILL_TIMEOUT_S)
 

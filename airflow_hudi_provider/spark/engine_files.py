@@ -1,4 +1,4 @@
-"""The files that spark-submit needs: the job scripts and the engine as a zip, both from this installation."""
+"""The files of this installation that spark-submit needs: the job scripts, and the engine as a zip archive."""
 
 import hashlib
 import os
@@ -11,7 +11,7 @@ from hudi_table_services.source_archive import package_files, write_archive
 
 
 def script_path(name: str) -> Path:
-    """Path of the job script of this name, installed or in a checkout.
+    """Return the path of a job script, from the installed package or from a checkout.
 
     Raises:
         HudiTaskRefusedError: the installation is incomplete.
@@ -27,10 +27,10 @@ def script_path(name: str) -> Path:
 
 
 def engine_archive(folder: Path | None = None) -> Path:
-    """Path of the engine as a zip for ``--py-files``, made once for each content and found again by its checksum.
+    """Return the path of the engine as a zip archive for ``--py-files``; reuse an archive with the same checksum.
 
     Args:
-        folder: where to keep it; None: a folder of this user in the temporary folder.
+        folder: folder for the archive; None: a folder of this user below the temporary folder.
     """
     files = package_files()
     digest = hashlib.sha256()

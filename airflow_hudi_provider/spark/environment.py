@@ -17,11 +17,11 @@ _PROGRAMS_OF_CONNECTIONS = ("spark-submit", "spark2-submit", "spark3-submit")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkEnvironment:
-    """Program and environment variables of a submission, besides the user's arguments.
+    """Program and environment variables that a submission needs in addition to the user's arguments.
 
     Attributes:
-        binary: spark-submit; None: the user's own program, or the default of Airflow's hook.
-        variables: environment variables of spark-submit.
+        binary: path of spark-submit; None: Airflow's hook uses the user's own program or its default.
+        variables: additional environment variables for spark-submit.
     """
 
     binary: str | None = None
@@ -29,7 +29,7 @@ class SparkEnvironment:
 
 
 def spark_master(connection: Connection) -> str:
-    """Read the master from a connection, as Airflow's Spark hook does."""
+    """Return the master of a Spark connection, with the same rules as Airflow's Spark hook."""
     host, port = connection.host or "", connection.port
     is_master = connection.conn_type == "spark" and host and ("://" in host or not port)
     master = host if is_master else f"{connection.conn_type}://{host}"
@@ -37,7 +37,10 @@ def spark_master(connection: Connection) -> str:
 
 
 def refuse_standalone_cluster_mode(master: str, deploy_mode: str) -> None:
-    """Raise HudiTaskRefusedError: Spark itself refuses Python there, but only after the submission."""
+    """Raise HudiTaskRefusedError for cluster mode on a standalone master, where Spark runs no Python application.
+
+    Spark itself reports this error only after the submission.
+    """
     if deploy_mode == "cluster" and master.startswith("spark://"):
         raise HudiTaskRefusedError(
             f"deploy_mode=cluster with the standalone master {master}: Spark runs no Python application there. "
@@ -46,7 +49,10 @@ def refuse_standalone_cluster_mode(master: str, deploy_mode: str) -> None:
 
 
 def refuse_other_programs(binary_of_connection: str | None, conn_id: str) -> None:
-    """Raise HudiTaskRefusedError: editors of a connection must not run any program on the worker (Airflow's rule)."""
+    """Raise HudiTaskRefusedError if the connection names another program than spark-submit.
+
+    By Airflow's rule, users who can edit a connection must not be able to run any program on the worker.
+    """
     if binary_of_connection and binary_of_connection not in _PROGRAMS_OF_CONNECTIONS:
         raise HudiTaskRefusedError(
             f"The connection {conn_id!r} names {binary_of_connection!r} as spark-binary; it may be one of "
@@ -55,7 +61,7 @@ def refuse_other_programs(binary_of_connection: str | None, conn_id: str) -> Non
 
 
 def refuse_missing_kubernetes_provider(master: str) -> None:
-    """Raise HudiTaskRefusedError: Airflow's Spark hook fails there without naming the missing package."""
+    """Raise HudiTaskRefusedError if the Kubernetes provider is missing, since Airflow's error does not name it."""
     if "k8s" not in master or _has_module("airflow.providers.cncf.kubernetes"):
         return
     raise HudiTaskRefusedError(
@@ -67,7 +73,7 @@ def refuse_missing_kubernetes_provider(master: str) -> None:
 def _has_module(name: str) -> bool:
     try:
         return importlib.util.find_spec(name) is not None
-    except ModuleNotFoundError:  # its parent package is missing too
+    except ModuleNotFoundError:  # the parent package is missing, too
         return False
 
 
@@ -78,16 +84,16 @@ def prepare_environment(
     variables: Mapping[str, str],
     conf: Mapping[str, object],
 ) -> SparkEnvironment:
-    """Find spark-submit, and Java in the places where spark-submit looks for it.
+    """Find spark-submit, and find Java in the places that spark-submit searches.
 
     Args:
-        binary: the user's own spark-submit; it is trusted to find Java.
-        binary_of_connection: the name of another spark-submit on the path.
+        binary: the user's own spark-submit; this function does not check its Java.
+        binary_of_connection: name of another spark-submit in a folder of ``PATH``.
         variables: environment variables that the user gives to spark-submit.
         conf: the user's Spark properties.
 
     Raises:
-        HudiTaskRefusedError: one of them is missing.
+        HudiTaskRefusedError: spark-submit or Java is missing.
     """
     if binary is not None:
         return SparkEnvironment(variables=_python_of_local_jobs(master, variables, conf))
@@ -107,13 +113,13 @@ def prepare_environment(
             f"{name} was not found: neither on the path of the worker nor beside its Python. "
             "pip install pyspark on the worker, put Spark's bin folder on the path, or give spark_binary."
         )
-    # On a cluster Airflow would pass the variable to the driver, whose machine does not have this folder.
+    # With other masters, Airflow would pass SPARK_HOME to a driver on a machine that does not have this folder.
     home = {"SPARK_HOME": str(beside)} if master.startswith(("local", "spark:")) else {}
     return SparkEnvironment(binary=str(beside / "bin" / "spark-submit"), variables={**wanted, **home})
 
 
 def _has_java(variables: Mapping[str, str]) -> bool:
-    """Whether Java is found: Spark's own settings first, then JAVA_HOME, then the path."""
+    """Return whether spark-submit can find Java: by Spark's own settings, else JAVA_HOME, else ``PATH``."""
     home = variables.get("SPARK_HOME")
     conf_folder = variables.get("SPARK_CONF_DIR") or (f"{home}/conf" if home else "")
     if conf_folder and (Path(conf_folder) / "spark-env.sh").exists():
@@ -127,7 +133,7 @@ def _has_java(variables: Mapping[str, str]) -> bool:
 def _python_of_local_jobs(
     master: str, variables: Mapping[str, str], conf: Mapping[str, object]
 ) -> dict[str, str]:
-    """Use the worker's own Python, which has the packages of the engine, unless the user names another."""
+    """For local jobs, select the worker's own Python, which has the engine's packages, unless the user sets one."""
     is_chosen = "spark.pyspark.python" in conf or "PYSPARK_PYTHON" in variables
     if is_chosen or not master.startswith("local"):
         return {}
@@ -135,7 +141,7 @@ def _python_of_local_jobs(
 
 
 def _spark_beside_this_python() -> Path | None:
-    """Home of the Spark inside the package pyspark; None where only pyspark-client is installed."""
+    """Return the home of Spark inside the package pyspark; None: there is no Spark, as with pyspark-client."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
         return None

@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from hudi_table_services.storage.stores.storage import Storage
 
 REQUEST = "request.json"
-"""The job's request in the folder of a submission; it may hold credentials."""
+"""Name of the job's request in the folder of a submission; the request may contain credentials."""
 
 _PREFIX = "airflow-hudi-task-"
 _ABANDONED_AFTER_S = 24 * 3600.0
 
 
 class JobExchange:
-    """Request and result documents of one submission; a context manager that removes the request at its end.
+    """Request and result documents of one submission. As a context manager it removes the request at the end.
 
     Args:
-        folder_uri: folder that worker and driver both reach, needed where the driver runs on a cluster. The file names
-            stay the same over retries, since a retry may follow a driver that is still running.
-            Empty: a private folder of this worker.
-        place: dag, run, task and map index.
-        storage_options: options of the folder's storage.
+        folder_uri: folder that both worker and driver can access, required if the driver runs on a cluster. All tries
+            use the same file names, since a retry may follow a driver that is still running. Empty: a private folder
+            of this worker.
+        place: DAG id, run id, task id and, for a mapped task, map index.
+        storage_options: storage options for the folder.
     """
 
     def __init__(self, folder_uri: str, place: tuple[str, ...], storage_options: Mapping[str, str]) -> None:
@@ -45,17 +45,17 @@ class JobExchange:
         self._storage_options = storage_options if folder_uri else {}
         self._is_kept = False
         self.problem = ""
-        """Why `read_result` returned no result."""
+        """The reason why `read_result` returned no result."""
 
     @classmethod
     def in_folder(cls, folder: Path) -> "JobExchange":
-        """Make an exchange in a local folder that the caller makes and removes."""
+        """Return an exchange in a local folder that the caller creates and removes."""
         exchange = cls(str(folder), (), {})
         exchange.keep()
         return exchange
 
     def keep(self) -> None:
-        """Keep the request at the end of the block: the run continues and may still read it."""
+        """Keep the request at the end of the block, because the run continues and may still read the request."""
         self._is_kept = True
 
     def __enter__(self) -> "JobExchange":
@@ -81,7 +81,7 @@ class JobExchange:
         return f"{self._root}/result.json"
 
     def put_request(self, request: JobRequest) -> None:
-        """Write the document; on a file system only this user can read one that holds credentials."""
+        """Write the request; on a local file system, only this user can read a request that contains credentials."""
         from hudi_table_services.storage.stores.local import LocalStorage
 
         storage = self._storage()
@@ -92,17 +92,17 @@ class JobExchange:
             storage.write(REQUEST, content)
 
     def forget_request(self) -> None:
-        """Remove the request, which may hold credentials, once no driver will read it."""
+        """Remove the request, which may contain credentials; call this when no driver will read the request again."""
         self._storage().delete(REQUEST)
 
     def forget_result(self) -> None:
-        """Remove the result of an earlier try, before a new driver is submitted."""
+        """Remove the result of an earlier try; call this before a new driver is submitted."""
         storage = self._storage()
         for path in (self.result_uri, progress_path(self.result_uri)):
             storage.delete(path.rpartition("/")[2])
 
     def read_result(self, request_id: str) -> JobResult | None:
-        """Return the result of this request; None, with `problem` set, if there is none that can be trusted."""
+        """Return the result of this request; None: there is no valid result, for the reason in `problem`."""
         try:
             result = JobResult.from_json(self._storage().read("result.json").decode())
         except ObjectNotFoundError:
@@ -124,7 +124,7 @@ class JobExchange:
 
 
 def _sweep_abandoned() -> None:
-    """Remove the folders that this user's killed tasks left a day ago or more."""
+    """Remove folders that this user's killed tasks left behind and that are older than a day."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         try:
             status = folder.stat()

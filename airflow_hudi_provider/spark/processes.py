@@ -11,12 +11,12 @@ _KILLED_WITHIN_S = 0.5
 
 
 def end_processes(process: "subprocess.Popen[Any]", deadline: float) -> None:
-    """Ask the process and its descendants to end, wait until the deadline, and kill what is left.
+    """Ask the process and its descendants to end, wait until the deadline, and kill the remaining processes.
 
-    A process that has ended is left alone: another process may have its id by now.
+    The function does nothing if the process has ended, because another process may now have the same id.
 
     Args:
-        deadline: in the time of `time.monotonic`.
+        deadline: point in time on the clock of `time.monotonic`.
     """
     if process.poll() is not None:
         return
@@ -35,7 +35,7 @@ def end_processes(process: "subprocess.Popen[Any]", deadline: float) -> None:
 
 
 def _wait(process: "subprocess.Popen[Any]", seconds: float) -> None:
-    """Wait with Popen, which keeps the exit code; psutil would consume it."""
+    """Wait with Popen, which stores the exit code. After a wait with psutil, Popen could not read the exit code."""
     try:
         process.wait(max(0.0, seconds))
     except subprocess.TimeoutExpired:

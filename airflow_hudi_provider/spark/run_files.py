@@ -6,22 +6,22 @@ from pathlib import Path
 from typing import Any
 
 LOCK = "lock"
-"""The supervisor holds a lock on it as long as it lives."""
+"""The supervisor locks this file until the supervisor ends."""
 RUN = "run.json"
-"""Written by the task: ``owner``, and ``launch``, a name that no other run has."""
+"""The task writes this file: ``owner``, and ``launch``, the unique name of the run."""
 STATE = "state.json"
-"""Written by the supervisor every second: ``host``, ``pid``, ``created``, ``beat``."""
+"""The supervisor writes this file every second: ``host``, ``pid``, ``created``, ``beat``."""
 END = "end.json"
-"""Written by the supervisor at the end: ``exit_code``, ``was_asked``."""
+"""The supervisor writes this file at the end of the run: ``exit_code``, ``was_asked``."""
 END_WANTED = "end_wanted"
-"""Exists if the run was asked to end."""
+"""This file exists if a task or trigger asked the run to end."""
 REQUEST = "request.json"
-"""The job's request, credentials included; removed as soon as the run has ended."""
+"""The job's request, including credentials. The supervisor removes this file as soon as the run has ended."""
 OUTPUT = "output.log"
 LAUNCHER = "spark-submit"
 """The program that Airflow's hook runs as spark-submit."""
 SHOWN = "shown"
-"""Number of bytes of the output that are in the log of the triggerer."""
+"""The number of bytes of the output that the triggerer has logged already."""
 
 
 def write_json(path: Path, document: dict[str, Any]) -> None:
@@ -32,7 +32,7 @@ def write_json(path: Path, document: dict[str, Any]) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """Read a document; None: it does not exist, may not be read, or is no JSON object.
+    """Read a document; None: the file does not exist, cannot be accessed, or contains no JSON object.
 
     Raises:
         OSError: the file system does not answer.

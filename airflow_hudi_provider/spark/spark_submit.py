@@ -1,4 +1,4 @@
-"""Run spark-submit through Airflow's operator: check beforehand, sort its log, end it in time."""
+"""Run spark-submit through Airflow's operator: check its arguments, sort its log, and end it in time."""
 
 import time
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,8 @@ class SparkSubmit:
     """One call of spark-submit for a task.
 
     Args:
-        task: `prepare` completes its arguments in place, since Airflow's operator reads them from there.
+        task: the task's operator. `prepare` changes its attributes in place, because Airflow's code reads these
+            attributes.
     """
 
     def __init__(self, task: "HudiJobOperator", run: "TaskRun") -> None:
@@ -39,10 +40,10 @@ class SparkSubmit:
         self._run = run
         self._log_sorter: SparkLogSorter | None = None
         self.is_on_cluster = False
-        """Whether the driver runs on the cluster; known after `prepare`."""
+        """Whether the driver runs on a cluster; set by `prepare`."""
 
     def prepare(self) -> str:
-        """Check what can be checked before submitting; returns the folder for documents, empty in client mode.
+        """Check the arguments before the submission; return the folder for documents, empty in client mode.
 
         Raises:
             HudiTaskRefusedError: the job cannot be submitted with these arguments.
@@ -83,9 +84,10 @@ class SparkSubmit:
         return folder
 
     def _wait_for_submit_on_yarn(self, master: str) -> None:
-        """Turn off Airflow's ``durable`` where it needs the REST API of YARN's resource manager and would raise.
+        """Set ``durable=False`` where Airflow would need the REST API of YARN's resource manager and would raise.
 
-        Waiting for spark-submit is safe: a retry learns from the timeline what the earlier driver did.
+        The task then waits for spark-submit. This is safe, because a retry reads the timeline to find out what the
+        earlier driver did.
         """
         task = self._task
         is_untracked = self.is_on_cluster and airflow_internals.tracking(task) != "yarn"
@@ -94,7 +96,7 @@ class SparkSubmit:
             task.durable = False
 
     def run(self) -> Exception | None:
-        """Run spark-submit to its end; returns its failure, since the timeline decides what the failure means."""
+        """Run spark-submit to its end. Return its failure instead of raising: the timeline decides what it means."""
         try:
             self._task.run_spark_submit(self._run.context)
         except Exception as error:
@@ -108,7 +110,7 @@ class SparkSubmit:
         return None
 
     def sort_log(self, hook: "SparkSubmitHook") -> None:
-        """Show the job's own lines in the task's log and fold Spark's."""
+        """Show the job's own lines in the task's log, and fold the lines of Spark into a log group."""
         self._log_sorter = SparkLogSorter(hook.log, self._push_spark_ui)
         airflow_internals.log_through(hook, self._log_sorter)
 
@@ -118,7 +120,7 @@ class SparkSubmit:
     def end(self) -> None:
         """End the driver and spark-submit with all its children.
 
-        Airflow allows five seconds, and ends a driver on a cluster only while spark-submit is alive.
+        Airflow allows five seconds. Airflow can end a driver on a cluster only while spark-submit is alive.
         """
         deadline = time.monotonic() + _KILL_GRACE_SECONDS
         hook: Any = airflow_internals.hook_of(self._task)

@@ -1,4 +1,4 @@
-"""Carry a task's request out on Spark: submit it, or continue what an earlier try submitted."""
+"""Run a task's request on Spark: submit a job, or continue the job that an earlier try submitted."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkEnd:
-    """How a submission ended, before the timeline was read.
+    """The end of a submission, before the operator reads the timeline.
 
     Attributes:
-        result: the job's result document; None: there is none that can be trusted, for the reason in `problem`.
-        failure: the error of spark-submit; None: exit code 0.
+        result: the job's result document; None: there is no valid result, for the reason in `problem`.
+        failure: the error of spark-submit; None: spark-submit ended with exit code 0.
     """
 
     request: JobRequest
@@ -45,8 +45,8 @@ class SparkEnd:
 class Submission:
     """The Spark job of one execution of a task.
 
-    The driver runs in one of three ways: below this process; in client mode under a supervisor, while the task is
-    deferred; or on a cluster, with the task deferred or waiting.
+    The driver runs in one of three ways: as a child of this process; in client mode under a supervisor, while the
+    task is deferred; or on a cluster, while the task is deferred or waits in its worker.
     """
 
     def __init__(self, task: "HudiJobOperator", run: "TaskRun") -> None:
@@ -58,7 +58,7 @@ class Submission:
 
     @property
     def is_on_cluster(self) -> bool:
-        """Whether the driver runs on a cluster; False before the submission was prepared."""
+        """Whether the driver runs on a cluster; False until the submission is prepared."""
         return self._spark.is_on_cluster
 
     @cached_property
@@ -69,10 +69,10 @@ class Submission:
         return self._task.build_request(self.run.location, self.run.request_id, result_uri)
 
     def continue_earlier(self) -> None:
-        """Wait for the run of an earlier try, if there is one; end it first if it must not continue.
+        """Wait for the Spark run of an earlier try, if there is one; end the run first if it must not continue.
 
-        Call this before the task waits for anything else: the earlier try has decided already. Airflow follows a
-        driver on a cluster that may continue once `submit` is called.
+        Call this before the task waits for anything else, because the earlier try has passed those waits already.
+        If a driver on a cluster may continue, Airflow follows the driver as soon as `submit` is called.
 
         Raises:
             TaskDeferred: an earlier supervised run continues.
@@ -94,23 +94,23 @@ class Submission:
         self._deferred.supervised.clear_away()
 
     def _leave_turn_of(self, owner: str | None) -> None:
-        """Give up the turn of an earlier request: a cleared task may have a new request id, and would not do it."""
+        """Remove the turn of an earlier request from the writer queue: a cleared task may have a new request id."""
         if owner and request_of(owner) != self.run.request_id:
             self._task.leave_turn(self.run, request_of(owner))
 
     def discard_earlier(self) -> None:
-        """Remove what an earlier try left whose worker was killed after the request was completed."""
+        """Remove the run and the documents of an earlier try whose worker was killed after it completed the request."""
         if self._task.deferrable:
             self._deferred.discard()
         self._driver.discard()
 
     @contextmanager
     def submit(self) -> Iterator[SparkEnd]:
-        """Submit the job and wait for its end; the documents and the run's folder stay until the block is left.
+        """Submit the job and wait for its end. The documents and the run's folder exist until the end of the block.
 
         Raises:
             HudiTaskRefusedError: the job cannot be submitted.
-            TaskDeferred: the triggerer waits for the end.
+            TaskDeferred: the triggerer waits for the end of the job.
         """
         folder = self._spark.prepare()
         if not self.is_on_cluster and self._deferred.is_possible:
@@ -141,7 +141,7 @@ class Submission:
         task.py_files = ",".join(filter(None, [task.py_files, str(engine_archive())]))
 
     def _begin_supervised(self) -> SparkEnd:
-        """Begin the run and defer the task; returns only if the run cannot begin."""
+        """Begin the supervised run and defer the task; return only if the run cannot begin."""
         supervised = self._deferred.supervised
         exchange = JobExchange.in_folder(supervised.folder)
         request = self._request(exchange.result_uri)
@@ -155,7 +155,7 @@ class Submission:
         return self._end_of(exchange, request, failure)
 
     def _trigger_arguments(self) -> dict[str, Any]:
-        """The arguments that all triggers of a job have in common."""
+        """Return the arguments that all triggers of a job have in common."""
         return {
             "request_id": self.run.request_id,
             "base_path": self._task.base_path,
@@ -166,10 +166,10 @@ class Submission:
 
     @contextmanager
     def conclude(self, event: dict[str, Any]) -> Iterator[SparkEnd]:
-        """Read how the job ended for which the task was deferred; remove its documents when the block is left.
+        """Read how the job of a deferred task ended; remove the job's documents at the end of the block.
 
         Args:
-            event: of the trigger.
+            event: event of the trigger that waited for the job.
         """
         if "application" in event:
             with self._conclude_on_cluster(event) as end:
@@ -206,11 +206,11 @@ class Submission:
         return SparkEnd(request=request, result=result, failure=failure, problem=exchange.problem)
 
     def defer_for_driver(self, application: str) -> None:
-        """Called once the driver is on its cluster; returns where the worker has to wait. Raises TaskDeferred."""
+        """Defer the task for its driver on a cluster. Return if the worker must wait instead. Raises TaskDeferred."""
         self._driver.defer_for(application)
 
     def sort_log(self, hook: "SparkSubmitHook") -> None:
-        """Show the job's own lines in the task's log and fold Spark's."""
+        """Show the job's own lines in the task's log, and fold the lines of Spark into a log group."""
         self._spark.sort_log(hook)
 
     def end_late(self) -> None:
@@ -222,12 +222,12 @@ class Submission:
             self._deferred.end_late()
 
     def forget_request(self) -> None:
-        """Remove the request of a killed task: no later process would, and it may hold credentials."""
+        """Remove the request document of a killed task: it may contain credentials, and no later process removes it."""
         if self.is_on_cluster:
             self._driver.forget_request()
 
     def end(self) -> None:
-        """End all that this process began or followed, within the time that Airflow gives `on_kill`."""
+        """End every Spark run that this process began or followed, within the time that Airflow gives `on_kill`."""
         self._deferred.ask_to_end()
         self._spark.end()
         self._deferred.wait_for_killed()

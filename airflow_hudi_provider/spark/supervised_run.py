@@ -1,4 +1,4 @@
-"""The view that a task and its trigger have of a supervised run."""
+"""Access of a task and its trigger to a supervised run, through the files in the run's folder."""
 
 import fcntl
 import hashlib
@@ -26,14 +26,14 @@ _ABANDONED_AFTER_S = 24 * 3600.0
 _LONGEST_NAME = 100
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 _OUR_NAME = re.compile(r"-[0-9a-f]{20}(\.[0-9a-f]{8})?$")
-"""End of the name of a run's folder, also of one that is being removed."""
+"""End of the name of a run's folder, including folders that a process is removing."""
 
 
 class RunState(Enum):
-    """State of a run."""
+    """State of a supervised run."""
 
     ABSENT = "absent"
-    """There is no run, or its folder is not on this machine."""
+    """There is no run, or the run's folder is not on this machine."""
     RUNNING = "running"
     ENDED = "ended"
     LOST = "lost"
@@ -42,15 +42,15 @@ class RunState(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunObservation:
-    """One observation of a run.
+    """One observation of a supervised run.
 
     Attributes:
-        owner: from `owner_of`; a task with another owner may not continue the run.
-        launch: a name that no other run has.
-        exit_code: of spark-submit, once the run has ended; negative: the signal that ended it.
-        was_asked: the run was asked to end.
-        heartbeat: differs from one heartbeat to the next.
-        is_here: the run is on this machine, so that `state` is certain.
+        owner: text from `owner_of`; a task with another owner must not continue the run.
+        launch: unique name of this run.
+        exit_code: exit code of spark-submit, once the run has ended; negative: the signal that ended spark-submit.
+        was_asked: whether a task or trigger asked the run to end.
+        heartbeat: text that changes with each heartbeat.
+        is_here: whether the run is on this machine; only then `state` is certain.
     """
 
     state: RunState
@@ -63,13 +63,13 @@ class RunObservation:
 
 
 def folder_of_runs(setting: str = "") -> Path:
-    """Folder of this user's runs.
+    """Create the folder of this user's runs if necessary, and return its path.
 
     Args:
-        setting: ``[hudi] run_folder``; empty: a folder in the temporary folder.
+        setting: value of ``[hudi] run_folder``; empty: a folder below the temporary folder.
 
     Raises:
-        HudiTaskRefusedError: other users could put files there.
+        HudiTaskRefusedError: other users could write files to the folder.
     """
     folder = Path(setting) if setting else Path(tempfile.gettempdir()) / f"airflow-hudi-runs-{os.getuid()}"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -84,10 +84,10 @@ def folder_of_runs(setting: str = "") -> Path:
 
 
 class SupervisedRun:
-    """One run.
+    """One supervised run.
 
     Args:
-        folder: holds this run only; need not exist.
+        folder: folder for this run only; it need not exist.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -96,19 +96,20 @@ class SupervisedRun:
 
     @classmethod
     def of_task(cls, root: Path, place: tuple[str, ...]) -> "SupervisedRun":
-        """Return the run of a task, the same for all its tries.
+        """Return the supervised run of a task; all tries of the task share it.
 
         Args:
-            place: dag, run, task and map index.
+            root: folder of all runs.
+            place: DAG id, run id, task id and, for a mapped task, map index.
         """
         digest = hashlib.sha256("\0".join(place).encode()).hexdigest()[:20]
         return cls(root / f"{_UNSAFE.sub('_', '-'.join(place[:3]))[:_LONGEST_NAME]}-{digest}")
 
     def begin(self, owner: str) -> None:
-        """Make an empty folder for a new run, and remove what an earlier run left there.
+        """Create an empty folder for a new run, and remove the files of an earlier run.
 
         Raises:
-            HudiTaskError: the folder cannot be made.
+            HudiTaskError: the folder cannot be created.
         """
         self.clear_away()
         try:
@@ -120,17 +121,19 @@ class SupervisedRun:
             ) from error
 
     def write_launcher(self, binary: str) -> str:
-        """Write a program that takes the arguments of spark-submit and returns once spark-submit runs; return its path.
+        """Write a launcher program, which takes the arguments of spark-submit, and return its path.
+
+        The launcher returns as soon as spark-submit runs.
 
         Args:
-            binary: spark-submit, as a path or a name on the path.
+            binary: path of spark-submit, or its name in a folder of ``PATH``.
 
         Raises:
-            HudiTaskRefusedError: no program can be run in the folder.
+            HudiTaskRefusedError: the file system of the folder does not allow programs.
         """
         package_parent = str(Path(__file__).resolve().parents[2])
         code = (
-            # Neither the working directory nor our package may come before the standard library.
+            # On the import path, the working directory and our package must not come before the standard library.
             f"import sys; sys.path[:1] = []; sys.path.append({package_parent!r}); "
             "from airflow_hudi_provider.spark.supervisor import main; sys.exit(main())"
         )
@@ -146,14 +149,14 @@ class SupervisedRun:
         return str(launcher)
 
     def observe(self) -> RunObservation:
-        """Observe the run. Raises OSError: the file system does not answer."""
+        """Observe the run. Raises OSError if the file system does not answer."""
         run = run_files.read_json(self.folder / run_files.RUN)
         if run is None:
             return RunObservation(state=RunState.ABSENT)
         owner, launch = str(run.get("owner", "")), str(run.get("launch", ""))
         state = run_files.read_json(self.folder / run_files.STATE)
         is_here = state is None or state.get("host") == socket.gethostname()
-        # The supervisor writes the end before it releases the lock, so test the lock first.
+        # The supervisor writes the end file before it releases the lock, so test the lock first.
         is_held = self._is_locked()
         end = run_files.read_json(self.folder / run_files.END)
         if end is not None:
@@ -174,10 +177,10 @@ class SupervisedRun:
         """Ask the supervisor to end the run; it reads the request within a second.
 
         Args:
-            launch: end this run and no later one; empty: any run.
+            launch: end only the run of this name, and no later run; empty: end any run.
 
         Returns:
-            Whether there is such a run.
+            Whether such a run exists.
         """
         found = self.observe()
         if found.state is RunState.ABSENT or (launch and found.launch != launch):
@@ -186,7 +189,7 @@ class SupervisedRun:
         return True
 
     def has_heartbeat(self, timeout_s: float) -> bool:
-        """Whether a run on another machine refreshes its heartbeat within this time."""
+        """Wait and return whether a run on another machine refreshes its heartbeat within this time."""
         first, deadline = self.observe(), time.monotonic() + timeout_s
         while (seen := self.observe()).heartbeat == first.heartbeat and seen.state is RunState.RUNNING:
             if time.monotonic() > deadline:
@@ -198,14 +201,14 @@ class SupervisedRun:
         return (self.folder / run_files.END_WANTED).exists()
 
     def wait_for_end(self, timeout_s: float) -> RunObservation:
-        """Wait until the run has ended, at most for this time; return the last observation."""
+        """Wait until the run has ended, but not longer than this time; return the last observation."""
         deadline = time.monotonic() + timeout_s
         while (seen := self.observe()).state is RunState.RUNNING and time.monotonic() < deadline:
             time.sleep(0.2)
         return seen
 
     def clear_away(self) -> None:
-        """Remove the folder. First end the program if its supervisor died."""
+        """Remove the folder. If the supervisor died, end its program first."""
         self.end_orphan()
         aside = self.folder.with_name(f"{self.folder.name}.{uuid.uuid4().hex[:8]}")
         try:
@@ -215,7 +218,7 @@ class SupervisedRun:
         shutil.rmtree(aside, ignore_errors=True)
 
     def new_output(self) -> list[str]:
-        """Return whole lines of output that no process has returned before; at most a quarter MiB."""
+        """Return whole lines of output that no process has returned before; at most 256 KiB in one call."""
         shown = self.folder / run_files.SHOWN
         lines, self._shown = self.output_from(max(self._shown, _number(shown)))
         if lines:
@@ -226,7 +229,7 @@ class SupervisedRun:
         return lines
 
     def output_from(self, position: int, most_bytes: int = 256 << 10) -> tuple[list[str], int]:
-        """Return whole lines from a position on, and the position after them."""
+        """Return the whole lines of output that begin at a position, and the position after these lines."""
         try:
             with (self.folder / run_files.OUTPUT).open("rb") as file:
                 file.seek(position)
@@ -255,7 +258,7 @@ class SupervisedRun:
         return False
 
     def end_orphan(self) -> None:
-        """End the program of a run whose supervisor died; do nothing if the supervisor lives."""
+        """End the program of a run whose supervisor died; do nothing if the supervisor is alive."""
         if self.observe().state is not RunState.LOST:
             return
         state = run_files.read_json(self.folder / run_files.STATE) or {}
@@ -271,9 +274,9 @@ class SupervisedRun:
 
 
 def sweep_abandoned(root: Path) -> None:
-    """Remove runs that ended a day ago or more, on any machine, and that no task has concluded.
+    """Remove runs, of any machine, that ended a day ago or more and that no task has concluded.
 
-    An active run changes its folder every second. Folders whose names do not look like ours are left alone.
+    The folder of an active run changes every second. Folders whose names do not match ours are ignored.
     """
     for folder in root.iterdir():
         if not _OUR_NAME.search(folder.name):
@@ -285,7 +288,7 @@ def sweep_abandoned(root: Path) -> None:
             if age > _ABANDONED_AFTER_S and (seen.state is not RunState.RUNNING or not seen.is_here):
                 run.clear_away()
         except OSError:
-            continue  # another user's folder, or already removed
+            continue  # the folder belongs to another user, or is already removed
 
 
 def _number(path: Path) -> int:

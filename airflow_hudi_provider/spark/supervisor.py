@@ -1,7 +1,7 @@
-"""The process that runs spark-submit while its task is deferred, and reports in files.
+"""The supervisor: the process that runs spark-submit while its task is deferred, and reports in files.
 
-It has a session of its own, so that it outlives the task, its worker and its triggerer. Other processes ask it by a
-file to end the run, since they may not be allowed to send it a signal.
+The supervisor has its own process session, so that it outlives the task, the worker and the triggerer. Other processes
+create a file to ask the supervisor to end the run, because they may not have the right to send a signal.
 """
 
 import fcntl
@@ -25,17 +25,17 @@ BEAT_S = 1.0
 """Seconds between two heartbeats, and between two checks for a request to end."""
 
 END_GRACE_S = 15.0
-"""Time for Spark to shut down; a trigger that ends a run may wait 30 s for it."""
+"""Seconds that Spark has to shut down; a trigger that ends a run may wait 30 s for the end."""
 
 _LOCK_TIMEOUT_S = 5.0
 _RUNS = b"ok"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Launch a run: ``FOLDER PROGRAM ARGUMENT…``. Returns as soon as the program runs, or cannot.
+    """Launch a run from ``FOLDER PROGRAM ARGUMENT…``. Return as soon as the program runs or has failed to start.
 
     Returns:
-        0: the supervisor runs; 1: it does not, for the reason on standard output.
+        0: the supervisor runs; 1: the supervisor does not run, for the reason on standard output.
     """
     folder, *command = sys.argv[1:] if arguments is None else arguments
     reader, writer = os.pipe()
@@ -53,21 +53,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _become_supervisor(folder: Path, command: Sequence[str], writer: int) -> None:
-    """Run the supervisor and exit: the forked process must not return into the code of its parent."""
+    """Run the supervisor, then exit, because the forked process must not return into the code of its parent."""
     code = 1
     try:
         os.setsid()
         _detach_output(folder)
         code = Supervisor(folder, command).run(writer)
     except Exception as error:
-        with suppress(OSError):  # the launcher has closed the pipe once the run has begun
+        with suppress(OSError):  # after the run has begun, the launcher has closed the pipe
             os.write(writer, f"{type(error).__name__}: {error}".encode())
     finally:
         os._exit(code)
 
 
 def _detach_output(folder: Path) -> None:
-    """Replace input and output: a process that reads the task's output to its end would wait for this one."""
+    """Replace standard input and output, so that no process that reads the task's output waits for the supervisor."""
     nothing = os.open(os.devnull, os.O_RDONLY)
     output = os.open(folder / run_files.OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for source, target in ((nothing, 0), (output, 1), (output, 2)):
@@ -77,11 +77,11 @@ def _detach_output(folder: Path) -> None:
 
 
 class Supervisor:
-    """One run.
+    """The supervisor of one run.
 
     Args:
-        folder: holds this run only.
-        command: the program with its arguments.
+        folder: folder for this run only.
+        command: the program and its arguments.
     """
 
     def __init__(self, folder: Path, command: Sequence[str]) -> None:
@@ -94,10 +94,10 @@ class Supervisor:
         """Run the program to its end.
 
         Args:
-            writer: pipe on which to report that the program runs.
+            writer: file descriptor of the pipe on which the supervisor reports that the program runs.
 
         Raises:
-            OSError: the program cannot be run, or another supervisor has this folder.
+            OSError: the program cannot be run, or another supervisor uses this folder.
         """
         with self._lock():
             signal.signal(signal.SIGTERM, self._note_signal)
@@ -107,14 +107,14 @@ class Supervisor:
             os.write(writer, _RUNS)
             os.close(writer)
             code = self._watch(process)
-            if self._launch_now() == self._launch:  # else the folder belongs to another run by now
+            if self._launch_now() == self._launch:  # else the folder now belongs to another run
                 (self._folder / run_files.REQUEST).unlink(missing_ok=True)
                 ended = {"exit_code": code, "was_asked": self._is_asked_to_end()}
                 run_files.write_json(self._folder / run_files.END, ended)
         return 0
 
     def _lock(self) -> TextIO:
-        """Take the lock; try again for some seconds, since observers test it for a moment."""
+        """Take the lock. Retry for some seconds, since processes that observe the run lock the file for a moment."""
         lock = open(self._folder / run_files.LOCK, "w")  # noqa: SIM115 - the caller closes it
         deadline = time.monotonic() + _LOCK_TIMEOUT_S
         while True:
@@ -140,10 +140,10 @@ class Supervisor:
                 if is_mine:
                     self._beat(process, beat)
             except OSError as error:
-                # A full disk must not end a job whose table may lie elsewhere.
+                # A full local disk must not end the job, because the table may be on other storage.
                 print(f"No heartbeat was written: {error}", file=sys.stderr)
                 is_mine = True
-            # Another try has begun a new run in the folder, so no process can follow or end this one: end it now.
+            # If another try has begun a new run in the folder, no process can follow or end this run: end this run now.
             if not is_mine or self._is_asked_to_end():
                 end_processes(process, time.monotonic() + END_GRACE_S)
 
@@ -167,7 +167,7 @@ class Supervisor:
 
 
 def _created(pid: int) -> float | None:
-    """Start time of a process, which distinguishes it from a later one with the same id; None: it has ended."""
+    """Return the start time of a process; None: it has ended. A later process with the same id starts later."""
     try:
         return float(psutil.Process(pid).create_time())
     except psutil.NoSuchProcess:

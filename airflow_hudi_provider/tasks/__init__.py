@@ -1,1 +1,1 @@
-"""What a task of this provider is: identity, arguments, memory, metrics and lineage."""
+"""Parts of the tasks of this provider: identity, arguments, memory, metrics and lineage."""

@@ -9,7 +9,7 @@ from hudi_table_services.errors import InvalidRequestError
 
 
 def names_of(given: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Names, from a sequence or from text with commas."""
+    """Read names from a sequence, or from a text with commas."""
     return (
         tuple(name.strip() for name in (given.split(",") if isinstance(given, str) else given))
         if given
@@ -18,15 +18,15 @@ def names_of(given: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def text_of(value: Any) -> str:
-    """Text of a value as Hudi writes it: ``True`` becomes ``true``."""
+    """Convert a value to text as Hudi does: ``True`` becomes ``true``."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def options_of(hudi_options: Mapping[str, Any] | None, typed: Mapping[str, Any]) -> dict[str, str]:
-    """Hudi's keys as texts, with the keys that arguments stand for.
+    """Combine ``hudi_options`` with the keys that other arguments of the task set; convert all values to text.
 
     Args:
-        typed: key → the argument's value; None: not given.
+        typed: map from keys to the values of the arguments; None: the argument is not given.
 
     Raises:
         InvalidRequestError: an argument and its key have different values.
@@ -42,10 +42,10 @@ def options_of(hudi_options: Mapping[str, Any] | None, typed: Mapping[str, Any])
 
 
 def whole_number_of(name: str, value: int | str) -> int:
-    """Parse a number, which a template may have rendered to text.
+    """Parse a whole number; a template may have rendered the number to text.
 
     Raises:
-        InvalidRequestError: the value is no whole number, or below 0.
+        InvalidRequestError: the value is not a whole number, or is below 0.
     """
     try:
         number = int(str(value).strip())
@@ -57,17 +57,17 @@ def whole_number_of(name: str, value: int | str) -> int:
 
 
 def instants_of(given: object) -> tuple[str, ...]:
-    """Instant times from an argument: the answer of another task, a list, one time, or a text of these.
+    """Read instant times from an argument: the return value of another task, a list, one time, or a text.
 
-    A template renders to text: times separated by commas, or a list or an answer as JSON or in Python's notation.
-    Return an empty tuple for a list or an answer that names no instant.
+    A template renders to text: times separated by commas, or a list or return value in JSON or Python notation.
+    Return an empty tuple for a list or return value that names no instant.
 
     Raises:
         InvalidRequestError: the argument is empty, or has another form.
     """
     if isinstance(given, str) and given.strip()[:1] in ("[", "{", "("):
         given = _parsed(given.strip())
-    if isinstance(given, int) and not isinstance(given, bool):  # a template rendered to a native value
+    if isinstance(given, int) and not isinstance(given, bool):  # the DAG renders templates as native objects
         given = str(given)
     if isinstance(given, Mapping):
         if "instants" not in given:

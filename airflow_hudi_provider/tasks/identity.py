@@ -13,7 +13,7 @@ OnRerun = Literal["reuse", "write_again"]
 
 
 def place_of(context: "Context") -> tuple[str, ...]:
-    """DAG id, run id, task id and, for a mapped task, map index."""
+    """Return the DAG id, run id, task id and, for a mapped task, the map index."""
     ti = context["ti"]
     map_index = getattr(ti, "map_index", -1)
     return (ti.dag_id, ti.run_id, ti.task_id, *(() if map_index in (None, -1) else (str(map_index),)))
@@ -32,14 +32,14 @@ def identity_of(context: "Context", retries: int | None, on_rerun: OnRerun) -> s
 def owner_of(context: "Context", request: JobRequest) -> str:
     """Return the owner of a Spark run: a text that changes if the task is cleared or its arguments change.
 
-    A later try compares the owners: if they differ, it must not continue the run, even if the run could not be ended.
-    Clearing raises ``max_tries``; automatic retries do not. The owner does not depend on credentials, because some
-    connections return new ones each time.
+    A later try compares the owners. If the owners differ, the try must not continue the Spark run, even if the try
+    cannot end that run. Clearing a task raises ``max_tries``; automatic retries do not. The owner does not depend on
+    credentials, because some connections return new credentials each time.
     """
     digest = hashlib.sha256(replace(request, storage_options={}).to_json().encode()).hexdigest()[:16]
     return f"{request.request_id} {context['ti'].max_tries or 0} {digest}"
 
 
 def request_of(owner: str) -> str:
-    """The request id in an owner from `owner_of`."""
+    """Return the request id that is part of an owner from `owner_of`."""
     return owner.rsplit(" ", 2)[0]

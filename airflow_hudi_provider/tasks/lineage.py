@@ -1,6 +1,7 @@
-"""Lineage of tasks for OpenLineage: datasets by its naming rules, statistics, schema, and a run facet of our own.
+"""Lineage of tasks for OpenLineage: datasets, statistics, schema, and the run facet ``hudi`` of this provider.
 
-Without the OpenLineage provider nothing of it is imported, and tasks report no lineage.
+Dataset names follow OpenLineage's naming rules. If the OpenLineage provider is not installed, this module does not
+import it, and tasks report no lineage.
 """
 
 import json
@@ -20,9 +21,9 @@ RUN_FACET = "hudi"
 
 
 def dataset_name(path: str) -> tuple[str, str] | None:
-    """Namespace and name: ``s3a://lake/flights`` → ``("s3://lake", "flights")``; None: the path is relative.
+    """Return namespace and name: ``s3a://lake/flights`` → ``("s3://lake", "flights")``; None: the path is relative.
 
-    See https://openlineage.io/docs/spec/naming: local files and HDFS keep the slash in front.
+    Names of local files and of HDFS files begin with a slash; see https://openlineage.io/docs/spec/naming.
     """
     if path.startswith("/"):
         return "file", path.rstrip("/") or "/"
@@ -44,22 +45,22 @@ class LineageTask(Protocol):
 
     @property
     def changes_table(self) -> bool:
-        """False: the table is only read."""
+        """Whether the task can change the table; False: the task only reads the table."""
 
     def find_table(self) -> "HudiHook":
-        """The table that the rendered arguments name."""
+        """Return the hook of the table that the rendered arguments name."""
 
     def is_preview(self) -> bool:
-        """Whether nothing is written."""
+        """Return whether the task writes nothing."""
 
     def lineage_inputs(self) -> list[str]:
-        """Paths that are read besides the table."""
+        """Return the paths that the task reads besides the table."""
 
 
 def lineage_of(task: LineageTask, result: JobResult | None) -> Any:
     """Return the task's lineage for the OpenLineage provider.
 
-    None: OpenLineage is not installed, or the table's location is unknown.
+    Return None if OpenLineage is not installed, or if the table's location is unknown.
     """
     try:
         from airflow.providers.openlineage.extractors import OperatorLineage
@@ -110,7 +111,7 @@ def _output(base_path: str, table: "HudiHook", result: JobResult | None) -> Any:
 
 
 def _schema_facet(table: "HudiHook", result: JobResult) -> dict[str, Any]:
-    """The schema that the commit notes: one small file of the timeline."""
+    """Return the schema that the commit contains; the function reads one small file of the timeline."""
     from airflow.providers.common.compat.openlineage.facet import SchemaDatasetFacet, SchemaDatasetFacetFields
 
     try:
@@ -133,7 +134,7 @@ def _schema_fields(table: "HudiHook", instant_time: str) -> list[tuple[str, str]
 
 
 def avro_type(kind: Any) -> str:
-    """An Avro type in a word: ``["null", "string"]`` → ``string``."""
+    """Convert an Avro type to a short name: ``["null", "string"]`` → ``string``."""
     if isinstance(kind, list):
         return " or ".join(avro_type(each) for each in kind if each != "null")
     if isinstance(kind, dict):

@@ -1,4 +1,4 @@
-"""State of a task that Airflow keeps for later tries (Airflow 3.3; older releases keep none)."""
+"""State of a task that Airflow 3.3 stores for later tries. Older releases of Airflow store no state."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +15,17 @@ _NO_OWNER = "nobody"
 
 
 class TaskMemory:
-    """The state store of one task. Airflow's operator also stores the driver on a cluster there.
+    """The state store of one task. Airflow's operator stores the id of a driver on a cluster in the same store.
 
     Args:
-        operator: defines the keys under which Airflow stores the driver.
+        operator: the task's operator, which defines the keys under which Airflow stores the driver.
     """
 
     def __init__(self, context: "Context", operator: "SparkSubmitOperator") -> None:
         self._ti: Any = context.get("ti")
         self._store: Any = context.get("task_state_store")
         self._driver_keys = airflow_internals.driver_keys(operator)
-        # With durable=False, Airflow's operator does not use the stored driver, so this class ignores it too.
+        # With durable=False, Airflow's operator does not use the stored driver, so this class also ignores the driver.
         self._drivers: Any = self._store if getattr(operator, "durable", True) else None
 
     @property
@@ -42,7 +42,7 @@ class TaskMemory:
 
     @property
     def noted_driver(self) -> str | None:
-        """Like `driver`, but falls back to the XCom that `note_driver` pushed in this try (Airflow < 3.3)."""
+        """Identifier of the driver, from the store, or from the XCom of `note_driver` in this try (Airflow < 3.3)."""
         if self._drivers is not None:
             return self.driver
         index = getattr(self._ti, "map_index", -1)
@@ -50,9 +50,9 @@ class TaskMemory:
         return None if found is None else str(found)
 
     def note_driver(self, driver: str) -> None:
-        """Push the driver to XCom for a later process of this try, if Airflow does not store it (before 3.3).
+        """Push the driver to XCom for a later process of this try, if Airflow does not store the driver (before 3.3).
 
-        Airflow removes what a try pushed when the next try begins.
+        When the next try begins, Airflow removes the XComs of this try.
         """
         if self._drivers is None:
             self._ti.xcom_push(key=_DRIVER, value=driver)
@@ -68,12 +68,12 @@ class TaskMemory:
             self._drivers.set(_DRIVER_OWNER, owner)
 
     def disown_driver(self) -> None:
-        """Store that the driver was asked to end, so that no later try tracks it even if it still runs."""
+        """Store that a task asked the driver to end, so that no later try tracks the driver even if it still runs."""
         if self._drivers is not None:
             self._drivers.set(_DRIVER_OWNER, _NO_OWNER)
 
     def forget_driver(self) -> None:
-        """Remove the driver of a job that has ended. Otherwise a cleared task would reuse its success."""
+        """Remove the driver of a job that has ended. Otherwise a cleared task would reuse the driver's success."""
         for key in (*self._driver_keys, _DRIVER_OWNER) if self._drivers is not None else ():
             self._drivers.delete(key)
 
@@ -86,7 +86,7 @@ class TaskMemory:
             self._store.set(_COMMIT, {"request_id": request_id, "instant_time": instant_time})
 
     def commit_of(self, request_id: str) -> str | None:
-        """Instant time of this request's commit, as an earlier try stored it; None: no try stored one."""
+        """Return the instant time of this request's commit that an earlier try stored; None: no try stored a commit."""
         seen: Any = self._store.get(_COMMIT) if self._store is not None else None
         if not isinstance(seen, dict) or seen.get("request_id") != request_id:
             return None

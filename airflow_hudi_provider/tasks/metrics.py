@@ -1,4 +1,4 @@
-"""Metrics of the tasks, emitted with Airflow's own Stats, to wherever Airflow's metrics go."""
+"""Metrics of the tasks, emitted through Airflow's own Stats and its metrics backend."""
 
 import logging
 import re
@@ -21,7 +21,7 @@ _NO_TAG = re.compile(r"[^A-Za-z0-9_.-]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """A metric of every service, ``hudi.<service>.<name>``."""
+    """A metric that every service emits, named ``hudi.<service>.<name>``."""
 
     name: str
     kind: Literal["counter", "timer"]
@@ -53,21 +53,21 @@ class MeasuredTask(Protocol):
     def script(self) -> str: ...
 
     def table_label(self) -> str:
-        """A short name of the table; empty: the task has no table."""
+        """Return a short name of the table; empty: the task has no table."""
 
 
 @contextmanager
 def measured(task: MeasuredTask, *, earlier_s: float = 0.0) -> Iterator[None]:
-    """Emit the outcome of a task's work in the block. A task never fails because of its metrics.
+    """Emit the metrics of the task's work in the block. Errors of metrics never fail the task.
 
     Args:
-        earlier_s: seconds for which it was deferred before.
+        earlier_s: seconds for which the task was deferred before this block.
     """
     started, is_failed, is_over = time.monotonic(), False, True
     try:
         yield
     except TaskDeferred:
-        is_over = False  # the task resumes later, and is measured then
+        is_over = False  # emit the metrics later, when the task resumes
         raise
     except AirflowSkipException:
         raise

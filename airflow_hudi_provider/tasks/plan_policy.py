@@ -1,4 +1,4 @@
-"""What a write does about plans that are pending on files that it may change."""
+"""The rules for a write whose files have pending plans, from the argument ``on_pending_plan``."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,20 +27,21 @@ STRATEGY_KEY = UPDATES_STRATEGY.key
 PLAN_POKE_INTERVAL_S = 10.0
 
 _REJECT = "SparkRejectUpdateStrategy"
-# With ``wait`` the job releases no file groups either: a plan that was made after the check ends the job, and the
-# task waits for the plan.
+# With ``wait`` the job releases no file groups. If a plan is made after the check, the job fails, and the task waits
+# for the plan.
 _STRATEGY_OF = {"refuse": _REJECT, "wait": _REJECT, "give_way": "GiveWayUpdateStrategy"}
 _SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilesAtStake:
-    """Where a write may change existing files.
+    """The partition paths in which a write may change existing files.
 
     Attributes:
-        partitions: partition paths; empty: anywhere in the table.
-        is_certain: the write does change these, so that it can be refused before it has read its rows.
-        held: how long to wait for a plan under execution, and when such a plan counts as dead.
+        partitions: partition paths; empty: all partition paths of the table.
+        is_certain: whether the write certainly changes these partition paths, so that the task can refuse the write
+            before the job reads its rows.
+        held: how long to wait for a plan that another attempt executes, and when that attempt counts as dead.
     """
 
     partitions: tuple[str, ...] = ()
@@ -57,13 +58,13 @@ class PendingPlanPolicy:
         self._turn = turn
 
     def check(self) -> None:
-        """Refuse the write, or wait, before Spark is started.
+        """Refuse the write, or wait for plans, before Spark starts.
 
-        The job itself refuses plans that cannot be known here, before it writes anything.
+        This check cannot find all plans. For the other plans, the job refuses the write before it writes anything.
 
         Raises:
-            PendingPlanError: plans are pending, and ``refuse`` was chosen.
-            TaskDeferred: the triggerer waits for their end.
+            PendingPlanError: plans are pending, and the task has ``on_pending_plan="refuse"``.
+            TaskDeferred: the triggerer waits until the plans are no longer pending.
         """
         choice = self._task.on_pending_plan
         stake = self._task.files_at_stake(self._run) if choice is not None else None
@@ -82,7 +83,7 @@ class PendingPlanPolicy:
 
     @contextmanager
     def around_job(self) -> Iterator[None]:
-        """Wait for a plan that only the job found, with ``wait``; else explain the job's refusal."""
+        """Handle a plan that only the job found: with ``wait`` wait for the plan, else explain the job's refusal."""
         try:
             yield
         except HudiTaskError as error:
@@ -97,11 +98,11 @@ class PendingPlanPolicy:
             self._task.log.info(
                 "The plan is newer than the check, or on other partitions than those named: %s", error
             )
-            # The job knows the files: wait for plans on all partitions, whichever the task names.
+            # The job found a plan on the files that it changes, so wait for plans on all partition paths.
             self._wait_for_end(())
 
     def _wait_for_execution(self, stake: FilesAtStake) -> None:
-        """A plan under execution cannot give files up, so wait for its execution here, without a worker."""
+        """Wait in the triggerer for plans under execution: a write cannot release file groups of such plans."""
         if self._task.dry_run_only:
             return
         wait = PlanWait(
@@ -112,11 +113,11 @@ class PendingPlanPolicy:
         try:
             wait.defer(self._task, self._run)
         except TaskDeferred:
-            self._turn.leave()  # tasks behind this one need not wait for the plan
+            self._turn.leave()  # later tasks in the writer queue need not wait for the plan
             raise
 
     def _wait_for_end(self, partitions: Sequence[str]) -> NoReturn:
-        self._turn.leave()  # tasks behind this one need not wait for the plan
+        self._turn.leave()  # later tasks in the writer queue need not wait for the plan
         self._task.defer(
             trigger=HudiPendingServiceTrigger(
                 base_path=self._task.base_path,
@@ -149,10 +150,10 @@ def require_no_plans(event: Mapping[str, Any] | None, timeout_s: float) -> None:
 
 
 def strategy_of(choice: str | None) -> str | None:
-    """Value of `STRATEGY_KEY` for the job; None: the options of the task decide.
+    """Return the value of `STRATEGY_KEY` for the job; None: the options of the task decide.
 
     Raises:
-        InvalidRequestError: there is no such choice.
+        InvalidRequestError: ``on_pending_plan`` has an unknown value.
     """
     if choice is None:
         return None
@@ -164,7 +165,7 @@ def strategy_of(choice: str | None) -> str | None:
 
 
 def in_words(pending: Sequence[Mapping[str, Any]]) -> str:
-    """Describe pending services, as `pending_services` returns them, in a sentence without its end."""
+    """Describe pending services, in the form that `pending_services` returns, as a part of a sentence."""
     shown = [
         f"{each['service']} {each['instant']} ({each['state']}, {age_text(each['age_s'])} old, "
         f"{each['file_groups']} file groups in {', '.join(map(repr, each['partitions'][:_SHOWN]))}"
@@ -176,7 +177,7 @@ def in_words(pending: Sequence[Mapping[str, Any]]) -> str:
 
 
 def remedy(pending: Sequence[Mapping[str, Any]]) -> str:
-    """What the user can do about the oldest of them."""
+    """Describe what the user can do about the oldest pending service."""
     oldest = pending[0]
     if oldest["service"] != "clustering":
         return f"Let the writer that planned {oldest['instant']} execute it or drop it"
@@ -187,7 +188,7 @@ def remedy(pending: Sequence[Mapping[str, Any]]) -> str:
 
 
 def refusal(pending: Sequence[Mapping[str, Any]]) -> PendingPlanError:
-    """The error of a write that refuses to run beside these plans."""
+    """Create the error of a write that refuses to run while these plans are pending."""
     return PendingPlanError(
         f"Nothing was done, since on_pending_plan='refuse' and this write goes to partitions with {in_words(pending)}.",
         hint=f"{remedy(pending)}, and clear this task; or give on_pending_plan='wait' or 'give_way'.",

@@ -1,4 +1,4 @@
-"""Wait without a worker, before Spark is started, while another attempt executes a clustering."""
+"""Wait in the triggerer, before Spark starts, while another attempt executes a clustering."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,13 +20,14 @@ HELD_POKE_INTERVAL_S = 10.0
 class PlanWait:
     """A wait for the attempts of other tasks.
 
-    A task waits once. The job waits for attempts that begin later or take longer: only the job knows the files.
+    A task waits only once. The job itself waits for attempts that begin later or take longer, because only the job
+    knows which files it changes.
 
     Attributes:
-        plans: requested times of plans; empty: all.
-        partitions: only plans with file groups in one of them; empty: all.
-        wait_seconds: the longest wait.
-        expires_after_minutes: age at which an execution without a heartbeat counts as dead.
+        plans: requested times of the plans to wait for; empty: all plans.
+        partitions: wait only for plans with file groups in these partition paths; empty: all plans.
+        wait_seconds: maximum duration of the wait.
+        expires_after_minutes: age at which an execution without heartbeats counts as dead.
     """
 
     plans: Sequence[str] = ()
@@ -35,12 +36,12 @@ class PlanWait:
     expires_after_minutes: int
 
     def defer(self, task: "HudiJobOperator", run: "TaskRun") -> None:
-        """Defer the task; return if there is nothing to wait for, or if the task has waited before.
+        """Defer the task. Return if there is nothing to wait for, or if the task has waited before.
 
-        With `plans` given, return also if one of them is free: the job has something to do.
+        If `plans` names plans and no other attempt executes one of them, return: the job can execute that plan.
 
         Raises:
-            TaskDeferred: attempts of other requests hold the plans.
+            TaskDeferred: attempts of other requests execute the plans.
         """
         if run.waited_for is not None:
             return
@@ -81,7 +82,7 @@ class PlanWaitEnd:
 
     Attributes:
         plans: requested times of the plans that the task waited for.
-        held: those that another attempt still executes.
+        held: requested times of the plans that another attempt still executes.
     """
 
     plans: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What a job that was ended leaves on the timeline, as a sentence for a log."""
+"""Describe, in a sentence for a log, the state of a request after its job was ended."""
 
 from airflow_hudi_provider.hooks.hudi import HudiHook
 
@@ -7,8 +7,8 @@ def state_of_request(hook: HudiHook, request_id: str, *, how: str, otherwise: st
     """Describe the writes of a request.
 
     Args:
-        how: how the job ended, e.g. ``Killed``.
-        otherwise: the sentence for a request that has begun nothing.
+        how: first word of the sentence, e.g. ``Killed``: how the job ended.
+        otherwise: sentence to return if the request has no write on the timeline.
     """
     if (committed := hook.find_request(request_id)) is not None:
         return f"{how} after {committed[0].requested_time} was completed: the rows are in the table."

@@ -1,4 +1,4 @@
-"""One execution of a task: its table, its request, and what Airflow keeps of earlier tries."""
+"""One execution of a task: its table, its request, and the state that Airflow stores for later tries."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TaskRun:
-    """What one execution of a task knows once its arguments are rendered.
+    """The facts of one execution of a task, after Airflow has rendered the arguments.
 
     Attributes:
-        place: dag, run, task, and map index of a mapped task.
-        request_id: the same for all tries of the task in this run; see `identity_of`.
-        waited_for: requested times of the plans whose execution the task has waited for; None: it has not waited.
+        place: DAG id, run id, task id and, for a mapped task, map index.
+        request_id: request id, the same for all tries of the task in this run; see `identity_of`.
+        waited_for: requested times of the plans whose execution the task has waited for; None: the task has not
+            waited.
     """
 
     context: "Context"

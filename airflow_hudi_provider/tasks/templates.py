@@ -1,4 +1,4 @@
-"""Arguments that Airflow renders when a task runs: Jinja templates, and outputs of other tasks."""
+"""Checks of arguments that Airflow renders when a task runs: Jinja templates, and outputs of other tasks."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def is_filled_in_later(value: object) -> bool:
-    """Whether the argument, or any part of it, is a template or comes from another task."""
+    """Return whether the argument, or a part of it, is a template or the output of another task."""
     if isinstance(value, str):
         return "{{" in value or "{%" in value
     if isinstance(value, Mapping):
@@ -22,12 +22,12 @@ def is_filled_in_later(value: object) -> bool:
 
 
 def names_filled_in_later(task: object, names: Iterable[str]) -> tuple[str, ...]:
-    """The arguments for which `is_filled_in_later` holds; call this when the DAG is read."""
+    """Return the arguments for which `is_filled_in_later` is true; call this when Airflow parses the DAG."""
     return tuple(name for name in names if is_filled_in_later(getattr(task, name, None)))
 
 
 def refuse_emptied(task: object, names: Iterable[str]) -> None:
-    """Refuse arguments whose template rendered to nothing: that is a mistake, and does not select the default.
+    """Refuse arguments whose template rendered to nothing: an empty result is a mistake and selects no default.
 
     Raises:
         HudiTaskRefusedError: one of the arguments, or a part of it, is empty.
@@ -40,10 +40,10 @@ def refuse_emptied(task: object, names: Iterable[str]) -> None:
 
 
 def refuse_empty_interval(context: "Context") -> None:
-    """Refuse an empty data interval: the task would write nothing, and succeed.
+    """Refuse an empty data interval: the task would write nothing and still succeed.
 
     Raises:
-        HudiTaskRefusedError: the interval ends where it begins.
+        HudiTaskRefusedError: the interval begins and ends at the same time.
     """
     start, end = context.get("data_interval_start"), context.get("data_interval_end")
     if start is not None and start == end:

@@ -1,4 +1,4 @@
-"""The turn of a task to write its table, in the table's queue of writers."""
+"""The turn of a task in the table's writer queue."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -22,7 +22,7 @@ class Turn:
         self._run = run
 
     def wait(self) -> None:
-        """Return if it is this task's turn, or if a driver of an earlier try already writes.
+        """Defer the task until its turn. Return if the turn has come, or a driver of an earlier try already writes.
 
         Raises:
             TaskDeferred: other tasks write first.
@@ -46,7 +46,7 @@ class Turn:
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Keep the turn alive during the block, then give it up, unless the task is deferred with its job running."""
+        """Refresh the turn during the block, then leave the queue, unless the task is deferred while its job runs."""
         if not self._task.takes_turns:
             yield
             return
@@ -55,15 +55,15 @@ class Turn:
             yield
 
     def leave(self, request_id: str | None = None) -> None:
-        """Give up the turn, or the place in the queue, at once.
+        """Leave the writer queue at once, whether or not it is this task's turn.
 
         Args:
-            request_id: of an earlier execution; None: of this one.
+            request_id: request id of an earlier execution; None: the request id of this execution.
         """
         if self._task.takes_turns:
             writer_queue(self._run.table).leave(request_id or self._run.request_id)
 
     def leave_after_failure(self) -> None:
-        """Give up the turn without an error of its own: the task's failure matters more, and turns expire."""
+        """Leave the queue and ignore errors: the task's own failure matters more, and turns expire."""
         with suppress(HudiTableServiceError):
             self.leave()
