@@ -15,7 +15,7 @@ _SHOWN_OUTPUT_LINES = 3_000
 
 
 def job_line(line: str) -> tuple[str, str] | None:
-    """Return level (lower case) and text of a line of the job; None: the line is Spark's."""
+    """Return level (lower case) and text of a line that the job logged. Return None for a line of Spark."""
     match = _JOB_LINE.match(line)
     return None if match is None else (match["level"].lower(), match["text"])
 
@@ -64,7 +64,10 @@ class SparkLogSorter:
 
 
 def log_output(log: Any, lines: list[str]) -> None:
-    """Log the output of a run that another process followed, in a folded group; only the end of a long output."""
+    """Log the output of a run that another process followed, in a folded group.
+
+    If the output is long, log only its end.
+    """
     log.info(_GROUP, "Output of spark-submit")
     if len(lines) > _SHOWN_OUTPUT_LINES:
         log.info("… %d lines before these", len(lines) - _SHOWN_OUTPUT_LINES)

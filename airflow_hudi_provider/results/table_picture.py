@@ -12,7 +12,10 @@ SHOWN_INSTANTS = 10
 
 
 def draw_table(snapshot: TableSnapshot) -> str:
-    """Draw the partitions in order, with the largest files first; a full bar is the largest file of the table."""
+    """Draw the partitions in order, each with its largest files first.
+
+    A full bar stands for the size of the table's largest file.
+    """
     config = snapshot.config
     sizes = {
         path: sorted((s.size_bytes for s in snapshot.slices_of(path)), reverse=True)
