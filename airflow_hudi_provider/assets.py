@@ -1,4 +1,4 @@
-"""Airflow assets for Hudi tables. The URI of an asset is ``hudi://`` and the base path in a canonical form."""
+"""Airflow assets for Hudi tables. The URI of an asset contains the base path of its table in canonical form."""
 
 import re
 from typing import Any
@@ -47,7 +47,7 @@ class HudiAsset(Asset):
 
     :param base_path: URI or absolute path of the table, without a template.
     :param view: name of an additional asset for the same table. The additional asset has its own URI and its own
-        events. The name may contain letters, digits, ``-``, ``_`` and ``.``. Without a name, this is the main asset.
+        events. The name may contain letters, digits, ``-``, ``_`` and ``.``. An empty name means the main asset.
     :param hudi_conn_id: connection of type ``hudi`` that the UI's pages use to read the table.
     :param storage_conn_id: connection with the credentials of the object store. The UI's pages use it, too.
     :param extra: additional values that Airflow stores with the asset.
@@ -96,7 +96,10 @@ def create_asset(*, base_path: str, extra: dict[str, Any] | None = None) -> "Ass
 
 
 def to_openlineage_dataset(asset: "Asset", lineage_context: Any) -> Any:
-    """Return the dataset that tasks on this table report. Airflow's OpenLineage provider calls this function."""
+    """Return the OpenLineage dataset of an asset. Tasks on the asset's table report the same dataset.
+
+    Airflow's OpenLineage provider calls this function.
+    """
     from airflow.providers.common.compat.openlineage.facet import Dataset
 
     from airflow_hudi_provider.tasks.lineage import dataset_name

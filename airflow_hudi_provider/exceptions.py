@@ -1,4 +1,4 @@
-"""Exceptions that tasks raise. Airflow decides from the base class whether to retry a task."""
+"""Exceptions that tasks raise. Their Airflow base classes determine whether Airflow retries a task."""
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 

@@ -36,13 +36,13 @@ def rank_tables(
 
     Args:
         tables: `HudiAsset`s, base paths, or dictionaries with ``base_path``, ``hudi_conn_id`` and
-            ``storage_conn_id``. The result contains the other keys of a dictionary, too. None: the tables of the
-            setting ``[hudi] tables``.
+            ``storage_conn_id``. The result contains the other keys of a dictionary, too. If None, rank the tables
+            of the setting ``[hudi] tables``.
         service: ``clustering`` ranks by the number of small files. ``cleaning`` ranks by the bytes that the
             retention allows to delete.
         quota: maximum number of tables to return.
-        at_least: minimum number of small files, or of bytes. Tables below the minimum are left out. None: 2 files
-            or 1 byte.
+        at_least: minimum number of small files, or of bytes. Tables below the minimum are left out. The default
+            (None) is 2 files or 1 byte.
         threads: number of tables that are read at the same time.
         hudi_options: ``hoodie.clean.*`` keys that define the retention.
 

@@ -69,7 +69,8 @@ def incremental_window(
 def _bound(timeline: Timeline, *, has_completion_times: bool) -> str:
     """Return a time before which no new commit can become visible.
 
-    Without completion times, a commit becomes visible at its requested time, so the oldest pending write is the bound.
+    Without completion times, a commit becomes visible at its requested time. The bound is then the requested time of
+    the oldest pending write.
     """
     pending = [i.requested_time for i in timeline.pending if i.action.writes_data]
     return min(pending) if pending and not has_completion_times else "9"

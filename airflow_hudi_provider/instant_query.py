@@ -169,7 +169,10 @@ def oldest_visible(timeline: "Timeline") -> str:
 
 
 def _metadata(store: "TimelineStore", instant: Instant) -> CommitMetadata | None:
-    """Return the metadata of a write. Return None for other actions, and for a write that was just archived."""
+    """Return the metadata of a write, or None.
+
+    The result is None for actions that write no rows, and for a write that was archived after the timeline was read.
+    """
     if not instant.action.writes_data:
         return None
     try:
@@ -179,7 +182,10 @@ def _metadata(store: "TimelineStore", instant: Instant) -> CommitMetadata | None
 
 
 def describe(store: "TimelineStore", instant: Instant) -> SeenInstant:
-    """Describe a completed instant of the active timeline. Details are missing if the instant was just archived."""
+    """Describe a completed instant of the active timeline.
+
+    Details are missing if the instant was archived after the timeline was read.
+    """
     return _seen(instant, _metadata(store, instant))
 
 
@@ -205,7 +211,7 @@ def parse_moment(text: str) -> datetime | str:
     """Parse an instant time or an ISO date and time.
 
     Returns:
-        An instant time as the same text, or an ISO date and time as a datetime with a time zone, by default UTC.
+        For an instant time, the same text. For an ISO date and time, a datetime with a time zone, by default UTC.
 
     Raises:
         InvalidRequestError: the text is neither an instant time nor an ISO date and time.

@@ -36,7 +36,7 @@ class HudiTableLink(BaseOperatorLink):
 
 
 class HudiSparkUiLink(BaseOperatorLink):
-    """Link to the UI of the Spark driver, which exists only while the job runs."""
+    """Link to the UI of the Spark driver. The UI exists only while the job runs."""
 
     name = "Spark UI"
 

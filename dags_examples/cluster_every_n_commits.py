@@ -55,7 +55,7 @@ def cluster() -> tuple[ScheduleClusteringOperator, ExecuteClusteringOperator]:
 with DAG(
     "cluster_every_n_commits",
     description=__doc__,
-    # Runs after any load with outlets=[HudiAsset(TABLE)].
+    # This DAG runs after any load with outlets=[HudiAsset(TABLE)].
     schedule=[HudiAsset(TABLE)],
     max_active_runs=1,
     default_args={"retries": 3, "retry_delay": timedelta(minutes=1)},
@@ -67,8 +67,8 @@ with DAG(
 with DAG(
     "cluster_what_others_write",
     description=__doc__,
-    # Only a clustering resets the count. With "@continuous", runs would repeat without a pause while the count is
-    # high enough but there is nothing to cluster.
+    # Only a clustering resets the count. If there is nothing to cluster, runs with "@continuous" would repeat without
+    # a pause.
     schedule=timedelta(minutes=10),
     start_date=datetime(2026, 1, 1),  # noqa: DTZ001 - Airflow treats it as UTC
     catchup=False,

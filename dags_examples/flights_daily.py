@@ -136,7 +136,7 @@ with DAG(
         small_file_limit="{{ params.max_file_kib * 896 }}",
         hudi_options=MULTI_WRITER_OPTIONS,
         on_empty="skip",
-        # All days of a month share the same files. With many parallel jobs, most jobs would write their rows twice.
+        # All days of a month share the same files, so most of many parallel jobs would write their rows twice.
         max_active_tis_per_dag=2,
         conf={"spark.ui.enabled": "false"},
     )

@@ -1,8 +1,8 @@
 """How do I repair a table by hand: check it, preview the changes, approve them, and check again?
 
 Trigger the DAG with its form. It rolls back failed writes, restores a savepoint, or deletes files that belong to no
-instant. The next write or clean also rolls back failed writes, so you need this DAG for that only if no write or clean
-will follow. Stop the table's writers before a restore.
+instant. The next write or clean also rolls back failed writes. If no write or clean will follow, use this DAG for the
+rollback. Stop the table's writers before a restore.
 
 In Airflow 3.1, pass execution_timeout instead of response_timeout to ApprovalOperator.
 """

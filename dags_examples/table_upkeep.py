@@ -54,7 +54,7 @@ with DAG(
         trigger_rule="none_failed",
     )
 
-    # The health task runs even if other tasks failed. It fails if a measure is above its limit. Then check the table.
+    # This task runs even if other tasks failed. It fails if a measure is above its limit. Then check the table.
     health = HudiTableHealthOperator(
         task_id="health",
         base_path=TABLE,

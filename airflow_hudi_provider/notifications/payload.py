@@ -180,14 +180,17 @@ def _task_instance(context: Mapping[str, Any]) -> Any:
 
 
 def _of(thing: Any, name: str) -> Any:
-    """Return an attribute of an object, or a value of a dictionary. Deadline alerts contain dictionaries."""
+    """Return an attribute of an object, or a value of a dictionary. Deadline alerts use dictionaries, not objects."""
     return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
 
 
 def _links(
     context: Mapping[str, Any], run: Mapping[str, Any], question: TableQuestion, path: str
 ) -> dict[str, str]:
-    """Return the URLs of the table's page, the run's page and the log. Without ``[api] base_url``, return no URLs."""
+    """Return the URLs of the table's page, the run's page and the log.
+
+    Without the setting ``[api] base_url``, the result is empty.
+    """
     root = (conf.get("api", "base_url", fallback="") or "").rstrip("/")
     if not root:
         return {}
@@ -200,7 +203,10 @@ def _links(
 
 
 def _table_id(context: Mapping[str, Any], question: TableQuestion, path: str) -> str:
-    """Return the table's id on the pages, from the task's asset, the setting ``[hudi] tables``, or the question."""
+    """Return the id of the table on the pages.
+
+    Look for the table in the task's assets, then in ``[hudi] tables``. If both lack it, make the id from the question.
+    """
     task, asked = context.get("task"), (question.base_path, question.hudi_conn_id)
     candidates = (*tables_of(getattr(task, "outlets", None) or ()), *_configured())
     found = named_table(candidates, path, *asked)

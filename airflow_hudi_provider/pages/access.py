@@ -22,7 +22,10 @@ MAY_SEE_XCOMS = Depends(requires_access_dag("GET", DagAccessEntity.XCOM))
 """Guard for routes that show return values of tasks. The guard reads ``dag_id`` from the URL's path."""
 
 MAY_SEE_TASK_INSTANCES = Depends(requires_access_dag("GET", DagAccessEntity.TASK_INSTANCE))
-"""Guard for routes that show states of tasks without return values. The guard reads ``dag_id`` from the URL's path."""
+"""Guard for routes that show states of tasks without return values.
+
+The guard reads ``dag_id`` from the URL's path.
+"""
 
 User = GetUserDep
 

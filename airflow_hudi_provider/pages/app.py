@@ -35,7 +35,7 @@ MEDIA_TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-# Browsers load content from this server only, and run no inline code. So a table's name cannot run as a script.
+# Browsers load content from this server only and run no inline code, so a table's name cannot run as a script.
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"

@@ -1,7 +1,7 @@
 """The tables that the pages may show: only assets of the deployment and tables of the configuration.
 
-The pages read storage with the API server's connections. If a browser could choose the path, a user could read all
-buckets of these connections.
+The pages read storage with the API server's connections. If a browser could choose a path, a user could read every
+bucket that these connections can read.
 """
 
 from collections.abc import Iterable

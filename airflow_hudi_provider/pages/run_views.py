@@ -53,11 +53,11 @@ def run_view(
     The entries without a return value contain only ``task_id``, ``map_index``, ``operator`` and ``state``.
 
     Args:
-        task_id: only this task; empty: all tasks.
-        map_index: only this instance of a mapped task; None: all instances.
+        task_id: id of the only task to list. If empty, list all tasks.
+        map_index: index of the only instance of a mapped task to list. If None, list all instances.
 
     Returns:
-        The view; None if the run does not exist.
+        The view, or None if the run does not exist.
     """
     wanted = partial(_wanted, dag_id=dag_id, run_id=run_id, task_id=task_id, map_index=map_index)
     with create_session() as session:

@@ -7,7 +7,7 @@ from airflow.providers.common.compat.sdk import AirflowPlugin
 
 
 def instant_time(moment: datetime) -> str:
-    """Convert a time to an instant time in UTC, as in ``{{ macros.hudi.instant_time(data_interval_start) }}``."""
+    """Convert a time to an instant time in UTC: ``{{ macros.hudi.instant_time(data_interval_start) }}``."""
     utc = moment.astimezone(timezone.utc)
     return utc.strftime("%Y%m%d%H%M%S") + f"{utc.microsecond // 1000:03d}"
 

@@ -21,10 +21,10 @@ SHOWN_REASONS = 20
 
 
 def clustering_answer(result: JobResult) -> dict[str, Any]:
-    """Return value of the task.
+    """Make the return value of the task.
 
     A task that executes the plans uses ``instant`` or ``instants`` as its argument. Figures of the execution are None
-    until the plans are executed. Only a preview has a ``picture``.
+    until the plans are executed. Only a preview contains a ``picture``.
     """
     report = result.report_as(ClusteringReport) or ClusteringReport()
     groups = [group for plan in report.plans for group in plan.groups]

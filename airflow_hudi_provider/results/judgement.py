@@ -16,12 +16,11 @@ class JobEnd:
     """How a submission ended.
 
     Attributes:
-        committed: the result of the request according to the timeline. It may be that there is nothing left to do.
-            None for a dry run, or if the timeline has nothing about the request.
+        committed: the result of the request according to the timeline: a commit, or that nothing is left to do. None
+            for a dry run, or if the timeline has no information about the request.
         result: the job's result document. None if there is no trustworthy document; `problem` contains the reason.
         failure: the error of spark-submit. None if the exit code is 0.
-        left_behind: a sentence about the state in which a job of this kind leaves the table if the request is not
-            completed.
+        left_behind: a sentence about the effects of a job of this kind if the request is not completed.
     """
 
     request_id: str
@@ -70,7 +69,7 @@ def judge(end: JobEnd, log: Any) -> JobResult:
 
 
 def task_error(error: HudiTableServiceError | JobError) -> HudiTaskError | HudiTaskRefusedError:
-    """Return an exception that Airflow retries, or an exception that Airflow does not retry, as the error requires."""
+    """Return the task's exception for an error of a job. Airflow retries the task only if the error is retryable."""
     message = f"{error.kind}: {error.message} {error.hint}".strip()
     raised = HudiTaskError(message) if error.retryable else HudiTaskRefusedError(message)
     raised.kind, raised.hint = error.kind, error.hint

@@ -1,4 +1,4 @@
-"""Task log: lines of the job, Spark's lines in folded groups, and tables of the result."""
+"""The task log: lines of the job, Spark's lines in folded groups, and tables of the result."""
 
 import re
 from collections.abc import Callable
@@ -23,10 +23,10 @@ def job_line(line: str) -> tuple[str, str] | None:
 class SparkLogSorter:
     """Replaces the logger of Airflow's Spark hook, which logs every line of spark-submit.
 
-    Lines of the job are logged unchanged. All other lines are Spark's and are logged in folded groups.
+    Lines of the job are logged unchanged. All other lines are from Spark and are logged in folded groups.
 
     Args:
-        on_spark_ui: called with the address of Spark's UI when the job logs it.
+        on_spark_ui: a function that is called with the address of Spark's UI when the job logs this address.
     """
 
     def __init__(self, log: Any, on_spark_ui: Callable[[str], None] | None = None) -> None:

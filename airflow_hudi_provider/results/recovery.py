@@ -8,11 +8,14 @@ from hudi_table_services.contract.recovery import RecoveryReport
 from hudi_table_services.contract.result import JobResult
 
 SHOWN = 50
-"""Maximum number of items of each list in an XCom. The log shows more items. The result document contains all items."""
+"""Maximum number of items of each list in an XCom.
+
+The log shows more items, and the result document contains all items.
+"""
 
 
 def recovery_answer(result: JobResult) -> dict[str, Any]:
-    """Return value of the task. Each list has at most `SHOWN` items, and `<name>_count` is its full length."""
+    """Make the return value of the task. Lists have at most `SHOWN` items; `<name>_count` is the full length."""
     answer: dict[str, Any] = {
         "outcome": result.outcome.value,
         "operation": result.operation,

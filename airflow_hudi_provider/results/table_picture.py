@@ -1,4 +1,4 @@
-"""A table as text: files by partition with their sizes as bars, and the latest instants."""
+"""A text picture of a table: its files by partition, with bars for file sizes, and the latest instants."""
 
 from collections.abc import Iterable, Sequence
 

@@ -28,9 +28,9 @@ class HudiInstantSensor(HudiTableSensor):
     :param base_path: URI or path of the table. A relative path is below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
-    :param after: count instants that became visible after this instant time or ISO date and time. (templated)
-        Default: the time of the latest instant that an earlier successful run of this task returned. The first run
-        counts the whole active timeline.
+    :param after: instant time, or ISO date and time. Only instants that became visible later count. Default: the time
+        of the latest instant that an earlier successful run of this task returned. By default, the first run counts
+        the whole active timeline. (templated)
     :param actions: actions that count: ``commit``, ``deltacommit``, ``replacecommit``, ``clean``, … Default: actions
         that write rows. (templated)
     :param operations: write operations that count, such as ``upsert`` or ``cluster``. (templated)

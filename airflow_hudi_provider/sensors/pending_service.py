@@ -28,7 +28,8 @@ class HudiPendingServiceSensor(HudiTableSensor):
     """Waits until no plan of a table service is pending on a Hudi table, or on some of its partitions.
 
     A pending plan blocks its file groups for Hudi's writers, and delays cleaning and archival. Use this sensor before
-    a backfill that overwrites partitions, to wait for the plans on these partitions. It returns ``{"pending": []}``.
+    a backfill that overwrites partitions, to wait for the plans on these partitions. The sensor returns
+    ``{"pending": []}``.
 
     .. seealso:: docs/airflow.md
 

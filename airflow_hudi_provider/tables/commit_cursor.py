@@ -1,4 +1,4 @@
-"""Position in a table's commits: at-least-once delivery, no gaps."""
+"""Position in a table's commits, for at-least-once delivery without gaps."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,8 +23,8 @@ class CommitCursor:
     therefore stores each known write of the part of the timeline in which writes may still complete.
 
     Attributes:
-        floor: a requested time. All writes requested earlier were reported or do not count. If empty, the cursor
-            is at the beginning of the active timeline.
+        floor: a requested time. All writes that were requested earlier are reported already or do not count. If
+            empty, the cursor is at the beginning of the active timeline.
         known: requested times, at or after the floor, of completed writes that were reported or do not count.
     """
 

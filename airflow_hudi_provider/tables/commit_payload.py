@@ -15,9 +15,9 @@ def commit_payload(count: CommitCount, every: int) -> dict[str, Any]:
     """Return ``{"count", "every", "since", "since_state", "instants", "not_counted", "dedupe_key"}``.
 
     ``since`` is the newest clustering, completed or pending, or None. ``instants`` are the latest counted commits.
-    ``dedupe_key`` changes when ``every`` more commits have completed or the table is clustered. If the triggerer
-    fires an event again after a restart, both events have the same key, so that a receiver can ignore the second
-    event. The key is empty if no clustering is due.
+    ``dedupe_key`` changes when ``every`` more commits have completed or the table is clustered. If a triggerer fires an
+    event again after a restart, both events have the same key, so a receiver can recognise the second event. The key is
+    empty if no clustering is due.
 
     Args:
         every: number of commits after which a clustering is due, 1 or more.
@@ -58,7 +58,7 @@ def _dedupe_key(count: CommitCount, every: int) -> str:
 
 
 def write_operations(names: Iterable[str]) -> tuple[WriteOperation, ...]:
-    """Return write operations by their names. Upper and lower case are equal.
+    """Return write operations by their names, regardless of case.
 
     Raises:
         InvalidRequestError: Hudi has no such operation.

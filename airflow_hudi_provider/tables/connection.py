@@ -17,7 +17,7 @@ class TableLocation:
 
     Attributes:
         base_path: URI or absolute path of the table.
-        storage_options: credentials and endpoint of its object store; never logged.
+        storage_options: credentials and endpoint of the table's object store. They are never logged.
         spark_conn_id, result_base_path: values from the hudi connection. Empty if the connection does not set them.
     """
 

@@ -34,8 +34,8 @@ def pending_services(
 ) -> list[dict[str, Any]]:
     """Return pending instants of these services, oldest first.
 
-    If partitions are given, only instants with file groups in these partitions count. Services without file groups,
-    such as cleans, always count.
+    If partitions are given, return only instants with file groups in these partitions, and instants without file
+    groups, such as cleans.
     """
     from hudi_table_services.storage.pending_plans import clustering_plan_of, planned_file_groups
 
@@ -72,7 +72,10 @@ def _described(
 def find_pending_services(
     hook: HudiHook, services: Sequence[str], partitions: Sequence[str], *, fails_if_missing: bool
 ) -> list[dict[str, Any]]:
-    """Return the result of `pending_services`. Return no services if the table may be missing and is missing."""
+    """Return the result of `pending_services`.
+
+    If the table is missing, raise an error or return an empty list, as `fails_if_missing` says.
+    """
     try:
         return pending_services(hook, services, partitions)
     except TableNotFoundError:

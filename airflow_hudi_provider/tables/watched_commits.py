@@ -100,7 +100,10 @@ class CommitWatch:
     def _archived_writes(
         self, hook: HudiHook, cursor: CommitCursor, timeline: Timeline
     ) -> tuple[Instant, ...]:
-        """Return the writes that were archived before they were reported. Read the archive only if it has grown."""
+        """Return the writes that were archived before they were reported.
+
+        Read the archive again only if it has grown.
+        """
         if not cursor.needs_archive(timeline):
             return ()
         first = first_write_time(timeline) or ""

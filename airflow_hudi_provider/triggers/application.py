@@ -1,4 +1,7 @@
-"""Follow a Spark driver on a cluster from the triggerer, by its state at the master and its progress document."""
+"""Follow a Spark driver on a cluster from the triggerer.
+
+The trigger requests the driver's state from the master, and reads the job's progress document.
+"""
 
 import asyncio
 import json
@@ -22,12 +25,15 @@ from hudi_table_services.errors import HudiTableServiceError, ObjectNotFoundErro
 POKE_INTERVAL_S = 10.0
 STATUS_UNKNOWN = "unknown"
 UNKNOWN_AFTER_S = 600.0
-"""Seconds without an answer after which the trigger stops polling the master. The timeline then decides."""
+"""Seconds without an answer after which the trigger stops polling the master.
+
+The task then decides from the timeline whether the job succeeded.
+"""
 
 _CLOCKS_DIFFER_S = 5.0
 """Maximum number of seconds that the object store's clock may be ahead.
 
-A request document that is newer than the driver by more than this belongs to the next try.
+If a request document is newer than its driver by more than this number, the document belongs to the next try.
 """
 
 
@@ -40,7 +46,7 @@ class _Seen:
 
 
 class HudiApplicationTrigger(HudiJobTrigger):
-    """Fires when the driver has ended, or when the master does not answer any more.
+    """Fires when the driver has ended, or when the master has not answered for `UNKNOWN_AFTER_S` seconds.
 
     The event is ``{"application": …, "status": …, "succeeded": …, "seconds": …}``.
 
@@ -127,7 +133,7 @@ class HudiApplicationTrigger(HudiJobTrigger):
         return airflow_internals.operator_asking(self.tracking, self.spark_conn_id, self.spark_binary)
 
     def _forget_request(self) -> bool:
-        """Delete the request document now, because no later process may delete it. It may contain credentials.
+        """Delete the request document, which may contain credentials. Perhaps no later process would delete it.
 
         Returns:
             False if the request document already belongs to the next try and was not deleted, else True.

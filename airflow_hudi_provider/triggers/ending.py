@@ -20,8 +20,8 @@ async def complete(work: Coroutine[Any, Any, None]) -> None:
     """Await the work even if the caller is cancelled, for nearly as long as Airflow allows.
 
     Airflow 3.3 cancels the trigger of an ended task about once per second, until the trigger has ended. The first
-    cancellation starts `on_kill`. The later cancellations also cancel `on_kill`. The shutdown of a triggerer cancels
-    triggers in the same way, so it also waits for the work.
+    cancellation starts `on_kill`. Each later cancellation cancels the running `on_kill`. A triggerer that shuts down
+    cancels its triggers in the same way, so the shutdown also waits for the work.
 
     Raises:
         asyncio.CancelledError: the time limit is reached. The work is cancelled, too.

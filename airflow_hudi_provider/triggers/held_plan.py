@@ -8,7 +8,7 @@ from airflow_hudi_provider.triggers.table import HudiTableTrigger
 
 
 class HudiHeldPlanTrigger(HudiTableTrigger):
-    """Fires once when no other attempt executes one of these plans; see `HudiTableTrigger`.
+    """Fires once when no other attempt executes any of these plans; see `HudiTableTrigger`.
 
     The answer is ``{"instants", "held"}``. ``instants`` are the requested plans, and ``held`` are the plans that
     another attempt still executes. An attempt is over when its plan is completed or cancelled, or when its heartbeat

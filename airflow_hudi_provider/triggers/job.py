@@ -75,7 +75,7 @@ class HudiJobTrigger(BaseTrigger):
     def leave(self) -> None:
         """Leave the writer queue at once, although the job may need some time to end.
 
-        This is safe, because locks and the check for conflicts protect the table. The queue does not protect it.
+        The table does not need the queue's protection, because locks and the check for conflicts protect the table.
         """
         try:
             writer_queue(self.hook()).leave(self.request_id)

@@ -13,8 +13,8 @@ class HudiPendingServiceTrigger(HudiTableTrigger):
 
     :param services: names from `pending_services.SERVICES`.
     :param partitions: partition paths to check. If empty, the trigger checks all partitions.
-    :param give_up_at: time, in seconds since 1970, at which the trigger fires even if services are pending. None: the
-        trigger has no such time.
+    :param give_up_at: time, in seconds since 1970, at which the trigger fires even if services are pending. If
+        None, the trigger waits without a limit.
     """
 
     def __init__(

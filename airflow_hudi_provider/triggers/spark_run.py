@@ -34,8 +34,8 @@ class _Seen:
 class HudiSparkRunTrigger(HudiJobTrigger):
     """Fires when the run has ended, is lost or is not visible on this machine.
 
-    The event is ``{"state": …, "seconds": …}``. The trigger loses no state in a restart, even if it continues in
-    another triggerer: it reads the folder of the run again.
+    The event is ``{"state": …, "seconds": …}``. A restart loses no state, because the trigger then reads the folder of
+    the run again. The restarted trigger may be in another triggerer.
 
     :param folder: folder of the run.
     :param launch: launch id of the run. The trigger does not follow a later run in the same folder.
@@ -99,7 +99,7 @@ class HudiSparkRunTrigger(HudiJobTrigger):
         # Request the end first. If many tasks are ended together, the later steps may wait for a thread of the pool.
         is_mine = await asyncio.to_thread(self._run.ask_to_end, self.launch)
         self._is_asked_to_end = True
-        # A new try has a different run but the same name in the queue, so leave the queue only for this run.
+        # A new try has a different run but the same name in the queue. Do not remove its name from the queue.
         if is_mine and self.takes_turns:
             await run_in_pool(self.leave)
         while is_mine and time.monotonic() < deadline:
@@ -113,7 +113,7 @@ class HudiSparkRunTrigger(HudiJobTrigger):
         return TriggerEvent({"state": state.value, "seconds": self.seconds()})
 
     def _poll(self) -> _Seen:
-        """Poll once. Read the state before the output, so that the output of an ended run is complete."""
+        """Read the state of the run, then its new output. In this order, the output of an ended run is complete."""
         run = self._run.observe()
         lines: list[str] = []
         while new := self._run.new_output():

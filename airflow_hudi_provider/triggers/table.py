@@ -42,10 +42,10 @@ class HudiTableTrigger(BaseTrigger):
         self.state = ""
 
     give_up_at: float | None = None
-    """End of the longest wait, in seconds since 1970. After this time, a storage error ends the wait. None: no end."""
+    """Time limit of the wait, in seconds since 1970, or None. After this time, a storage error ends the wait."""
 
     def is_late(self) -> bool:
-        """Return whether the longest wait is over."""
+        """Return whether the time limit of the wait is reached."""
         return self.give_up_at is not None and SystemClock().now().timestamp() >= self.give_up_at
 
     @abstractmethod

@@ -26,14 +26,15 @@ _SETTLING_S = 5.0
 class HudiTableWatcherTrigger(BaseEventTrigger):
     """Fires an event after every ``every_n_commits`` commits. The payload of an event is a `watched_payload`.
 
-    The trigger stores its cursor in the asset's state store (Airflow 3.3). It does so some seconds after an event, when
-    Airflow has stored the event. If the triggerer dies in between, the trigger fires the event again after the restart,
-    with the same ``dedupe_key``. No event is lost. Without a state store, a restart begins at the newest commit.
+    The trigger stores its cursor in the asset's state store (Airflow 3.3), some seconds after an event. At that time,
+    Airflow has stored the event. If the triggerer dies before the cursor is stored, the trigger fires the event again
+    after the restart, with the same ``dedupe_key``. No event is lost. Without a state store, a restart begins at the
+    newest commit.
 
     The trigger waits for a table that cannot be read or does not exist yet. All commits of a new table count.
 
-    :param watch_id: distinguishes the triggers of several assets on one table. Airflow would merge equal triggers, but
-        one trigger cannot keep the state of two assets.
+    :param watch_id: name that distinguishes the triggers of several assets on one table. Airflow would merge equal
+        triggers, but one trigger cannot store the state of two assets.
     :param every_n_commits: number of commits that cause an event. An event covers more commits if more commits
         completed between two polls.
     :param operations: write operations that count, such as ``upsert``. If empty, all operations count except
