@@ -46,8 +46,9 @@ class HudiAsset(Asset):
     If a task has this asset as an outlet, the UI's page "Hudi tables" shows the table.
 
     :param base_path: URI or absolute path of the table, without a template.
-    :param view: name of an additional asset for the same table. The additional asset has its own URI and its own
-        events. The name may contain letters, digits, ``-``, ``_`` and ``.``. An empty name means the main asset.
+    :param view: name of an additional asset for the same table. The additional asset has its own events, and its own
+        URI, because Airflow has one asset for each URI. The name may contain letters, digits, ``-``, ``_`` and ``.``.
+        An empty name means the main asset.
     :param hudi_conn_id: connection of type ``hudi`` that the UI's pages use to read the table.
     :param storage_conn_id: connection with the credentials of the object store. The UI's pages use it, too.
     :param extra: additional values that Airflow stores with the asset.

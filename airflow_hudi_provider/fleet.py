@@ -32,7 +32,7 @@ def rank_tables(
 ) -> list[Arguments]:
     """Read the health of tables, and return the tables that benefit most as arguments for ``expand_kwargs``.
 
-    If a table cannot be read or its timeline cannot be trusted, the function logs the reason and ranks the others.
+    If a table cannot be read or its timeline cannot be trusted, the function logs this and ranks the other tables.
 
     Args:
         tables: `HudiAsset`s, base paths, or dictionaries with ``base_path``, ``hudi_conn_id`` and

@@ -57,9 +57,10 @@ def health_payload(context: Mapping[str, Any], question: TableQuestion | None = 
     If the table cannot be read, the payload contains the error, and this function does not raise.
 
     Returns:
-        A dictionary with these keys: ``table``, ``run`` and ``outcome``; ``error`` (kind, message and hint; None
-        without an error); ``health`` (status, findings, pending, measures and damage; None if the table could not be
-        read); ``health_error`` (the reason why the table could not be read); ``links``; ``text`` (a readable summary).
+        A dictionary with the keys ``table``, ``run``, ``outcome``, ``error``, ``health``, ``health_error``, ``links``
+        and ``text``. ``error`` has kind, message and hint; it is None without an error. ``health`` has status,
+        findings, pending, measures and damage; it is None if the table could not be read. ``health_error`` is the
+        reason why the table could not be read. ``text`` contains the other values as text.
 
     Args:
         context: context of a callback of a task or DAG, or of a deadline alert.
@@ -205,7 +206,8 @@ def _links(
 def _table_id(context: Mapping[str, Any], question: TableQuestion, path: str) -> str:
     """Return the id of the table on the pages.
 
-    Look for the table in the task's assets, then in ``[hudi] tables``. If both lack it, make the id from the question.
+    Look for the table in the task's outlets, then in ``[hudi] tables``. If neither contains the table, make the id from
+    the arguments of the question.
     """
     task, asked = context.get("task"), (question.base_path, question.hudi_conn_id)
     candidates = (*tables_of(getattr(task, "outlets", None) or ()), *_configured())
