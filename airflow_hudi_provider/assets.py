@@ -1,4 +1,4 @@
-"""Hudi tables as assets: ``hudi://`` and the table's base path in one canonical form."""
+"""Airflow assets for Hudi tables. The URI of an asset contains the base path of its table in canonical form."""
 
 import re
 from typing import Any
@@ -13,7 +13,9 @@ STORAGE_CONN_ID = "storage_conn_id"
 
 
 def asset_uri(base_path: str) -> str:
-    """``s3a://lake/flights/`` → ``hudi://s3/lake/flights``; ``/data/flights`` → ``hudi://file/data/flights``.
+    """Return the asset URI of a base path.
+
+    Examples: ``s3a://lake/flights/`` → ``hudi://s3/lake/flights``; ``/data/flights`` → ``hudi://file/data/flights``.
 
     Raises:
         ValueError: the path is relative or contains a template.
@@ -30,7 +32,10 @@ def asset_uri(base_path: str) -> str:
 
 
 def base_path_of(uri: str) -> str:
-    """``hudi://s3/lake/flights`` → ``s3://lake/flights``; ``hudi://file/data/flights`` → ``/data/flights``."""
+    """Return the base path of an asset URI.
+
+    Examples: ``hudi://s3/lake/flights`` → ``s3://lake/flights``; ``hudi://file/data/flights`` → ``/data/flights``.
+    """
     scheme, _, path = uri.removeprefix("hudi://").partition("?")[0].partition("/")
     return f"/{unquote(path)}" if scheme == "file" else f"{scheme}://{unquote(path)}"
 
@@ -38,18 +43,19 @@ def base_path_of(uri: str) -> str:
 class HudiAsset(Asset):
     """The asset of a Hudi table.
 
-    A DAG that has it as an outlet puts the table on the UI's page "Hudi tables".
+    If a task has this asset as an outlet, the UI's page "Hudi tables" shows the table.
 
     :param base_path: URI or absolute path of the table, without a template.
-    :param view: name of a further asset of the same table, with its own events: Airflow has one asset for each URI.
-        Letters, digits, ``-``, ``_`` and ``.``; empty: the table's own asset.
-    :param hudi_conn_id: connection of type ``hudi`` by which the pages read the table.
-    :param storage_conn_id: connection with credentials of the object store, for the pages too.
-    :param extra: further values that Airflow keeps with the asset.
-    :param arguments: Airflow's own, such as ``name`` or ``watchers``.
+    :param view: name of an additional asset for the same table. The additional asset has its own events, and its own
+        URI, because Airflow has one asset for each URI. The name may contain letters, digits, ``-``, ``_`` and ``.``.
+        An empty name means the main asset.
+    :param hudi_conn_id: connection of type ``hudi`` that the UI's pages use to read the table.
+    :param storage_conn_id: connection with the credentials of the object store. The UI's pages use it, too.
+    :param extra: additional values that Airflow stores with the asset.
+    :param arguments: further arguments of Airflow's ``Asset``, such as ``name`` or ``watchers``.
 
     Raises:
-        ValueError: the path is relative or contains a template, or the view has other characters.
+        ValueError: the path is relative or contains a template, or the view contains a character that is not allowed.
     """
 
     def __init__(
@@ -71,7 +77,11 @@ class HudiAsset(Asset):
 
 
 def sanitize_uri(uri: SplitResult) -> SplitResult:
-    """Called by Airflow for every asset with this scheme. Raises ValueError if the URI is malformed."""
+    """Return the canonical form of an asset URI. Airflow calls this function for every ``hudi://`` asset.
+
+    Raises:
+        ValueError: the URI is malformed.
+    """
     if not uri.netloc or not uri.path.strip("/"):
         raise ValueError(
             "The URI of a Hudi asset is hudi://<scheme>/<path>, such as hudi://s3/lake/flights; "
@@ -82,12 +92,15 @@ def sanitize_uri(uri: SplitResult) -> SplitResult:
 
 
 def create_asset(*, base_path: str, extra: dict[str, Any] | None = None) -> "Asset":
-    """Called by Airflow when a hook reports lineage."""
+    """Create the asset of a table. Airflow calls this function when a hook reports lineage."""
     return HudiAsset(base_path, extra=extra)
 
 
 def to_openlineage_dataset(asset: "Asset", lineage_context: Any) -> Any:
-    """Called by Airflow's OpenLineage provider: the dataset that tasks on this table report."""
+    """Return the OpenLineage dataset of an asset. Tasks on the asset's table report the same dataset.
+
+    Airflow's OpenLineage provider calls this function.
+    """
     from airflow.providers.common.compat.openlineage.facet import Dataset
 
     from airflow_hudi_provider.tasks.lineage import dataset_name

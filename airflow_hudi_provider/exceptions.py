@@ -1,4 +1,4 @@
-"""Exceptions of tasks. All derive from Airflow's own classes, which decide about retries."""
+"""Exceptions that tasks raise. Their Airflow base classes determine whether Airflow retries a task."""
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
@@ -7,8 +7,8 @@ class HudiTaskError(AirflowException):
     """The task failed; another try may succeed.
 
     Attributes:
-        kind: name of the engine's error class; empty: the task itself raised the error.
-        hint: what to do next; may be empty.
+        kind: name of the engine's error class. Empty if the task itself raised the error.
+        hint: advice for the user. It may be empty.
     """
 
     kind: str = ""
@@ -16,7 +16,10 @@ class HudiTaskError(AirflowException):
 
 
 class HudiTaskRefusedError(AirflowFailException):
-    """The task cannot succeed without a change; Airflow does not retry it. Attributes as in `HudiTaskError`."""
+    """The task cannot succeed without a change, so Airflow does not retry it.
+
+    The attributes are the same as in `HudiTaskError`.
+    """
 
     kind: str = ""
     hint: str = ""

@@ -1,4 +1,4 @@
-"""Rank many tables by how much a service would improve them, as arguments for mapped tasks."""
+"""Rank many tables by the benefit of a table service, and return arguments for mapped tasks."""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -30,24 +30,27 @@ def rank_tables(
     threads: int = 4,
     hudi_options: Mapping[str, str] | None = None,
 ) -> list[Arguments]:
-    """Read the health of tables and return those that gain the most, as plain dictionaries for ``expand_kwargs``.
+    """Read the health of tables, and return the tables that benefit most as arguments for ``expand_kwargs``.
 
-    A table that cannot be read, or whose timeline cannot be trusted, is logged and does not stop the others.
+    If a table cannot be read or its timeline cannot be trusted, the function logs this and ranks the other tables.
 
     Args:
-        tables: dictionaries with ``base_path``, ``hudi_conn_id``, ``storage_conn_id``, whose further keys are
-            passed on; or `HudiAsset`s; or base paths. None: those of the setting ``[hudi] tables``.
-        service: ``clustering``, by small files; or ``cleaning``, by bytes that the retention allows to delete.
-        quota: most tables to return.
-        at_least: small files, or bytes, below which a table is left alone; None: 2 files, 1 byte.
-        threads: tables that are read at the same time.
+        tables: `HudiAsset`s, base paths, or dictionaries with ``base_path``, ``hudi_conn_id`` and
+            ``storage_conn_id``. The result contains the other keys of a dictionary, too. If None, rank the tables
+            of the setting ``[hudi] tables``.
+        service: ``clustering`` ranks by the number of small files. ``cleaning`` ranks by the bytes that the
+            retention allows to delete.
+        quota: maximum number of tables to return.
+        at_least: minimum number of small files, or of bytes. Tables below the minimum are left out. The default
+            (None) is 2 files or 1 byte.
+        threads: number of tables that are read at the same time.
         hudi_options: ``hoodie.clean.*`` keys that define the retention.
 
     Returns:
-        The table's dictionary with ``table_name``, the tables that gain the most first.
+        One dictionary for each table, with the key ``table_name``. The table with the largest benefit is first.
 
     Raises:
-        HudiTaskRefusedError: there is no such service, or no table was given.
+        HudiTaskRefusedError: the service is unknown, or there is no table to rank.
         HudiTaskError: none of the tables could be read.
     """
     wanted = _service(service)
@@ -68,7 +71,10 @@ def rank_tables(
 
 
 class _Reports:
-    """What was read; each base path is read once, even if several entries name it."""
+    """Measures of the tables that were read, and errors of the other tables.
+
+    Each base path is read once, even if several entries name it.
+    """
 
     def __init__(self) -> None:
         self.needs: list[TableNeed] = []
@@ -80,7 +86,7 @@ def _read_all(entries: list[Arguments], threads: int, hudi_options: dict[str, st
     reports = _Reports()
     hooks: dict[str, tuple[HudiHook, Arguments]] = {}
     for entry in entries:
-        # Read connections in this thread: a task has one channel to Airflow for them.
+        # Read connections in this thread, because a task has only one channel to Airflow for connections.
         try:
             hook = HudiHook(**{name: entry.get(name) for name in _PLACES})
             hooks.setdefault(hook.location.base_path.rstrip("/"), (hook, entry))
@@ -107,7 +113,7 @@ def _read_all(entries: list[Arguments], threads: int, hudi_options: dict[str, st
 
 
 def need_of(key: str, report: HealthReport, hudi_options: Mapping[str, str]) -> TableNeed:
-    """The measures of a health report by which tables are ranked."""
+    """Return the measures by which tables are ranked, from a health report."""
     measures = report.measures
     return TableNeed(
         key=key,
@@ -115,7 +121,7 @@ def need_of(key: str, report: HealthReport, hudi_options: Mapping[str, str]) -> 
         small_file_ratio=measures.get("small_file_ratio", 0.0),
         outdated_files=int(measures.get("outdated_files", 0)),
         outdated_bytes=int(measures.get("outdated_bytes", 0)),
-        # A retention by file versions has no earliest commit to retain, so it counts no commits to clean.
+        # A retention by file versions has no earliest commit to retain, so the report counts no commits to clean.
         is_cleanable=bool(measures.get("commits_to_clean")) or _BY_VERSIONS in hudi_options.values(),
         is_trusted=not report.damage,
     )
@@ -134,7 +140,7 @@ def _configured() -> list[Arguments]:
 
 
 def _entry(table: Any) -> Arguments:
-    """The arguments of an operator for this table, without empty ones."""
+    """Return the arguments of an operator for this table, without empty values."""
     if isinstance(table, str):
         given: Arguments = {"base_path": table}
     elif isinstance(table, Mapping):

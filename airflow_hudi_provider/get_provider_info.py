@@ -1,4 +1,4 @@
-"""Provider information for Airflow's provider manager. This module imports nothing else of the package."""
+"""Provider information for Airflow's provider manager. This module imports no other module of the package."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ _TEXT = {"type": ["string", "null"], "default": None}
 
 
 def get_provider_info() -> dict[str, Any]:
-    """Provider information, valid against Airflow's ``provider_info.schema.json``."""
+    """Return the provider information, which is valid against Airflow's ``provider_info.schema.json``."""
     hudi = "Apache Hudi"
     return {
         "package-name": "airflow-provider-hudi",

@@ -1,4 +1,4 @@
-"""Read the rows that were written since the last read, without gaps: windows between commits."""
+"""Read the rows that were written since the last read, without gaps. Each read covers a window of commits."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,14 +22,15 @@ if TYPE_CHECKING:
 class IncrementalWindow:
     """A range of commits that are read together.
 
-    Its times are those at which commits became visible: completion times where the table has them (version 8 on),
-    else requested times.
+    ``after`` and ``until`` are times at which commits became visible: completion times from table version 8 on,
+    requested times in earlier versions.
 
     Attributes:
-        after: exclusive; empty: the beginning of the active timeline.
-        until: inclusive; the next window's ``after``. Equal to ``after`` if there is nothing new.
+        after: start of the window, exclusive. If empty, the window starts at the beginning of the active timeline.
+        until: end of the window, inclusive. Use it as ``after`` of the next window. It equals ``after`` if there are
+            no new commits.
         count: number of commits.
-        instants: the latest commits in detail, oldest first.
+        instants: descriptions of the latest commits, oldest first.
     """
 
     after: str
@@ -49,7 +50,7 @@ def incremental_window(
     *,
     has_completion_times: bool,
 ) -> IncrementalWindow:
-    """See `HudiHook.incremental_window`."""
+    """Implement `HudiHook.incremental_window`."""
     timeline = store.load()
     _refuse_archived(timeline, after, archived)
     bound = _bound(timeline, has_completion_times=has_completion_times)
@@ -66,7 +67,11 @@ def incremental_window(
 
 
 def _bound(timeline: Timeline, *, has_completion_times: bool) -> str:
-    """Time before which no commit can still appear: without completion times a commit appears at its requested time."""
+    """Return a time before which no new commit can become visible.
+
+    Without completion times, a commit becomes visible at its requested time. The bound is then the requested time of
+    the oldest pending write.
+    """
     pending = [i.requested_time for i in timeline.pending if i.action.writes_data]
     return min(pending) if pending and not has_completion_times else "9"
 
@@ -89,7 +94,7 @@ def _refuse_archived(
 def read_incremental(
     location: TableLocation, window: IncrementalWindow, columns: Sequence[str] | None
 ) -> "Table":
-    """See `HudiHook.read_incremental`."""
+    """Implement `HudiHook.read_incremental`."""
     try:
         from hudi import HudiQueryType, HudiReadOptions, HudiTable
     except ImportError:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hudi_table_services.storage.timeline_store import TimelineStore
 
 DESCRIBED_INSTANTS = 50
-"""An answer describes the latest instants only, so that an XCom stays small after a long pause."""
+"""Maximum number of instants that an answer describes, so that an XCom stays small after a long pause."""
 
 DESCRIBED_PARTITIONS = 100
 
@@ -26,14 +26,16 @@ class InstantQuery:
     """Conditions that an instant must meet to count.
 
     Attributes:
-        after: instant time; instants that became visible later count. Empty: all of the active timeline.
-        actions: Hudi's names (``commit``, ``replacecommit``, ``clean``, …); empty: actions that write rows.
-        operations: operation types of writes (``upsert``, ``cluster``, …); empty: any.
-        partitions: partition paths of which a write must have touched at least one; empty: any.
+        after: an instant time. Only instants that became visible later count. If empty, all instants of the active
+            timeline count.
+        actions: names of Hudi's actions (``commit``, ``replacecommit``, ``clean``, …). If empty, actions that write
+            rows count.
+        operations: names of write operations (``upsert``, ``cluster``, …). If empty, all operations count.
+        partitions: partition paths. A write must have changed at least one of them. If empty, all partitions count.
         min_count: number of instants that must have completed.
 
     Raises:
-        InvalidRequestError: an action or operation that Hudi does not have, or a count below 1.
+        InvalidRequestError: Hudi has no such action or write operation, or `min_count` is below 1.
     """
 
     after: str = ""
@@ -55,12 +57,12 @@ class InstantQuery:
         return bool(self.operations or self.partitions)
 
     def takes_action(self, instant: Instant) -> bool:
-        """Whether action and time of a completed instant match."""
+        """Return whether the action and the time of a completed instant match."""
         wanted = instant.action.value in self.actions if self.actions else instant.action.writes_data
         return wanted and instant.visible_from > self.after
 
     def takes_metadata(self, metadata: CommitMetadata | None) -> bool:
-        """Whether operation and partitions of a write match."""
+        """Return whether the write operation and the partitions of a write match."""
         if metadata is None:
             return not self.needs_metadata
         if self.operations and metadata.operation_type.value.lower() not in self.operations:
@@ -96,8 +98,9 @@ class QueryAnswer:
 
     Attributes:
         count: number of matching instants.
-        until: the latest time at which one of them became visible; the next query's ``after``. Empty: none matches.
-        instants: the latest of them, oldest first.
+        until: the time at which the latest matching instant became visible. Use it as ``after`` of the next query.
+            Empty if no instant matches.
+        instants: the latest matching instants, oldest first.
     """
 
     count: int
@@ -114,7 +117,7 @@ class QueryAnswer:
 
 
 def touched_partitions(metadata: CommitMetadata) -> set[str]:
-    """Partitions that a write added to, rewrote or replaced."""
+    """Return the partitions in which a write added, rewrote or replaced files."""
     return {*metadata.partition_to_write_stats, *(metadata.partition_to_replace_file_ids or {})}
 
 
@@ -126,10 +129,11 @@ def find_instants(
     """Find the matching completed instants, in the order in which they became visible.
 
     Args:
-        archived: returns the archived writes; called only if the query begins before the active timeline.
+        archived: a function that returns the archived writes. It is called only if the query begins before the
+            active timeline.
 
     Raises:
-        CorruptTableError: a completed instant has zero bytes or cannot be read; it is named.
+        CorruptTableError: the file of a completed instant is empty or cannot be read. The message names the instant.
     """
     timeline = store.load()
     older = {write.instant: write.metadata for write in _older(timeline, query, archived)}
@@ -151,18 +155,24 @@ def find_instants(
 def _older(
     timeline: "Timeline", query: InstantQuery, archived: "Callable[[], Sequence[ArchivedWrite]]"
 ) -> "Sequence[ArchivedWrite]":
-    """Archived writes, if the query begins before the active timeline."""
+    """Return the archived writes if the query begins before the active timeline."""
     return archived() if query.after and query.after < oldest_visible(timeline) else ()
 
 
 def oldest_visible(timeline: "Timeline") -> str:
-    """Time from which on all completed writes are on the active timeline; savepoints may keep single older ones."""
+    """Return the time from which on all completed writes are on the active timeline.
+
+    Savepoints may keep some older writes on the active timeline.
+    """
     first = first_write_time(timeline) or ""
     return min((i.visible_from for i in timeline.completed_writes if i.requested_time >= first), default="")
 
 
 def _metadata(store: "TimelineStore", instant: Instant) -> CommitMetadata | None:
-    """Metadata of a write; None for other actions, and for a write that is archived meanwhile."""
+    """Return the metadata of a write, or None.
+
+    The result is None for actions that write no rows, and for a write that was archived after the timeline was read.
+    """
     if not instant.action.writes_data:
         return None
     try:
@@ -172,7 +182,10 @@ def _metadata(store: "TimelineStore", instant: Instant) -> CommitMetadata | None
 
 
 def describe(store: "TimelineStore", instant: Instant) -> SeenInstant:
-    """Describe a completed instant of the active timeline; without details if it is archived meanwhile."""
+    """Describe a completed instant of the active timeline.
+
+    Details are missing if the instant was archived after the timeline was read.
+    """
     return _seen(instant, _metadata(store, instant))
 
 
@@ -195,10 +208,13 @@ def _seen(instant: Instant, metadata: CommitMetadata | None) -> SeenInstant:
 
 
 def parse_moment(text: str) -> datetime | str:
-    """Return an instant time (digits) as it is, and an ISO date and time as an aware datetime.
+    """Parse an instant time or an ISO date and time.
+
+    Returns:
+        For an instant time, the same text. For an ISO date and time, a datetime with a time zone, by default UTC.
 
     Raises:
-        InvalidRequestError: the text is neither.
+        InvalidRequestError: the text is neither an instant time nor an ISO date and time.
     """
     text = text.strip()
     if text.isdigit() and 14 <= len(text) <= 20:

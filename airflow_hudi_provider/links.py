@@ -1,7 +1,7 @@
-"""Links of tasks in Airflow's UI: to the page of the task's table, and to Spark's UI while a job runs.
+"""Links on tasks in Airflow's UI. They open the page of the task's table, and Spark's UI while a job runs.
 
-Airflow reads a link from XCom. It pushes what `get_link` returns once a task has ended or is deferred; tasks of this
-package push it before the work begins, so that users can follow it during the work.
+Airflow reads links from XComs, and pushes the value of `get_link` when a task ends or is deferred. Tasks of this
+package push their links before the work begins, so that users can open the links during the work.
 """
 
 import logging
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
     from airflow_hudi_provider.tables.registry import RegisteredTable
 
 _LOG = logging.getLogger(__name__)
-# Without a leading slash, so that it works below a path prefix too.
+# No leading slash, so that the link also works if Airflow is served below a path prefix.
 _PAGE = "plugin/hudi-tables"
 
 
 class HudiTableLink(BaseOperatorLink):
-    """Link to the table's page; empty unless the task's DAG or the configuration names the table."""
+    """Link to the table's page. It is empty unless the task's DAG or the configuration names the table."""
 
     name = "Hudi table"
 
     def get_link(self, operator: Any, *, ti_key: Any) -> str:
-        """Address relative to Airflow's base URL; empty: no link."""
+        """Return an address relative to Airflow's base URL, or an empty text if there is no link."""
         return table_address(operator)
 
 
 class HudiSparkUiLink(BaseOperatorLink):
-    """Link to the UI of the Spark driver, which exists only while the job runs."""
+    """Link to the UI of the Spark driver. The UI exists only while the job runs."""
 
     name = "Spark UI"
 
     def get_link(self, operator: Any, *, ti_key: Any) -> str:
-        """Empty: the UI of a finished task does not exist any more."""
+        """Return an empty text, because Spark's UI does not exist after the job has ended."""
         return ""
 
 
@@ -49,16 +49,16 @@ TABLE_LINK, SPARK_UI_LINK = HudiTableLink(), HudiSparkUiLink()
 
 
 def push_table_link(task: Any, context: "Context") -> None:
-    """Let users follow the link to the task's table from now on. Call this once the arguments are rendered.
+    """Push the link to the task's table, so that users can open it at once.
 
-    A link that cannot be made or pushed is no reason for a task to fail.
+    Call this function after the arguments are rendered. The task does not fail if the link cannot be pushed.
     """
     if address := table_address(task):
         _push(context, TABLE_LINK, address)
 
 
 def push_spark_ui(context: "Context", address: str) -> None:
-    """Let users follow the link to Spark's UI while the job runs."""
+    """Push the link to Spark's UI, so that users can open it while the job runs."""
     _push(context, SPARK_UI_LINK, address)
 
 
@@ -70,7 +70,10 @@ def _push(context: "Context", link: BaseOperatorLink, address: str) -> None:
 
 
 def table_address(task: Any) -> str:
-    """Address of the page of the task's table; empty: neither the DAG nor the configuration names the table."""
+    """Return the address of the page of the task's table.
+
+    The address is empty if neither the DAG nor the configuration names the table.
+    """
     try:
         found = _named(task)
     except Exception as error:
@@ -91,7 +94,7 @@ def _named(task: Any) -> "RegisteredTable | None":
 
 
 def _assets_of_dag(task: Any) -> "Iterator[Any]":
-    """Assets of the DAG's tasks and of its schedule."""
+    """Yield the assets of the DAG's tasks and of its schedule."""
     dag = task.get_dag()
     for each in (task, *(dag.tasks if dag is not None else ())):
         yield from each.outlets or ()
@@ -100,7 +103,10 @@ def _assets_of_dag(task: Any) -> "Iterator[Any]":
 
 
 def _within(condition: Any) -> "Iterator[Any]":
-    """The assets of a schedule; conditions contain their parts in ``objects`` (Airflow 3.1 and later)."""
+    """Yield the assets in the condition of a schedule.
+
+    A condition contains its parts in ``objects`` (Airflow 3.1 and later).
+    """
     parts = getattr(condition, "objects", None)
     if parts is None:
         yield condition

@@ -1,4 +1,4 @@
-"""Watch a Hudi table for commits, and start DAGs by them."""
+"""Watch a Hudi table for commits, and start DAGs after commits."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from airflow_hudi_provider.triggers.watcher import HudiTableWatcherTrigger
 
 
 class HudiTableWatcher(AssetWatcher):
-    """An asset watcher: its asset has an event for every so many commits, whichever writer makes them.
+    """An asset watcher that fires an event after every N commits to a table, by any writer.
 
     ::
 
@@ -21,9 +21,11 @@ class HudiTableWatcher(AssetWatcher):
     The event's payload names the commits; see docs/assets.md.
 
     :param base_path: URI or absolute path of the table.
-    :param name: of the watcher, unique among those of one table; it distinguishes the triggers of several assets.
-    :param every_n_commits: one event for this many commits, or more if they completed between two polls.
-    :param operations: count only writes of these, such as ``upsert``; empty: all that change rows.
+    :param name: name of the watcher, unique among the watchers of one table. The name distinguishes the triggers of
+        several assets.
+    :param every_n_commits: number of commits that cause an event. An event covers more commits if more commits
+        completed between two polls.
+    :param operations: write operations that count, such as ``upsert``. Default: all operations that change rows.
     :param from_beginning: also count the commits that are on the active timeline when watching begins.
     :param poke_interval: seconds between two polls.
     :param hudi_conn_id: connection of type ``hudi``.

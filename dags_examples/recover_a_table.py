@@ -1,8 +1,8 @@
 """How do I repair a table by hand: check it, preview the changes, approve them, and check again?
 
 Trigger the DAG with its form. It rolls back failed writes, restores a savepoint, or deletes files that belong to no
-instant. The next write or clean also rolls back failed writes, so use this DAG if none will follow. Stop the table's
-writers before a restore.
+instant. The next write or clean also rolls back failed writes. If no write or clean will follow, use this DAG for the
+rollback. Stop the table's writers before a restore.
 
 In Airflow 3.1, pass execution_timeout instead of response_timeout to ApprovalOperator.
 """
@@ -58,7 +58,7 @@ with DAG(
         task_id="health_after", base_path=TABLE, trigger_rule="none_failed_min_one_success"
     )
 
-    @task.branch(trigger_rule="all_done")  # a damaged table fails the health task, and needs this DAG
+    @task.branch(trigger_rule="all_done")  # the health task fails on a damaged table, which needs this DAG
     def choose(params: dict[str, str] | None = None) -> str:
         """Return the preview task of the action chosen in the form."""
         assert params is not None  # noqa: S101 - Airflow passes it

@@ -1,7 +1,7 @@
 """How do I maintain a table beside its loads: cluster it, clean it, shorten its timeline, and check its health?
 
-No task blocks loads. Cleaning follows clustering and deletes files that the clusterings of earlier runs replaced; files
-that this run's clustering replaced stay for running queries.
+No task blocks loads. Cleaning follows clustering, and deletes files that the clusterings of earlier runs replaced.
+Cleaning keeps the files that this run's clustering replaced, because running queries may read them.
 """
 
 import os
@@ -35,12 +35,12 @@ with DAG(
         conf={"spark.ui.enabled": "false"},
     )
 
-    # Clean even if the clustering was skipped for too few commits.
+    # Clean even if the clustering was skipped because there were too few commits.
     clean = CleanOperator(
         task_id="clean",
         base_path=TABLE,
         hours_retained=24,
-        # Queries that run for up to two hours keep their files.
+        # Cleaning keeps the files of queries that run for up to two hours.
         hudi_options={"hoodie.airflow.clean.floor.hours": 2},
         trigger_rule="none_failed",
     )
@@ -49,12 +49,12 @@ with DAG(
     archive = ArchiveOperator(
         task_id="archive",
         base_path=TABLE,
-        # The clean task retains by hours. Without this key, archival would assume that it retains ten commits.
+        # The clean task retains by hours. Without this key, archival would assume that cleaning retains ten commits.
         hudi_options={"hoodie.clean.policy": "KEEP_LATEST_BY_HOURS"},
         trigger_rule="none_failed",
     )
 
-    # Runs even if other tasks failed. A measure above its limit fails the task and needs a manual check.
+    # This task runs even if other tasks failed. It fails if a measure is above its limit. Then check the table.
     health = HudiTableHealthOperator(
         task_id="health",
         base_path=TABLE,

@@ -1,4 +1,4 @@
-"""Notify people about the health of a table when a task ends, fails, or is late."""
+"""Send the health of a table when a task ends, fails, or is late."""
 
 import asyncio
 import copy
@@ -17,23 +17,26 @@ Send = Callable[[dict[str, Any]], Any]
 
 
 class HudiHealthNotifier(BaseNotifier):
-    """Read the health of the table and send it, with the outcome of the task.
+    """Read the health of the table, and send it with the outcome of the task.
 
-    For ``on_success_callback``, ``on_failure_callback``, ``on_retry_callback`` and deadline alerts. For the payload see
-    `airflow_hudi_provider.notifications.payload.health_payload`.
+    Use this notifier as ``on_success_callback``, ``on_failure_callback`` or ``on_retry_callback``, or in deadline
+    alerts. `airflow_hudi_provider.notifications.payload.health_payload` describes the payload.
 
     .. seealso:: docs/notifications.md
 
-    :param send: a function that is called with the payload, or its dotted name.
-    :param to: another notifier, such as Slack's, or the dotted name of its class; its templates can use the payload
-        as ``hudi``, for instance ``text="{{ hudi.text }}"``.
-    :param to_arguments: arguments of a class that is given by name, as deadline alerts require.
-    :param base_path: URI or path of the table; left out, with the connection: the table of the task. (templated)
+    :param send: a function that is called with the payload, or the dotted name of the function.
+    :param to: another notifier, such as Slack's, or the dotted name of its class. Templates of that notifier can use
+        the payload as ``hudi``, for instance ``text="{{ hudi.text }}"``.
+    :param to_arguments: arguments for the class, if ``to`` is a name. Deadline alerts require a name.
+    :param base_path: URI or path of the table. Without base_path and hudi_conn_id, the notifier reads the table of
+        the task. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
-    :param warn_above: measure → number above which the measure is a finding; left out: the limits of a health task.
+    :param warn_above: limits by measure. A measure above its limit is a finding. Default: the limits of the task if it
+        is a health task, else the default limits of health tasks.
     :param hudi_options: ``hoodie.clean.*`` keys that define the retention.
-    :param when: ``always``, or ``attention``: only if something failed or is beyond a limit.
+    :param when: ``always`` sends every message. ``attention`` sends a message only if the task failed, or if the table
+        is not healthy or cannot be read.
     """
 
     template_fields: Sequence[str] = ("base_path", "hudi_conn_id", "storage_conn_id")
@@ -70,7 +73,7 @@ class HudiHealthNotifier(BaseNotifier):
         self.when = when
 
     def notify(self, context: "Context") -> None:
-        """Send the payload to all receivers, then raise the first error among them."""
+        """Send the payload to all receivers. If a receiver failed, raise the first error afterwards."""
         question = TableQuestion(
             base_path=self.base_path,
             hudi_conn_id=self.hudi_conn_id,
@@ -92,7 +95,7 @@ class HudiHealthNotifier(BaseNotifier):
             raise failures[0]
 
     async def async_notify(self, context: "Context") -> None:
-        """Run `notify` in a thread: reading a table would block the event loop."""
+        """Run `notify` in a thread, because reading a table would block the event loop."""
         await asyncio.to_thread(self.notify, context)
 
     def _send(self, context: "Context", payload: dict[str, Any]) -> None:
@@ -103,7 +106,7 @@ class HudiHealthNotifier(BaseNotifier):
     def _pass_on(self, context: "Context", payload: dict[str, Any]) -> None:
         if self.to is None:
             return
-        # Rendering changes a notifier in place, and the next message needs the unrendered one: copy it.
+        # Use a copy, because rendering changes a notifier in place, and the next message needs the templates.
         receiver: Any = self.to
         receiver = (
             import_string(receiver)(**self.to_arguments) if isinstance(receiver, str) else copy.copy(receiver)

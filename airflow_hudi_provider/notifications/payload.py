@@ -1,4 +1,4 @@
-"""The payload of notifications about a task and its table: plain JSON values, with a text for people."""
+"""The payload of notifications about a task and its table: plain JSON values and a readable text."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -22,8 +22,10 @@ class TableQuestion:
     """The table to read, and its limits.
 
     Attributes:
-        base_path, hudi_conn_id, storage_conn_id: as operators take them; all None: the table of the task.
-        warn_above: measure → number; empty: the limits of the task, if it is a health task, or the usual ones.
+        base_path, hudi_conn_id, storage_conn_id: the same arguments as in operators. Without base_path and
+            hudi_conn_id, the arguments of the task define the table.
+        warn_above: limits by measure. If empty, use the limits of the task if it is a health task, else the default
+            limits.
         hudi_options: ``hoodie.clean.*`` keys that define the retention.
     """
 
@@ -34,7 +36,7 @@ class TableQuestion:
     hudi_options: Mapping[str, str] = field(default_factory=dict)
 
     def for_task(self, task: Any) -> "TableQuestion":
-        """Fill in what the question leaves out from the arguments of the task."""
+        """Return this question, with missing values from the arguments of the task."""
         if self.base_path is not None or self.hudi_conn_id is not None:
             return self
         limits: dict[str, float] = {}
@@ -50,16 +52,19 @@ class TableQuestion:
 
 
 def health_payload(context: Mapping[str, Any], question: TableQuestion | None = None) -> dict[str, Any]:
-    """Describe the outcome of a task or run, and the health of its table now. Never raise if the table cannot be read.
+    """Describe the outcome of a task or run, and the current health of its table.
+
+    If the table cannot be read, the payload contains the error, and this function does not raise.
 
     Returns:
-        ``table``, ``run``, ``outcome``, ``error`` (kind, message, hint; None: there was none), ``health`` (status,
-        findings, pending, measures, damage; None: the table could not be read, as ``health_error`` says), ``links``,
-        and all that in ``text``.
+        A dictionary with the keys ``table``, ``run``, ``outcome``, ``error``, ``health``, ``health_error``, ``links``
+        and ``text``. ``error`` has kind, message and hint; it is None without an error. ``health`` has status,
+        findings, pending, measures and damage; it is None if the table could not be read. ``health_error`` is the
+        reason why the table could not be read. ``text`` contains the other values as text.
 
     Args:
-        context: of a callback of a task or DAG, or of a deadline.
-        question: which table; None: the task's own.
+        context: context of a callback of a task or DAG, or of a deadline alert.
+        question: the table to read. None means the table of the task.
     """
     question = (question or TableQuestion()).for_task(context.get("task"))
     path, health, problem = _look(question)
@@ -77,13 +82,13 @@ def health_payload(context: Mapping[str, Any], question: TableQuestion | None = 
 
 
 def needs_attention(payload: Mapping[str, Any]) -> bool:
-    """Whether something failed, or a measure is beyond its limit, or the table could not be read."""
+    """Return whether the task failed, the table is not healthy, or the table could not be read."""
     health = payload["health"]
     return bool(payload["error"] or payload["health_error"] or health["status"] != "healthy")
 
 
 def text_of(payload: Mapping[str, Any]) -> str:
-    """The payload as a few lines of plain text."""
+    """Return the payload as a few lines of plain text."""
     run, error, health = payload["run"], payload["error"], payload["health"]
     task = ".".join(filter(None, [run["dag_id"], run["task_id"]]))
     head = " ".join(filter(None, [task, run["run_id"], payload["outcome"]]))
@@ -109,7 +114,7 @@ def text_of(payload: Mapping[str, Any]) -> str:
 
 
 def _look(question: TableQuestion) -> tuple[str, HealthReport | None, str]:
-    """Base path, report, and the reason if there is no report."""
+    """Return the base path, the health report, and the reason if there is no report."""
     path = question.base_path or ""
     try:
         hook = HudiHook(
@@ -176,14 +181,17 @@ def _task_instance(context: Mapping[str, Any]) -> Any:
 
 
 def _of(thing: Any, name: str) -> Any:
-    """Of an object, or of the dictionary that a deadline brings instead of one."""
+    """Return an attribute of an object, or a value of a dictionary. Deadline alerts use dictionaries, not objects."""
     return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
 
 
 def _links(
     context: Mapping[str, Any], run: Mapping[str, Any], question: TableQuestion, path: str
 ) -> dict[str, str]:
-    """Addresses of the table's page, the run's page and the log; none without ``[api] base_url``."""
+    """Return the URLs of the table's page, the run's page and the log.
+
+    Without the setting ``[api] base_url``, the result is empty.
+    """
     root = (conf.get("api", "base_url", fallback="") or "").rstrip("/")
     if not root:
         return {}
@@ -196,7 +204,11 @@ def _links(
 
 
 def _table_id(context: Mapping[str, Any], question: TableQuestion, path: str) -> str:
-    """Id of the table on the pages: from the task's asset, from ``[hudi] tables``, else from the same arguments."""
+    """Return the id of the table on the pages.
+
+    Look for the table in the task's outlets, then in ``[hudi] tables``. If neither contains the table, make the id from
+    the arguments of the question.
+    """
     task, asked = context.get("task"), (question.base_path, question.hudi_conn_id)
     candidates = (*tables_of(getattr(task, "outlets", None) or ()), *_configured())
     found = named_table(candidates, path, *asked)

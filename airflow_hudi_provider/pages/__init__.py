@@ -1,1 +1,4 @@
-"""Pages inside Airflow's UI: the tables, one table, what a run did. Served by the API server only."""
+"""Pages inside Airflow's UI: all tables, one table, and the results of a run.
+
+Only the API server serves these pages.
+"""

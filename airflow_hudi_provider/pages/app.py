@@ -1,4 +1,7 @@
-"""The FastAPI application of the pages, mounted at ``/hudi`` by the plugin. It only reads; every route is guarded."""
+"""The FastAPI application of the pages. The plugin mounts it at ``/hudi``.
+
+Routes only read, and every route checks permissions.
+"""
 
 import threading
 from collections.abc import Awaitable, Callable
@@ -32,7 +35,7 @@ MEDIA_TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-# All content comes from this server, and pages contain no inline code: a table's name cannot become a script.
+# Browsers load content from this server only and run no inline code, so a table's name cannot run as a script.
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
@@ -65,12 +68,12 @@ def build_app() -> FastAPI:
 
 
 def index() -> FileResponse:
-    """The single page; its content depends on its address."""
+    """Return the only HTML page. Its content depends on its URL."""
     return static("index.html")
 
 
 def static(name: str) -> FileResponse:
-    """A static file; its name is looked up in a table, never joined to a path."""
+    """Return a static file. Its name is a key of a fixed dictionary and is never joined to a path."""
     if name not in _ASSETS:
         raise HTTPException(404, "There is no such file.")
     path = _ASSETS[name]
@@ -78,7 +81,7 @@ def static(name: str) -> FileResponse:
 
 
 def tables(user: User) -> list[dict[str, Any]]:
-    """Tables that the user may see, by name."""
+    """Return the tables that the user may see, sorted by name."""
     return [
         {"id": each.table_id, "name": each.name, "base_path": each.base_path, "asset_id": each.asset_id}
         for each in registered_tables()
@@ -87,7 +90,7 @@ def tables(user: User) -> list[dict[str, Any]]:
 
 
 def table(table_id: str, view: str, user: User) -> dict[str, Any]:
-    """A view of one table. For a user who may not see the table the answer is that of a missing table."""
+    """Return a view of one table. If the user may not see the table, respond as if the table did not exist."""
     if view not in _VIEWS:
         raise HTTPException(404, f"There is no such view. Views of a table: {', '.join(_VIEWS)}.")
     found = next((each for each in registered_tables() if each.table_id == table_id), None)
@@ -115,7 +118,7 @@ def _view(found: RegisteredTable, view: str) -> dict[str, Any]:
 
 
 def run(dag_id: str, run_id: str, task_id: str = "", map_index: int | None = None) -> dict[str, Any]:
-    """What the Hudi tasks of a run did."""
+    """Return the results of the Hudi tasks of a run."""
     found = run_view(dag_id, run_id, task_id, map_index)
     if found is None:
         raise HTTPException(404, "There is no such run.")

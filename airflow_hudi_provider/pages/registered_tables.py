@@ -1,6 +1,7 @@
-"""The tables that the pages may show: assets of the deployment and tables of the configuration, no others.
+"""The tables that the pages may show: only assets of the deployment and tables of the configuration.
 
-The pages read storage with the API server's connections, so a path chosen by a browser would open every bucket.
+The pages read storage with the API server's connections. If a browser could choose a path, a user could read every
+bucket that these connections can read.
 """
 
 from collections.abc import Iterable
@@ -14,10 +15,10 @@ from airflow_hudi_provider.tables.registry import RegisteredTable, configured_ta
 
 
 def registered_tables() -> list[RegisteredTable]:
-    """All tables, sorted by name. Raises HudiTaskRefusedError if the setting ``[hudi] tables`` is malformed."""
+    """Return all tables, sorted by name. Raises HudiTaskRefusedError if the setting ``[hudi] tables`` is malformed."""
     found: dict[str, RegisteredTable] = {}
     for table in (*_assets(), *configured_tables()):
-        found.setdefault(table.table_id, table)  # the table's own asset before its views
+        found.setdefault(table.table_id, table)  # keep the main asset, which precedes its views
     return sorted(found.values(), key=lambda table: (table.name, table.table_id))
 
 

@@ -1,4 +1,4 @@
-"""Data for the page about one DAG run: the results of its Hudi tasks, from their return values."""
+"""Data for the page about one DAG run: the return values of its Hudi tasks."""
 
 import importlib
 import inspect
@@ -53,11 +53,11 @@ def run_view(
     The entries without a return value contain only ``task_id``, ``map_index``, ``operator`` and ``state``.
 
     Args:
-        task_id: only this task; empty: all tasks.
-        map_index: only this instance of a mapped task; None: all instances.
+        task_id: id of the only task to list. If empty, list all tasks.
+        map_index: index of the only instance of a mapped task to list. If None, list all instances.
 
     Returns:
-        The view; None if the run does not exist.
+        The view, or None if the run does not exist.
     """
     wanted = partial(_wanted, dag_id=dag_id, run_id=run_id, task_id=task_id, map_index=map_index)
     with create_session() as session:
@@ -83,14 +83,17 @@ def run_view(
 
 
 def _has_xcom(*keys: str) -> Any:
-    """SQL condition: the task instance has one of these XComs. It also matches tasks of users' own subclasses."""
+    """Return an SQL condition: the task instance has one of these XComs.
+
+    The condition also matches tasks of operators that users derive from the operators of this package.
+    """
     same = (getattr(XComModel, name) == getattr(TaskInstance, name) for name in _KEY_OF_INSTANCE)
     return exists().where(*same, XComModel.key.in_(keys))
 
 
 @cache
 def _our_operators() -> tuple[str, ...]:
-    """Names of the operators and sensors of this package."""
+    """Return the names of the operators and sensors of this package."""
     found: set[str] = set()
     for package in (operators, sensors):
         for each in pkgutil.iter_modules(package.__path__):
@@ -114,7 +117,7 @@ def _wanted(
 
 
 def _results(found: Iterable[tuple[str, int, Any]]) -> Iterable[dict[str, Any]]:
-    """Results of our operators, recognised by their keys; return values of other operators are skipped."""
+    """Yield the results of this package's operators, which have known keys. Skip other return values."""
     for task_id, map_index, value in found:
         if isinstance(value, Mapping) and {"outcome", "operation", "base_path"} <= value.keys():
             shown = {name: value[name] for name in _SHOWN if name in value}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SHOWN_INSTANTS = 1000
 SHOWN_WRITES = 100
-"""Number of writes whose metadata is read: one read of storage each."""
+"""Maximum number of writes whose metadata is read. Each write needs one read of storage."""
 
 SHOWN_GROUPS = 100
 _END = {
@@ -31,7 +31,7 @@ _END = {
         "which is not installed beside the API server. Its log says which."
     ),
 }
-"""Why the history ends, by `HistoryEnd`."""
+"""Texts that explain why the history ends, by the value of `HistoryEnd`."""
 
 
 def _hook_of(table: RegisteredTable) -> HudiHook:
@@ -41,7 +41,7 @@ def _hook_of(table: RegisteredTable) -> HudiHook:
 
 
 def health_view(table: RegisteredTable) -> dict[str, Any]:
-    """The health report, with times for a browser."""
+    """Return the health report. Times are also in milliseconds since 1970, for the browser."""
     hook = _hook_of(table)
     config = hook.table_config()
     report = hook.health()
@@ -53,9 +53,9 @@ def health_view(table: RegisteredTable) -> dict[str, Any]:
 
 
 def history_view(table: RegisteredTable) -> dict[str, Any]:
-    """Instants of the timeline, what the latest writes did, and sizes of files after each of them.
+    """Return instants of the timeline, details of the latest writes, and file sizes after each of these writes.
 
-    Of archived instants the view has only the latest writes.
+    The view contains an archived instant only if it is one of the latest writes.
     """
     hook = _hook_of(table)
     config = hook.table_config()
@@ -78,7 +78,7 @@ def history_view(table: RegisteredTable) -> dict[str, Any]:
 
 
 def plan_view(table: RegisteredTable) -> dict[str, Any]:
-    """The plan that a clustering with Hudi's defaults would make now, or the reason for none."""
+    """Return the plan that a clustering with Hudi's defaults would make now, or the reason why there is no plan."""
     hook = _hook_of(table)
     result = hook.preview_clustering()
     answer, report = clustering_answer(result), result.report_as(ClusteringReport) or ClusteringReport()
@@ -121,7 +121,7 @@ def _write(write: "WriteSummary") -> dict[str, Any]:
 
 
 def _task_of(extra_metadata: Mapping[str, str]) -> dict[str, str] | None:
-    """The task that requested a write, from its request id ``dag/run/task[/map index][#generation]``."""
+    """Return the task that requested a write, from the request id ``dag/run/task[/map index][#generation]``."""
     from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 
     parts = extra_metadata.get(REQUEST_ID_KEY, "").partition("#")[0].split("/")
@@ -143,7 +143,7 @@ def _sizes(sizes: "FileSizes", config: "TableConfig") -> dict[str, Any]:
 
 
 def _moment_ms(text: str, config: "TableConfig") -> int | None:
-    """An instant time as milliseconds since 1970, which a browser shows in the reader's time zone."""
+    """Convert an instant time to milliseconds since 1970, which a browser shows in the user's time zone."""
     from hudi_table_services.storage.clock import instant_moment
 
     moment: datetime | None = instant_moment(text, config) if text else None

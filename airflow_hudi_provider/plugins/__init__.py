@@ -1,1 +1,1 @@
-"""What the provider adds to Airflow itself."""
+"""The provider's plugin for Airflow."""

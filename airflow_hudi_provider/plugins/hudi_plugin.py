@@ -7,7 +7,7 @@ from airflow.providers.common.compat.sdk import AirflowPlugin
 
 
 def instant_time(moment: datetime) -> str:
-    """A time in Hudi's format, in UTC: ``{{ macros.hudi.instant_time(data_interval_start) }}``."""
+    """Convert a time to an instant time in UTC: ``{{ macros.hudi.instant_time(data_interval_start) }}``."""
     utc = moment.astimezone(timezone.utc)
     return utc.strftime("%Y%m%d%H%M%S") + f"{utc.microsecond // 1000:03d}"
 
@@ -35,7 +35,7 @@ def _view(name: str, query: str, destination: str, url_route: str) -> dict[str, 
 
 
 class HudiPlugin(AirflowPlugin):
-    """``macros.hudi`` in every template; "Hudi tables" in the navigation; a panel on runs and task instances."""
+    """Adds ``macros.hudi`` to templates, "Hudi tables" to the navigation, and a panel to runs and task instances."""
 
     name = "hudi"
     macros = [instant_time]  # noqa: RUF012 - as Airflow declares it

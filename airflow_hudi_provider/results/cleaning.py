@@ -10,7 +10,7 @@ SHOWN_FILES = 200
 
 
 def clean_answer(result: JobResult) -> dict[str, Any]:
-    """Return value of the task. Only a preview contains file names, at most `SHOWN_FILES`."""
+    """Make the return value of the task. Only a preview contains file names, at most `SHOWN_FILES`."""
     report = _report(result)
     answer = {
         "outcome": result.outcome.value,
@@ -51,7 +51,10 @@ def _partition(partition: CleanedPartition) -> dict[str, Any]:
 
 
 def clean_event(result: JobResult) -> dict[str, Any]:
-    """Extra of an asset event. A clean changes no rows, so readers of the latest state may skip the event."""
+    """Return the extra of an asset event.
+
+    A clean changes no rows, so readers of the latest state may skip the event.
+    """
     report = _report(result)
     return {
         "outcome": result.outcome.value,

@@ -21,10 +21,10 @@ SHOWN_REASONS = 20
 
 
 def clustering_answer(result: JobResult) -> dict[str, Any]:
-    """Return value of the task.
+    """Make the return value of the task.
 
-    A task that executes the plans takes its argument from ``instant`` or ``instants``. Figures of the execution are
-    None until then. Only a preview has a ``picture``.
+    A task that executes the plans uses ``instant`` or ``instants`` as its argument. Figures of the execution are None
+    until the plans are executed. Only a preview contains a ``picture``.
     """
     report = result.report_as(ClusteringReport) or ClusteringReport()
     groups = [group for plan in report.plans for group in plan.groups]
@@ -56,7 +56,7 @@ def clustering_answer(result: JobResult) -> dict[str, Any]:
 
 
 def draw_clustering(result: JobResult) -> str:
-    """Sections and summary as one text, short enough for an XCom."""
+    """Return the sections and the summary of a result as one text, which is short enough for an XCom."""
     lines = []
     for title, of_section in result.sections():
         lines.extend([title, *(f"  {line}" for line in of_section)])
@@ -64,7 +64,7 @@ def draw_clustering(result: JobResult) -> str:
 
 
 def clustering_event(result: JobResult) -> dict[str, Any]:
-    """Extra of an asset event. A clustering changes no rows, so readers may skip the event."""
+    """Return the extra of an asset event. A clustering changes no rows, so readers may skip the event."""
     answer = clustering_answer(result)
     names = ("outcome", "reused", "operation", "instants", "partitions", "partition_count", "groups")
     return {
@@ -108,7 +108,7 @@ def _stats(stats: FileStats) -> dict[str, Any]:
 
 
 def result_of_executed(request: JobRequest, completed: "Sequence[Clustering]") -> JobResult:
-    """Result of plans that an earlier attempt executed; the sizes of their files are unknown."""
+    """Return the result of plans that an earlier attempt executed. The sizes of their files are unknown."""
     instants = [clustering.instant for clustering in completed]
     plans = [
         ClusteringPlanReport(
@@ -145,7 +145,7 @@ def _stored(group: ClusteringGroup) -> ClusteringGroupReport:
 
 
 def result_of_nothing(request: JobRequest, reason: str) -> JobResult:
-    """Result of a request for which there is nothing to do."""
+    """Return the result of a request that needs no work."""
     return JobResult(
         request_id=request.request_id,
         outcome=Outcome.NOTHING_TO_DO,

@@ -2,7 +2,7 @@
 
 
 def service_of(script_name: str) -> str:
-    """The service of a job script: ``clean.py`` → ``clean``; all operations of writes are ``write``."""
+    """Return the service of a job script: ``clean.py`` → ``clean``. All write operations have the name ``write``."""
     from hudi_table_services.services.registry import script
 
     return script(script_name).metric_name

@@ -1,4 +1,4 @@
-"""What the end of a job means for its task, and what the task tells of it."""
+"""Decide from the end of a job whether its task succeeds, and make the task's XCom and asset event."""
 
 import json
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ class JobEnd:
     """How a submission ended.
 
     Attributes:
-        committed: what the timeline says of the request, which may be that there is nothing left to do; None: nothing,
-            or it was a dry run.
-        result: the job's result document; None: there is none that can be trusted, for the reason in `problem`.
-        failure: the error of spark-submit; None: exit code 0.
-        left_behind: what a job of this kind leaves where the request is not completed, in a sentence.
+        committed: the result of the request according to the timeline: a commit, or that nothing is left to do. None
+            for a dry run, or if the timeline has no information about the request.
+        result: the job's result document. None if there is no trustworthy document; `problem` contains the reason.
+        failure: the error of spark-submit. None if the exit code is 0.
+        left_behind: a sentence about the effects of a job of this kind if the request is not completed.
     """
 
     request_id: str
@@ -32,11 +32,12 @@ class JobEnd:
 
 
 def judge(end: JobEnd, log: Any) -> JobResult:
-    """The timeline decides, then the document, then the exit code.
+    """Decide the outcome of a task: first by the timeline, then by the result document, then by the exit code.
 
     Raises:
-        HudiTaskError: nothing was committed, and another try may succeed; or the witnesses contradict each other.
-        HudiTaskRefusedError: nothing was committed, and the request cannot succeed as it stands.
+        HudiTaskError: nothing was committed, and another try may succeed; or the timeline contradicts the result
+            document.
+        HudiTaskRefusedError: nothing was committed, and the request cannot succeed without a change.
     """
     result, committed = end.result, end.committed
     if end.failure is None and result is not None and result.outcome is not Outcome.FAILED:
@@ -68,7 +69,7 @@ def judge(end: JobEnd, log: Any) -> JobResult:
 
 
 def task_error(error: HudiTableServiceError | JobError) -> HudiTaskError | HudiTaskRefusedError:
-    """The exception by which Airflow tries again, or does not."""
+    """Return the task's exception for an error of a job. Airflow retries the task only if the error is retryable."""
     message = f"{error.kind}: {error.message} {error.hint}".strip()
     raised = HudiTaskError(message) if error.retryable else HudiTaskRefusedError(message)
     raised.kind, raised.hint = error.kind, error.hint
@@ -76,7 +77,10 @@ def task_error(error: HudiTableServiceError | JobError) -> HudiTaskError | HudiT
 
 
 def xcom_of(result: JobResult) -> dict[str, Any]:
-    """The result document as plain JSON values, with the first partitions only: XComs are rows of a database."""
+    """Return the result document as plain JSON values.
+
+    The number of partitions is limited, because XComs are stored as rows of a database.
+    """
     document: dict[str, Any] = json.loads(result.to_json())
     document["partition_count"] = len(result.partitions)
     document["partitions"] = document["partitions"][:_SHOWN_PARTITIONS]
@@ -84,7 +88,7 @@ def xcom_of(result: JobResult) -> dict[str, Any]:
 
 
 def event_of(result: JobResult) -> dict[str, Any]:
-    """What an asset event tells: enough to read exactly what this task wrote."""
+    """Return the extra of an asset event, which a consumer needs to read exactly the rows that this task wrote."""
     return {
         "outcome": result.outcome.value,
         "reused": result.reused,

@@ -1,4 +1,4 @@
-"""Task log: lines of the job, Spark's lines in folded groups, and tables of the result."""
+"""The task log: lines of the job, Spark's lines in folded groups, and tables of the result."""
 
 import re
 from collections.abc import Callable
@@ -15,7 +15,7 @@ _SHOWN_OUTPUT_LINES = 3_000
 
 
 def job_line(line: str) -> tuple[str, str] | None:
-    """Return level (lower case) and text of a line of the job; None: the line is Spark's."""
+    """Return level (lower case) and text of a line that the job logged. Return None for a line of Spark."""
     match = _JOB_LINE.match(line)
     return None if match is None else (match["level"].lower(), match["text"])
 
@@ -23,10 +23,10 @@ def job_line(line: str) -> tuple[str, str] | None:
 class SparkLogSorter:
     """Replaces the logger of Airflow's Spark hook, which logs every line of spark-submit.
 
-    Lines of the job are logged unchanged. All other lines are Spark's and are logged in folded groups.
+    Lines of the job are logged unchanged. All other lines are from Spark and are logged in folded groups.
 
     Args:
-        on_spark_ui: called with the address of Spark's UI when the job logs it.
+        on_spark_ui: a function that is called with the address of Spark's UI when the job logs this address.
     """
 
     def __init__(self, log: Any, on_spark_ui: Callable[[str], None] | None = None) -> None:
@@ -64,7 +64,10 @@ class SparkLogSorter:
 
 
 def log_output(log: Any, lines: list[str]) -> None:
-    """Log the output of a run that another process followed, in a folded group; only the end of a long output."""
+    """Log the output of a run that another process followed, in a folded group.
+
+    If the output is long, log only its end.
+    """
     log.info(_GROUP, "Output of spark-submit")
     if len(lines) > _SHOWN_OUTPUT_LINES:
         log.info("… %d lines before these", len(lines) - _SHOWN_OUTPUT_LINES)

@@ -8,11 +8,14 @@ from hudi_table_services.contract.recovery import RecoveryReport
 from hudi_table_services.contract.result import JobResult
 
 SHOWN = 50
-"""Maximum number of items of each list in an XCom. The log shows more, the result document contains all."""
+"""Maximum number of items of each list in an XCom.
+
+The log shows more items, and the result document contains all items.
+"""
 
 
 def recovery_answer(result: JobResult) -> dict[str, Any]:
-    """Return value of the task. Each list has at most `SHOWN` items, and `<name>_count` is its full length."""
+    """Make the return value of the task. Lists have at most `SHOWN` items; `<name>_count` is the full length."""
     answer: dict[str, Any] = {
         "outcome": result.outcome.value,
         "operation": result.operation,
@@ -35,7 +38,7 @@ def recovery_answer(result: JobResult) -> dict[str, Any]:
 
 
 def _picture(result: JobResult) -> str:
-    """Text for the person who approves."""
+    """Return a text for the person who approves the preview."""
     lines = [result.summary()]
     for title, of_section in result.sections():
         if of_section:
@@ -45,7 +48,10 @@ def _picture(result: JobResult) -> str:
 
 
 def recovery_event(result: JobResult) -> dict[str, Any]:
-    """Extra of an asset event. A rollback or restore changes rows, so consumers must read the table again."""
+    """Return the extra of an asset event.
+
+    A rollback or restore changes rows, so consumers must read the table again.
+    """
     event: dict[str, Any] = {
         "outcome": result.outcome.value,
         "operation": result.operation,

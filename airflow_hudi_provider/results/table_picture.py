@@ -1,4 +1,4 @@
-"""A table as text: files by partition with their sizes as bars, and the latest instants."""
+"""A text picture of a table: its files by partition, with bars for file sizes, and the latest instants."""
 
 from collections.abc import Iterable, Sequence
 
@@ -12,7 +12,10 @@ SHOWN_INSTANTS = 10
 
 
 def draw_table(snapshot: TableSnapshot) -> str:
-    """Draw the partitions in order, with the largest files first; a full bar is the largest file of the table."""
+    """Draw the partitions in order, each with its largest files first.
+
+    A full bar stands for the size of the table's largest file.
+    """
     config = snapshot.config
     sizes = {
         path: sorted((s.size_bytes for s in snapshot.slices_of(path)), reverse=True)

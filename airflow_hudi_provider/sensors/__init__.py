@@ -1,1 +1,1 @@
-"""Tasks that wait for a table."""
+"""Sensors: tasks that wait for a state of a table."""

@@ -27,18 +27,18 @@ class _Query:
 class HudiCommitCountSensor(HudiTableSensor):
     """Waits until enough commits of any writer have completed since the last clustering of a Hudi table.
 
-    The newest clustering counts from its plan on, whichever writer planned it. The sensor reads the timeline, and keeps
-    nothing between two polls. Returns ``{"count", "every", "since", "since_state", "instants", "not_counted",
-    "dedupe_key"}``.
+    The count begins again when any writer plans a clustering. The sensor reads the timeline, and keeps no state between
+    two polls. It returns ``{"count", "every", "since", "since_state", "instants", "not_counted", "dedupe_key"}``.
 
     .. seealso:: docs/airflow.md
 
-    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
+    :param base_path: URI or path of the table. A relative path is below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
     :param every_n_commits: number of commits that must have completed, 1 or more. (templated)
-    :param operations: count only writes of these, such as ``upsert``; left out: all that change rows. (templated)
-    :param if_missing: what a table that does not exist means: ``wait`` for it, or ``fail``.
+    :param operations: write operations that count, such as ``upsert``. Default: all operations that change rows.
+        (templated)
+    :param if_missing: what to do if the table does not exist: ``wait`` for the table, or ``fail``.
     :param deferrable: wait in the triggerer, without a worker slot.
     """
 

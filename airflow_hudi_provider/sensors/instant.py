@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 
 
 class HudiInstantSensor(HudiTableSensor):
-    """Waits for completed instants of a Hudi table, written by anyone.
+    """Waits for completed instants of a Hudi table, by any writer.
 
-    Returns ``{"count", "after", "until", "instants"}``: ``until`` is the time of the latest of them. In table version 8
-    and later instants are ordered by completion; in earlier versions by request, so that a write which began earlier
-    and ended later is missed.
+    The sensor returns ``{"count", "after", "until", "instants"}``. ``until`` is the time of the latest instant. From
+    table version 8 on, instants are ordered by completion time. In earlier versions they are ordered by requested
+    time, so the sensor misses a write that was requested before ``after`` and completes later.
 
     .. seealso:: docs/airflow.md
 
-    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
+    :param base_path: URI or path of the table. A relative path is below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
-    :param after: count instants that became visible after this instant time or ISO date and time. (templated)
-        Left out: those after the last that an earlier successful run of this task saw; the first run counts the whole
-        active timeline.
-    :param actions: ``commit``, ``deltacommit``, ``replacecommit``, ``clean``, …; left out: actions that write rows.
-        (templated)
-    :param operations: operation types of writes, such as ``upsert`` or ``cluster``. (templated)
-    :param partitions: partition paths of which a write must have touched one. (templated)
+    :param after: instant time, or ISO date and time. Only instants that became visible later count. Default: the time
+        of the latest instant that an earlier successful run of this task returned. By default, the first run counts
+        the whole active timeline. (templated)
+    :param actions: actions that count: ``commit``, ``deltacommit``, ``replacecommit``, ``clean``, … Default: actions
+        that write rows. (templated)
+    :param operations: write operations that count, such as ``upsert`` or ``cluster``. (templated)
+    :param partitions: partition paths. A write counts if it changed at least one of them. (templated)
     :param min_count: number of instants that must have completed.
-    :param if_missing: what a table that does not exist means: ``wait`` for it, or ``fail``.
+    :param if_missing: what to do if the table does not exist: ``wait`` for the table, or ``fail``.
     :param deferrable: wait in the triggerer, without a worker slot.
     """
 
@@ -99,14 +99,15 @@ class HudiInstantSensor(HudiTableSensor):
         return f"{answer['count']} instants, the latest at {answer['until']}"
 
     def _after(self, context: "Context") -> str:
-        """Instant time, or ISO date and time; empty: all instants count."""
+        """Return the instant time, or ISO date and time, after which instants count. If empty, all instants count."""
         refuse_emptied(self, self._filled_in_later)
         if self.after is not None:
             if not str(self.after).strip():
                 raise HudiTaskRefusedError("after is empty after rendering.")
             return str(self.after)
         ti = context["ti"]
-        # With a map index Airflow returns one value, of the latest earlier run; without, all values of all runs.
+        # With a map index, Airflow returns one value, from the latest earlier run. Without a map index, Airflow
+        # returns all values of all runs.
         map_index = getattr(ti, "map_index", -1)
         seen = ti.xcom_pull(task_ids=self.task_id, include_prior_dates=True, map_indexes=map_index)
         return str(seen.get("until") or seen.get("after") or "") if isinstance(seen, dict) else ""
@@ -117,6 +118,6 @@ def _latest(answer: QueryAnswer) -> str:
 
 
 def _names(given: str | Sequence[str]) -> tuple[str, ...]:
-    """Names from a sequence, or from text with commas, which is what a template renders to."""
+    """Return names from a sequence, or from a text with commas, such as a rendered template."""
     names = given.split(",") if isinstance(given, str) else given
     return tuple(str(name).strip() for name in names if str(name).strip())

@@ -27,18 +27,20 @@ class _Query:
 class HudiPendingServiceSensor(HudiTableSensor):
     """Waits until no plan of a table service is pending on a Hudi table, or on some of its partitions.
 
-    A pending plan blocks its file groups for writers of Hudi, and holds cleaning and archival back. Use this sensor
-    before a backfill that overwrites partitions, to wait for the plans on them. Returns ``{"pending": []}``.
+    A pending plan blocks its file groups for Hudi's writers, and delays cleaning and archival. Use this sensor before
+    a backfill that overwrites partitions, to wait for the plans on these partitions. The sensor returns
+    ``{"pending": []}``.
 
     .. seealso:: docs/airflow.md
 
-    :param base_path: URI or path of the table; relative: below the connection's base path. (templated)
+    :param base_path: URI or path of the table. A relative path is below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
-    :param services: ``clustering``, ``compaction``, ``clean``, ``rollback``, ``restore``, ``indexing``, ``savepoint``;
-        left out: the first two. (templated)
-    :param partitions: only plans on these partition paths; left out: on all. (templated)
-    :param if_missing: what a table that does not exist means: ``wait`` treats it as one without services, ``fail``.
+    :param services: services to wait for: ``clustering``, ``compaction``, ``clean``, ``rollback``, ``restore``,
+        ``indexing``, ``savepoint``. Default: ``clustering`` and ``compaction``. (templated)
+    :param partitions: partition paths whose plans count. Default: all partitions. (templated)
+    :param if_missing: what to do if the table does not exist. With ``wait``, the sensor succeeds, because a missing
+        table has no pending services. With ``fail``, the sensor fails.
     :param deferrable: wait in the triggerer, without a worker slot.
     """
 

@@ -1,4 +1,4 @@
-"""The base of the sensors: poll once or defer, and decide what an error means."""
+"""Base class of the sensors: poll once or defer, and decide from an error whether to poll again."""
 
 from abc import abstractmethod
 from collections.abc import Collection, Sequence
@@ -64,11 +64,11 @@ class HudiTableSensor(BaseSensorOperator):
 
     @abstractmethod
     def query(self, context: "Context") -> Any:
-        """What to wait for, from the rendered arguments and the run.
+        """Return the condition to wait for, from the rendered arguments and the run.
 
         Raises:
-            HudiTaskRefusedError: an argument has an impossible value.
-            InvalidRequestError: likewise, found by the engine.
+            HudiTaskRefusedError: an argument has an invalid value.
+            InvalidRequestError: the engine found an invalid value.
         """
 
     @abstractmethod
@@ -77,14 +77,14 @@ class HudiTableSensor(BaseSensorOperator):
 
     @abstractmethod
     def make_trigger(self, query: Any) -> HudiTableTrigger:
-        """The trigger that continues the wait."""
+        """Return the trigger that continues the wait."""
 
     @abstractmethod
     def describe(self, answer: dict[str, Any]) -> str:
-        """The trigger's answer as a line of the log."""
+        """Describe the trigger's answer in one line for the log."""
 
     def common_arguments(self) -> dict[str, Any]:
-        """The arguments that all triggers have."""
+        """Return the arguments that all triggers have."""
         return {
             "base_path": self.base_path,
             "hudi_conn_id": self.hudi_conn_id,
@@ -107,7 +107,7 @@ class HudiTableSensor(BaseSensorOperator):
             query = self._query(context)
             found = self._poll_table(query)
         except AirflowException as error:
-            # Airflow itself applies these only once a sensor is deferred.
+            # In a deferrable sensor, Airflow applies soft_fail and never_fail only after the sensor was deferred.
             if self.soft_fail or self.never_fail:
                 raise AirflowSkipException(str(error)) from error
             raise
@@ -120,7 +120,7 @@ class HudiTableSensor(BaseSensorOperator):
         )
 
     def execute_complete(self, context: "Context", event: dict[str, Any] | None = None) -> Any:
-        """Called with the trigger's event."""
+        """Resume after the wait. Airflow calls this method with the trigger's event."""
         if event is None or not ("error" in event or "answer" in event):
             raise HudiTaskError(f"The trigger ended with an unknown event: {event!r}.")
         if "error" in event:
@@ -130,7 +130,7 @@ class HudiTableSensor(BaseSensorOperator):
         return answer
 
     def poke(self, context: "Context") -> PokeReturnValue:
-        """Poll once. Derive the query from the run each time: Airflow may use another object for each poke."""
+        """Poll once. Build the query each time, because Airflow may use a new sensor object for each poke."""
         return self._poll_table(self._query(context))
 
     def _query(self, context: "Context") -> Any:
@@ -154,6 +154,6 @@ class HudiTableSensor(BaseSensorOperator):
             raise HudiTaskError(f"{error.kind}: {error}") from error
 
     def no_table(self, hook: HudiHook) -> PokeReturnValue:
-        """Result of a poll while the table does not exist and may be missing."""
+        """Return the result of a poll if the table does not exist yet and the sensor waits for it."""
         self.log.info("There is no table at %s yet.", hook.storage.uri)
         return PokeReturnValue(is_done=False)

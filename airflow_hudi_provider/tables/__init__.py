@@ -1,1 +1,1 @@
-"""Which tables the provider knows, and how tasks follow their commits."""
+"""Tables of a deployment: their locations, new commits and pending table services."""

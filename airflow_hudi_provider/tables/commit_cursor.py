@@ -1,4 +1,4 @@
-"""Position in a table's commits: at-least-once delivery, no gaps."""
+"""Position in a table's commits, for at-least-once delivery without gaps."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.storage.file_slices import first_write_time
 
 OPEN_INSTANTS = 100
-"""Number of the newest instants that are remembered one by one, since the clocks of writers differ."""
+"""Number of the newest instants that a cursor stores one by one, because the clocks of writers differ."""
 
 _BEFORE_ALL = "0"
 
@@ -18,12 +18,13 @@ _BEFORE_ALL = "0"
 class CommitCursor:
     """A position on a timeline.
 
-    Writes complete in another order than they are requested, and table version 6 does not record when a write
-    completed. A single time would skip a write that began early and ended late, so the cursor keeps the known writes
-    of the part of the timeline in which writes may still complete.
+    Writes may complete in a different order than they were requested, and table version 6 does not record when a
+    write completed. A cursor with a single time would skip a write that began early and ended late. This cursor
+    therefore stores each known write of the part of the timeline in which writes may still complete.
 
     Attributes:
-        floor: all writes requested earlier are settled; empty: the beginning of the active timeline.
+        floor: a requested time. All writes that were requested earlier are reported already or do not count. If
+            empty, the cursor is at the beginning of the active timeline.
         known: requested times, at or after the floor, of completed writes that were reported or do not count.
     """
 
@@ -32,32 +33,32 @@ class CommitCursor:
 
     @classmethod
     def before_all(cls) -> "CommitCursor":
-        """A cursor that knows no write: all writes are new, archived or not."""
+        """Return a cursor that knows no write. All writes are new, including archived writes."""
         return cls(floor=_BEFORE_ALL)
 
     @classmethod
     def at_head(cls, timeline: Timeline) -> "CommitCursor":
-        """A cursor that knows all completed writes: later writes are new, archived or not."""
+        """Return a cursor that knows all completed writes. Later writes are new, even after they are archived."""
         return cls.before_all().past(timeline, timeline.completed_writes)
 
     def new_writes(self, timeline: Timeline, archived: Iterable[Instant] = ()) -> tuple[Instant, ...]:
-        """Completed writes that the cursor does not know, in the order in which they became visible."""
+        """Return the completed writes that the cursor does not know, in the order in which they became visible."""
         candidates = {*timeline.completed_writes, *archived}
         new = [i for i in candidates if i.requested_time >= self.floor and i.requested_time not in self.known]
         return tuple(sorted(new, key=lambda i: (i.visible_from, i.requested_time)))
 
     def needs_archive(self, timeline: Timeline) -> bool:
-        """Whether writes may have left the active timeline before they were reported."""
+        """Return whether writes may have been archived before they were reported."""
         first = first_write_time(timeline)
         return bool(self.floor) and (first is None or self.floor < first)
 
     def past(
         self, timeline: Timeline, settled: Iterable[Instant], waiting: Iterable[Instant] = ()
     ) -> "CommitCursor":
-        """Return the cursor that knows further writes.
+        """Return the cursor after a poll.
 
         Args:
-            timeline: of the poll that found the writes.
+            timeline: the timeline at the poll that found the writes.
             settled: new writes that were reported, or do not count.
             waiting: new writes that will be reported later.
         """
@@ -73,6 +74,6 @@ class CommitCursor:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "CommitCursor":
-        """Read a cursor. Raises KeyError or TypeError if the values are none."""
+        """Read a cursor from JSON values. Raises KeyError or TypeError if the values are not a cursor."""
         known: Sequence[str] = values["known"]
         return cls(floor=str(values["floor"]), known=frozenset(map(str, known)))

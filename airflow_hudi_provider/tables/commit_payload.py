@@ -1,4 +1,4 @@
-"""The number of commits since the last clustering, as JSON: answer of a sensor, payload of an event."""
+"""The number of commits since the last clustering, as plain JSON values for sensors and triggers."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -8,19 +8,19 @@ from hudi_table_services.model.clustering import CommitCount
 from hudi_table_services.model.write_stat import WriteOperation
 
 SHOWN_INSTANTS = 50
-"""The payload names the latest instants only, so that it stays small without clusterings."""
+"""Maximum number of instants in a payload, so that the payload of a table without clusterings stays small."""
 
 
 def commit_payload(count: CommitCount, every: int) -> dict[str, Any]:
-    """``{"count", "every", "since", "since_state", "instants", "not_counted", "dedupe_key"}``.
+    """Return ``{"count", "every", "since", "since_state", "instants", "not_counted", "dedupe_key"}``.
 
-    ``since`` is the newest clustering, completed or pending, or None; ``instants`` are the latest of those counted.
-    ``dedupe_key`` stays the same until that many more commits have completed or the table is clustered, so that a
-    receiver recognises an event that was fired twice, after a restart of the triggerer. It is empty if no clustering is
-    due.
+    ``since`` is the newest clustering, completed or pending, or None. ``instants`` are the latest counted commits.
+    ``dedupe_key`` changes when ``every`` more commits have completed or the table is clustered. If a triggerer fires an
+    event again after a restart, both events have the same key, so a receiver can recognise the second event. The key is
+    empty if no clustering is due.
 
     Args:
-        every: commits that make a clustering due, 1 or more.
+        every: number of commits after which a clustering is due, 1 or more.
     """
     since = count.since
     return {
@@ -35,7 +35,7 @@ def commit_payload(count: CommitCount, every: int) -> dict[str, Any]:
 
 
 def describe_count(payload: Mapping[str, Any]) -> str:
-    """Describe a commit payload in a sentence without its end."""
+    """Describe a commit payload in a phrase without a full stop."""
     since = (
         f"since clustering {payload['since']} ({payload['since_state']})"
         if payload["since"]
@@ -46,7 +46,10 @@ def describe_count(payload: Mapping[str, Any]) -> str:
 
 
 def _dedupe_key(count: CommitCount, every: int) -> str:
-    """Key made of the commit that made the clustering due; of the last such commit if it is due several times."""
+    """Return a key that contains the latest commit that made a clustering due, or an empty text.
+
+    A commit makes a clustering due if it raises the count to a multiple of ``every``.
+    """
     due = count.count // every * every
     if not due or due > len(count.instants):
         return ""
@@ -55,7 +58,7 @@ def _dedupe_key(count: CommitCount, every: int) -> str:
 
 
 def write_operations(names: Iterable[str]) -> tuple[WriteOperation, ...]:
-    """Operations by their names, in any case.
+    """Return write operations by their names, regardless of case.
 
     Raises:
         InvalidRequestError: Hudi has no such operation.

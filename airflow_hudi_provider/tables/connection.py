@@ -1,4 +1,7 @@
-"""Location and credentials of a table, from arguments and connections. Error messages name what is missing."""
+"""Location and credentials of a table, from arguments and connections.
+
+Error messages name the missing argument or connection.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,8 +17,8 @@ class TableLocation:
 
     Attributes:
         base_path: URI or absolute path of the table.
-        storage_options: credentials and endpoint of its object store; never logged.
-        spark_conn_id, result_base_path: values from the hudi connection; empty: the connection does not set them.
+        storage_options: credentials and endpoint of the table's object store. They are never logged.
+        spark_conn_id, result_base_path: values from the hudi connection. Empty if the connection does not set them.
     """
 
     base_path: str
@@ -27,7 +30,9 @@ class TableLocation:
 def locate_table(
     base_path: str | None, hudi_conn_id: str | None, storage_conn_id: str | None
 ) -> TableLocation:
-    """Locate a table. Arguments override the connection; a relative base path is below the connection's base path.
+    """Locate a table. Arguments override values of the connection.
+
+    A relative base path is below the connection's base path.
 
     Raises:
         HudiTaskRefusedError: a connection does not exist or has another type, or there is no base path.
@@ -44,9 +49,10 @@ def locate_table(
 
 
 def find_connection(conn_id: str, argument: str, types: tuple[str, ...] = ()) -> Connection:
-    """Return a connection that must exist.
+    """Return a connection, or raise an error if the connection does not exist.
 
-    Without this check, Airflow's hooks replace a missing connection: the Spark hook uses YARN, the S3 hook real AWS.
+    Without this check, Airflow's hooks use defaults for a missing connection: YARN in the Spark hook, and AWS in the
+    S3 hook.
 
     Raises:
         HudiTaskRefusedError: the connection does not exist, or its type is not one of `types`.
@@ -93,7 +99,7 @@ _AWS_EXTRAS = {
 
 
 def storage_options(conn_id: str) -> dict[str, str]:
-    """Settings of the object store from a connection.
+    """Return the settings of the object store from a connection.
 
     The fields of a connection of type ``aws`` are translated to settings of obstore. The extra of any other connection
     must contain the settings under obstore's names.

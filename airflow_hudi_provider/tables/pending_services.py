@@ -1,4 +1,4 @@
-"""Find the pending table services of a table, for sensor, trigger and write."""
+"""Find the pending table services of a table, for sensors, triggers and write tasks."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,11 +12,15 @@ if TYPE_CHECKING:
 
 SERVICES = ("clustering", "compaction", "clean", "rollback", "restore", "indexing", "savepoint")
 PLANS = ("clustering", "compaction")
-"""The default services: their plans keep file groups from writers."""
+"""The default services. Their plans block file groups for writers."""
 
 
 def services_of(names: Sequence[str]) -> tuple[str, ...]:
-    """Check names of services; empty: `PLANS`. Raises InvalidRequestError, which names the unknown ones."""
+    """Check names of services, and return them. Without names, return `PLANS`.
+
+    Raises:
+        InvalidRequestError: a name is unknown. The message contains the unknown names.
+    """
     unknown = [name for name in names if name not in SERVICES]
     if unknown:
         raise InvalidRequestError(
@@ -28,9 +32,10 @@ def services_of(names: Sequence[str]) -> tuple[str, ...]:
 def pending_services(
     hook: HudiHook, services: Sequence[str], partitions: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Return pending instants of these services, oldest first; with partitions only those with file groups there.
+    """Return pending instants of these services, oldest first.
 
-    Services without file groups, such as cleans, concern every partition.
+    If partitions are given, return only instants with file groups in these partitions, and instants without file
+    groups, such as cleans.
     """
     from hudi_table_services.storage.pending_plans import clustering_plan_of, planned_file_groups
 
@@ -67,7 +72,10 @@ def _described(
 def find_pending_services(
     hook: HudiHook, services: Sequence[str], partitions: Sequence[str], *, fails_if_missing: bool
 ) -> list[dict[str, Any]]:
-    """Like `pending_services`; a missing table has no pending services, unless that is an error."""
+    """Return the result of `pending_services`.
+
+    If the table is missing, raise an error or return an empty list, as `fails_if_missing` says.
+    """
     try:
         return pending_services(hook, services, partitions)
     except TableNotFoundError:

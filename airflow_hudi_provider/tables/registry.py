@@ -1,6 +1,6 @@
-"""Tables that a deployment names: by the setting ``[hudi] tables``, or as assets.
+"""Tables that a deployment names in the setting ``[hudi] tables`` or as assets.
 
-Tasks import this module too, so it does not use Airflow's database.
+Tasks import this module, too, so it does not use Airflow's database.
 """
 
 import hashlib
@@ -22,10 +22,12 @@ class RegisteredTable:
     """A table that the pages may show.
 
     Attributes:
-        table_id: identifies the table in addresses; made of its base path, or of the connection that has it.
-        name: of the asset, or of the entry in the configuration.
-        base_path: URI or path; may be relative where a connection has the rest.
-        asset_id: Airflow's id of the asset, on which permissions depend; None: named by the configuration.
+        table_id: identifies the table in URLs. The id is a hash of the base path. For a relative or empty base path,
+            it is a hash of the base path and the connection.
+        name: name of the asset, or of the entry in the configuration.
+        base_path: URI or path. The path may be relative to the base path of the connection, or empty.
+        asset_id: Airflow's id of the asset, which decides about permissions. None if the table is from the
+            configuration.
     """
 
     table_id: str
@@ -44,7 +46,7 @@ class RegisteredTable:
         storage_conn_id: str | None,
         asset_id: int | None = None,
     ) -> "RegisteredTable":
-        # A table has one page, whichever connections its DAGs name; ``s3a://`` equals ``s3://``.
+        # A table has one page, even if its DAGs name different connections, or both ``s3a://`` and ``s3://``.
         is_whole = base_path.startswith("/") or ":/" in base_path
         identity = asset_uri(base_path) if is_whole else json.dumps([base_path, hudi_conn_id])
         return cls(
@@ -58,7 +60,7 @@ class RegisteredTable:
 
 
 def configured_tables() -> Iterable[RegisteredTable]:
-    """The tables of ``[hudi] tables``. Raises HudiTaskRefusedError if the setting is malformed."""
+    """Yield the tables of ``[hudi] tables``. Raises HudiTaskRefusedError if the setting is malformed."""
     text = conf.get("hudi", "tables", fallback="") or "{}"
     try:
         entries = json.loads(text)
@@ -78,7 +80,7 @@ def configured_tables() -> Iterable[RegisteredTable]:
 
 
 def tables_of(assets: Iterable[Any]) -> Iterable[RegisteredTable]:
-    """The tables among the assets of a DAG; other assets and aliases are skipped."""
+    """Yield the tables among the assets of a DAG. Other assets and asset aliases are skipped."""
     for asset in assets:
         uri, extra = getattr(asset, "uri", None) or "", getattr(asset, "extra", None) or {}
         if uri.startswith("hudi://"):
@@ -89,7 +91,7 @@ def tables_of(assets: Iterable[Any]) -> Iterable[RegisteredTable]:
 def named_table(
     tables: Iterable[RegisteredTable], path: str, base_path: str | None, hudi_conn_id: str | None
 ) -> RegisteredTable | None:
-    """Return the first of these tables that is the table of a task; None: none is.
+    """Return the first of these tables that is the table of a task, or None.
 
     Args:
         path: location of the task's table.

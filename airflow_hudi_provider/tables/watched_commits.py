@@ -23,15 +23,15 @@ SHOWN_PARTITIONS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewCommits:
-    """What one poll found.
+    """The result of one poll.
 
     Attributes:
-        base_path: of the table; empty: the table was not read.
+        base_path: base path of the table. Empty if the table was not read.
         writes: completed writes that are new, in the order in which they became visible.
         wanted: the new writes that count.
-        unread: the new writes that were archived before they were read; the next poll reads them from the archive.
-        timeline: at this poll; None: not read.
-        is_missing: there is no table.
+        unread: the new writes that were archived before they were read. The next poll reads them from the archive.
+        timeline: the timeline at this poll. None if it was not read.
+        is_missing: whether the table does not exist.
     """
 
     base_path: str = ""
@@ -42,7 +42,7 @@ class NewCommits:
     is_missing: bool = False
 
     def moved(self, cursor: CommitCursor, *, reported: Collection[Instant]) -> CommitCursor:
-        """Return the cursor after this poll. Writes that were not read, or should be reported later, stay new."""
+        """Return the cursor after this poll. Writes that were not read or not yet reported stay new."""
         if self.timeline is None:
             return cursor
         unreported = (instant for instant, _ in self.wanted if instant not in reported)
@@ -52,10 +52,11 @@ class NewCommits:
 
 @dataclass(slots=True)
 class CommitWatch:
-    """Polls one table, and keeps what it has read.
+    """Polls one table, and caches the metadata of commits.
 
     Attributes:
-        operations: only writes of these count; empty: all that change rows. Clusterings and compactions change none.
+        operations: write operations that count. If empty, all operations count except clusterings and compactions,
+            which change no rows.
     """
 
     operations: tuple[WriteOperation, ...] = ()
@@ -63,7 +64,7 @@ class CommitWatch:
     _archived: tuple[str, tuple[Instant, ...]] = ("", ())
 
     def poll(self, hook: HudiHook, cursor: CommitCursor | None) -> NewCommits:
-        """Return the writes that are new after the cursor; without a cursor nothing is new."""
+        """Return the writes that the cursor does not know. Without a cursor, no write is new."""
         try:
             store = hook.timeline_store()
         except TableNotFoundError:
@@ -99,12 +100,15 @@ class CommitWatch:
     def _archived_writes(
         self, hook: HudiHook, cursor: CommitCursor, timeline: Timeline
     ) -> tuple[Instant, ...]:
-        """Writes that were archived before they were reported. Read the archive once each time it grows."""
+        """Return the writes that were archived before they were reported.
+
+        Read the archive again only if it has grown.
+        """
         if not cursor.needs_archive(timeline):
             return ()
         first = first_write_time(timeline) or ""
         if self._archived[0] != first:
-            # Keep only the writes that may be new: the floor never moves back.
+            # Keep only writes that may be new. Older writes stay known, because the floor never decreases.
             found = [w for w in hook.archived_writes() if w.instant.requested_time >= cursor.floor]
             for write in found:
                 self._read.setdefault(write.instant.requested_time, write.metadata)
@@ -115,10 +119,12 @@ class CommitWatch:
 def watched_payload(
     base_path: str, commits: Sequence[tuple[Instant, CommitMetadata]], every: int
 ) -> Mapping[str, Any]:
-    """``{"base_path", "count", "every", "from", "to", "instants", "operations", "partitions", "rows", "dedupe_key"}``.
+    """Return the payload of the asset event for these commits.
 
-    ``from`` and ``to`` are the first and the last time at which one of them became visible. ``dedupe_key`` is made of
-    the commits: an event that is fired again after a restart of the triggerer has the same key.
+    The keys are ``base_path``, ``count``, ``every``, ``from``, ``to``, ``instants``, ``operations``, ``partitions``,
+    ``partition_count``, ``rows`` and ``dedupe_key``. ``from`` and ``to`` are the times at which the first and the
+    last commit became visible. ``dedupe_key`` is a hash of the commits, so an event that is fired again after a
+    restart of the triggerer has the same key.
     """
     times = [instant.requested_time for instant, _ in commits]
     stats = [stat for _, metadata in commits for stat in metadata.write_stats]

@@ -1,1 +1,1 @@
-"""Waiting without a worker slot."""
+"""Triggers, with which tasks wait without a worker slot."""

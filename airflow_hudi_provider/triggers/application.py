@@ -1,4 +1,7 @@
-"""Follow a driver on a cluster in the triggerer: ask its master for the state, read its progress document."""
+"""Follow a Spark driver on a cluster from the triggerer.
+
+The trigger requests the driver's state from the master, and reads the job's progress document.
+"""
 
 import asyncio
 import json
@@ -22,10 +25,16 @@ from hudi_table_services.errors import HudiTableServiceError, ObjectNotFoundErro
 POKE_INTERVAL_S = 10.0
 STATUS_UNKNOWN = "unknown"
 UNKNOWN_AFTER_S = 600.0
-"""Seconds without an answer after which the master is not asked any more; the timeline then decides."""
+"""Seconds without an answer after which the trigger stops polling the master.
+
+The task then decides from the timeline whether the job succeeded.
+"""
 
 _CLOCKS_DIFFER_S = 5.0
-"""Most seconds that the store's clock may be ahead. A request younger than its driver by more is the next try's."""
+"""Maximum number of seconds that the object store's clock may be ahead.
+
+If a request document is newer than its driver by more than this number, the document belongs to the next try.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +46,13 @@ class _Seen:
 
 
 class HudiApplicationTrigger(HudiJobTrigger):
-    """Its event: ``{"application": …, "status": …, "succeeded": …, "seconds": …}``, when the driver has ended.
+    """Fires when the driver has ended, or when the master has not answered for `UNKNOWN_AFTER_S` seconds.
 
-    :param application: as Airflow's Spark operator names it: application id, driver id, or namespace and pod.
-    :param tracking: how to ask the master, see ``SparkSubmitOperator``.
-    :param result_path: of the job; its progress document is in the same folder.
+    The event is ``{"application": …, "status": …, "succeeded": …, "seconds": …}``.
+
+    :param application: the name that Airflow's Spark operator uses: application id, driver id, or namespace and pod.
+    :param tracking: how to request the state from the master; see ``SparkSubmitOperator``.
+    :param result_path: path of the job's result document. The progress document is in the same folder.
     """
 
     def __init__(
@@ -93,7 +104,7 @@ class HudiApplicationTrigger(HudiJobTrigger):
             await pause(self.poke_interval)
 
     async def on_kill(self) -> None:
-        """End the driver: a user cleared or ended the deferred task (Airflow 3.3)."""
+        """End the driver. Airflow 3.3 calls this method if a user clears or ends the deferred task."""
         await complete(asyncio.to_thread(self._end))
 
     def _event(self, status: str, *, is_success: bool) -> TriggerEvent:
@@ -122,10 +133,10 @@ class HudiApplicationTrigger(HudiJobTrigger):
         return airflow_internals.operator_asking(self.tracking, self.spark_conn_id, self.spark_binary)
 
     def _forget_request(self) -> bool:
-        """Remove the request, which may hold credentials, as no later process may do it.
+        """Delete the request document, because it may contain credentials and later processes may not delete it.
 
         Returns:
-            False: the request belongs to the next try already, and was left.
+            False if the request document already belongs to the next try and was not deleted, else True.
         """
         from hudi_table_services.storage.stores.factory import open_storage
 
@@ -151,7 +162,7 @@ class HudiApplicationTrigger(HudiJobTrigger):
             document = json.loads(open_storage(folder, self.hook().location.storage_options).read(name))
             return JobProgress(**document)
         except (HudiTableServiceError, ValueError, TypeError):
-            return None  # not written yet, or already removed
+            return None  # the document is not written yet, or it is already deleted
 
     def _end(self) -> None:
         self.log.info("Ending %s of request %s", self.application, self.request_id)

@@ -13,10 +13,10 @@ from hudi_table_services.model.clustering import CommitCount
 class HudiCommitCountTrigger(HudiTableTrigger):
     """Fires once when enough commits have completed since the last clustering; see `HudiTableTrigger`.
 
-    Its answer is a `commit_payload`.
+    The answer is a `commit_payload`.
 
     :param every_n_commits: number of commits that must have completed.
-    :param operations: count only writes of these; empty: all that change rows.
+    :param operations: write operations that count. If empty, all operations that change rows count.
     """
 
     def __init__(self, *, every_n_commits: int, operations: Sequence[str] = (), **kwargs: Any) -> None:
@@ -38,7 +38,7 @@ class HudiCommitCountTrigger(HudiTableTrigger):
 
 
 def count_once(hook: HudiHook, operations: Sequence[str], *, fails_if_missing: bool) -> CommitCount | None:
-    """Count the commits now; None: there is no table yet, and that is no error."""
+    """Count the commits now. If the table is missing, raise an error or return None, as `fails_if_missing` says."""
     try:
         return hook.commit_count(operations)
     except TableNotFoundError:

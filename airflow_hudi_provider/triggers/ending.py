@@ -1,4 +1,4 @@
-"""Complete the work of `on_kill`, although Airflow cancels the trigger again and again."""
+"""Complete the work of `on_kill`, although Airflow cancels the trigger repeatedly."""
 
 import asyncio
 import time
@@ -12,19 +12,19 @@ _SHARE_OF_IT = 0.9
 
 
 def kill_timeout() -> float:
-    """Seconds that Airflow gives `on_kill`: ``[triggerer] on_kill_timeout``."""
+    """Return the number of seconds that Airflow allows for `on_kill`, from ``[triggerer] on_kill_timeout``."""
     return float(conf.getint("triggerer", "on_kill_timeout", fallback=_KILL_TIMEOUT_S))
 
 
 async def complete(work: Coroutine[Any, Any, None]) -> None:
-    """Await the work even if the caller is cancelled meanwhile, for nearly as long as Airflow allows.
+    """Await the work even if the caller is cancelled, for nearly as long as Airflow allows.
 
-    Airflow 3.3 cancels the trigger of an ended task in each round of its triggerer until the trigger is gone, about
-    once in a second, and with it the `on_kill` that the first of these cancellations led to. The shutdown of a
-    triggerer looks the same, and waits for the work too.
+    Airflow 3.3 cancels the trigger of an ended task about once per second, until the trigger has ended. The first
+    cancellation starts `on_kill`. Each later cancellation cancels the running `on_kill`. A triggerer that shuts down
+    cancels its triggers in the same way, so the shutdown also waits for the work.
 
     Raises:
-        asyncio.CancelledError: the time is over; the work is cancelled too.
+        asyncio.CancelledError: the time limit is reached. The work is cancelled, too.
     """
     deadline = time.monotonic() + _SHARE_OF_IT * kill_timeout()
     task = asyncio.ensure_future(work)

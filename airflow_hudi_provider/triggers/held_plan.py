@@ -8,15 +8,16 @@ from airflow_hudi_provider.triggers.table import HudiTableTrigger
 
 
 class HudiHeldPlanTrigger(HudiTableTrigger):
-    """Fires once when no other attempt executes one of these plans; see `HudiTableTrigger`.
+    """Fires once when no other attempt executes any of these plans; see `HudiTableTrigger`.
 
-    Its answer is ``{"instants", "held"}``: the plans asked for, and those still under execution. An attempt is over
-    when its plan is completed or cancelled, or when its heartbeat has expired.
+    The answer is ``{"instants", "held"}``. ``instants`` are the requested plans, and ``held`` are the plans that
+    another attempt still executes. An attempt is over when its plan is completed or cancelled, or when its heartbeat
+    has expired.
 
-    :param instants: plans by their requested times, one or more.
-    :param request_id: attempts of this request do not count.
+    :param instants: requested times of the plans, one or more.
+    :param request_id: attempts of this request do not count as other attempts.
     :param expires_after_minutes: age at which an execution without a heartbeat, such as Hudi's, counts as dead.
-    :param give_up_at: seconds since 1970 when it fires even so, with the plans that are held then.
+    :param give_up_at: time, in seconds since 1970, at which the trigger fires even if other attempts execute plans.
     """
 
     def __init__(

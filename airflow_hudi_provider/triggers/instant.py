@@ -10,7 +10,7 @@ from hudi_table_services.errors import TableNotFoundError
 
 
 class HudiInstantTrigger(HudiTableTrigger):
-    """Fires once when enough instants have completed; see `HudiTableTrigger`. Its answer is a `QueryAnswer`.
+    """Fires once when enough instants have completed; see `HudiTableTrigger`. The answer is a `QueryAnswer`.
 
     :param query: an `InstantQuery` as a dictionary.
     """
@@ -34,10 +34,10 @@ class HudiInstantTrigger(HudiTableTrigger):
 
 
 def query_once(hook: HudiHook, query: InstantQuery, *, fails_if_missing: bool) -> QueryAnswer | None:
-    """Query the timeline now; None: there is no table yet, and that is no error.
+    """Query the timeline now. If the table is missing, raise an error or return None, as `fails_if_missing` says.
 
     Args:
-        query: its ``after`` may also be an ISO date and time, in the time zone of the table.
+        query: the query. Its ``after`` may also be an ISO date and time, which is converted to the table's time zone.
     """
     try:
         if query.after:
@@ -50,12 +50,12 @@ def query_once(hook: HudiHook, query: InstantQuery, *, fails_if_missing: bool) -
 
 
 def query_to_json(query: InstantQuery) -> dict[str, Any]:
-    """The query as plain JSON values, as Airflow stores triggers."""
+    """Return the query as plain JSON values, which Airflow can store with a trigger."""
     return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(query).items()}
 
 
 def query_from_json(document: dict[str, Any]) -> InstantQuery:
-    """The inverse of `query_to_json`."""
+    """Return the query from plain JSON values. This function is the inverse of `query_to_json`."""
     fields: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in document.items()
     }

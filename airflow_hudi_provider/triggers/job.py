@@ -1,4 +1,4 @@
-"""What triggers have in common that follow the job of a deferred task, wherever it runs."""
+"""Base of the triggers that follow the job of a deferred task, on this machine or on a cluster."""
 
 import time
 from abc import abstractmethod
@@ -14,8 +14,9 @@ from airflow_hudi_provider.triggers.turn import writer_queue
 class HudiJobTrigger(BaseTrigger):
     """Fires once, when the job has ended or cannot be followed.
 
-    :param request_id: of the job; its turn to write the table, if ``takes_turns``, lasts as long as the job.
-    :param began: when the job was submitted, in seconds since 1970.
+    :param request_id: request id of the job.
+    :param began: time at which the job was submitted, in seconds since 1970.
+    :param takes_turns: whether the task uses the writer queue. The task's turn lasts as long as the job.
     """
 
     def __init__(
@@ -40,7 +41,7 @@ class HudiJobTrigger(BaseTrigger):
 
     @abstractmethod
     def followed(self) -> dict[str, Any]:
-        """The arguments that identify the job, as plain JSON values."""
+        """Return the arguments that identify the job, as plain JSON values."""
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         return (
@@ -58,23 +59,23 @@ class HudiJobTrigger(BaseTrigger):
         )
 
     def seconds(self) -> float:
-        """Seconds since the job was submitted."""
+        """Return the number of seconds since the job was submitted."""
         return round(time.time() - self.began, 3)
 
     def hook(self) -> HudiHook:
         return HudiHook(self.base_path, hudi_conn_id=self.hudi_conn_id, storage_conn_id=self.storage_conn_id)
 
     def stay(self) -> None:
-        """Refresh the heartbeat of the job's turn."""
+        """Refresh the heartbeat of the task in the writer queue."""
         try:
             writer_queue(self.hook()).refresh(self.request_id)
         except Exception as error:
             self.log.warning("The heartbeat of its turn was not refreshed: %s", error)
 
     def leave(self) -> None:
-        """Give up the turn at once, although the job may take a while to end.
+        """Leave the writer queue at once, although the job may need some time to end.
 
-        The turn does not protect the table; locks and the check for conflicts do.
+        The table does not need the queue's protection, because locks and the check for conflicts protect the table.
         """
         try:
             writer_queue(self.hook()).leave(self.request_id)
@@ -82,7 +83,7 @@ class HudiJobTrigger(BaseTrigger):
             self.log.warning("Its turn was not given up, and expires in some minutes: %s", error)
 
     def log_state_after_end(self) -> None:
-        """Log what the job left on the timeline."""
+        """Log the state of the request on the timeline after the end of the job."""
         nothing = "Ended; no instant of this request is pending on the timeline."
         try:
             state = state_of_request(self.hook(), self.request_id, how="Ended", otherwise=nothing)

@@ -9,11 +9,12 @@ from airflow_hudi_provider.triggers.table import HudiTableTrigger
 
 
 class HudiPendingServiceTrigger(HudiTableTrigger):
-    """Fires once when none of these services is pending any more; see `HudiTableTrigger`.
+    """Fires once when none of these services is pending; see `HudiTableTrigger`.
 
-    :param services: names of `pending_services.SERVICES`.
-    :param partitions: partition paths that matter; empty: all.
-    :param give_up_at: seconds since 1970 when it fires even so, with the services that are pending then; None: never.
+    :param services: names from `pending_services.SERVICES`.
+    :param partitions: partition paths to check. If empty, the trigger checks all partitions.
+    :param give_up_at: time, in seconds since 1970, at which the trigger fires even if services are pending. If
+        None, the trigger waits without a limit.
     """
 
     def __init__(

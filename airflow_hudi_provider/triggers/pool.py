@@ -1,7 +1,8 @@
 """The thread pool in which triggers read tables: a limited number at a time, first come, first served.
 
-A triggerer holds up to a thousand triggers in one process. Without a pool of their own they would take all threads of
-the event loop, which other providers' triggers need too, and would all ask the store at once after a restart.
+A triggerer runs up to a thousand triggers in one process. Without this pool, the triggers of this package could occupy
+all threads of the event loop, which the triggers of other providers need, too. After a restart of the triggerer, they
+would all read from the store at the same time.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ from typing import ParamSpec, TypeVar
 from airflow.providers.common.compat.sdk import conf
 
 DEFAULT_THREADS = 8
-"""Value of ``[hudi] triggerer_looks`` where it is missing, or no number above 0."""
+"""Number of threads if the setting ``[hudi] triggerer_looks`` is missing or is not a number above 0."""
 
 THREAD_NAME = "hudi-look"
 
@@ -34,24 +35,24 @@ async def run_in_pool(
 ) -> _Result:
     """Call a function in a thread of the pool, in the context of the caller, as ``asyncio.to_thread`` does.
 
-    A call that is cancelled while it waits for a thread is never made.
+    If the caller is cancelled while the call waits for a thread, the function is never called.
     """
     in_context = partial(contextvars.copy_context().run, call, *args, **kwargs)
     return await asyncio.get_running_loop().run_in_executor(_threads(), in_context)
 
 
 async def pause(seconds: float) -> None:
-    """Sleep for about this long, so that triggers that were started together drift apart."""
+    """Sleep for 90 to 110 % of this time, so that triggers that started together poll at different times."""
     await asyncio.sleep(spread(seconds))
 
 
 def spread(seconds: float) -> float:
-    """Return a random duration from 90 to 110 % of this one."""
+    """Return a random duration from 90 to 110 % of this duration."""
     return seconds * random.uniform(1 - _SPREAD, 1 + _SPREAD)  # noqa: S311 - not for cryptography
 
 
 def pool_size() -> int:
-    """Threads of the pool. A wrong setting is logged, and does not stop the triggers."""
+    """Return the number of threads of the pool. If the setting is invalid, log a warning and use the default."""
     text = conf.get("hudi", "triggerer_looks", fallback=str(DEFAULT_THREADS))
     try:
         threads = int(text)
@@ -70,5 +71,5 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(pool_size(), thread_name_prefix=THREAD_NAME)
 
 
-# Threads do not survive a fork, and an executor that counts on them would wait for ever.
+# Threads do not survive a fork. In the child process, the old executor would wait for its threads forever.
 os.register_at_fork(after_in_child=_threads.cache_clear)

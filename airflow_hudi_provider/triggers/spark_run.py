@@ -1,4 +1,4 @@
-"""Follow a supervised run of Spark in the triggerer: show its lines in the log, resume the task at its end."""
+"""Follow a supervised Spark run from the triggerer: log the job's lines, and resume the task when the run ends."""
 
 import asyncio
 import time
@@ -32,12 +32,13 @@ class _Seen:
 
 
 class HudiSparkRunTrigger(HudiJobTrigger):
-    """Its event: ``{"state": …, "seconds": …}``, when the run has ended, is lost or is not visible on this machine.
+    """Fires when the run has ended, is lost or is not visible on this machine.
 
-    It keeps no state that a restart could lose: after one, e.g. in another triggerer, it reads the folder again.
+    The event is ``{"state": …, "seconds": …}``. A restart loses no state, because the trigger then reads the folder of
+    the run again. The restarted trigger may be in another triggerer.
 
-    :param folder: of the run.
-    :param launch: of the run; the trigger does not follow a later run in the same folder.
+    :param folder: folder of the run.
+    :param launch: launch id of the run. The trigger does not follow a later run in the same folder.
     """
 
     def __init__(
@@ -77,9 +78,9 @@ class HudiSparkRunTrigger(HudiJobTrigger):
             await pause(self.poke_interval)
 
     async def on_kill(self) -> None:
-        """End the run: a user cleared or ended the deferred task, or its DAG has timed out (Airflow 3.3).
+        """End the run. Airflow 3.3 calls this method if a user clears or ends the deferred task, or its DAG times out.
 
-        Airflow allows ``[triggerer] on_kill_timeout`` seconds; the run's end may take a share of them.
+        Airflow allows ``[triggerer] on_kill_timeout`` seconds. The wait for the end of the run may use 60 % of them.
         """
         self.log.info("Ending the Spark run of request %s", self.request_id)
         deadline = time.monotonic() + _SHARE_FOR_THE_END * kill_timeout()
@@ -95,10 +96,11 @@ class HudiSparkRunTrigger(HudiJobTrigger):
             raise
 
     async def _end(self, deadline: float) -> None:
-        # Ask first: many tasks may be ended together and then wait for a thread of the pool.
+        # Request the end first. If many tasks are ended together, the later steps may wait for a thread of the pool.
         is_mine = await asyncio.to_thread(self._run.ask_to_end, self.launch)
         self._is_asked_to_end = True
-        if is_mine and self.takes_turns:  # a new try has another run, but a turn of the same name
+        # A new try has a different run but the same name in the queue. Do not remove its name from the queue.
+        if is_mine and self.takes_turns:
             await run_in_pool(self.leave)
         while is_mine and time.monotonic() < deadline:
             seen = await asyncio.to_thread(self._run.observe)
@@ -111,7 +113,7 @@ class HudiSparkRunTrigger(HudiJobTrigger):
         return TriggerEvent({"state": state.value, "seconds": self.seconds()})
 
     def _poll(self) -> _Seen:
-        """Read the state before the output: all output of an ended run is then in the file."""
+        """Read the state of the run, then its new output. In this order, the output of an ended run is complete."""
         run = self._run.observe()
         lines: list[str] = []
         while new := self._run.new_output():

@@ -16,12 +16,12 @@ NO_TABLE = "There is no table yet."
 
 
 class HudiTableTrigger(BaseTrigger):
-    """Fires once, with ``{"answer": …}``, or with ``{"error": message}`` where waiting cannot succeed any more.
+    """Fires once, with ``{"answer": …}``, or with ``{"error": message}`` if the wait cannot succeed.
 
-    It polls again if the storage fails. It keeps nothing between two polls, so a restart of the triggerer only causes
-    one more poll. The longest wait is the task's timeout, which Airflow keeps, or `give_up_at`.
+    The trigger polls again after a storage error. It keeps no state between two polls, so a restart of the triggerer
+    only causes one more poll. The wait ends at the task's timeout, which Airflow enforces, or at `give_up_at`.
 
-    :param fails_if_missing: a missing table is an error; by default the trigger waits for it.
+    :param fails_if_missing: whether a missing table is an error. Otherwise the trigger waits for the table.
     """
 
     def __init__(
@@ -42,21 +42,21 @@ class HudiTableTrigger(BaseTrigger):
         self.state = ""
 
     give_up_at: float | None = None
-    """Seconds since 1970. Later a storage that fails is an error; None: never."""
+    """Time limit of the wait, in seconds since 1970, or None. After this time, a storage error ends the wait."""
 
     def is_late(self) -> bool:
-        """Whether the longest wait is over."""
+        """Return whether the time limit of the wait is reached."""
         return self.give_up_at is not None and SystemClock().now().timestamp() >= self.give_up_at
 
     @abstractmethod
     def condition(self) -> dict[str, Any]:
-        """The arguments that define what to wait for, as plain JSON values."""
+        """Return the arguments that define the condition to wait for, as plain JSON values."""
 
     @abstractmethod
     def poll(self, hook: HudiHook) -> dict[str, Any] | None:
-        """Poll once. Return the answer, as plain JSON values, if the wait is over.
+        """Poll once. Return the answer as plain JSON values if the wait is over, else None.
 
-        Set `state`, a sentence that says what the trigger waits for; it is logged whenever it changes.
+        Set `state` to a sentence that describes the wait. The trigger logs the sentence whenever it changes.
         """
 
     def serialize(self) -> tuple[str, dict[str, Any]]:

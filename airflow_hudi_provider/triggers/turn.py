@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 POKE_INTERVAL_S = 5.0
 SHOWN_AHEAD = 10
-"""How many of the tasks ahead a log names."""
+"""Maximum number of earlier tasks in the queue that a log line names."""
 
 
 def writer_queue(hook: HudiHook) -> "WriterQueue":
-    """The queue of writers of a table."""
+    """Return the writer queue of a table."""
     from hudi_table_services.storage.clock import SystemClock
     from hudi_table_services.storage.locks.turns import WriterQueue
 
@@ -25,7 +25,9 @@ def writer_queue(hook: HudiHook) -> "WriterQueue":
 
 
 class HudiTurnTrigger(HudiTableTrigger):
-    """Fires once when no other task writes the table or is ahead; every poll is a heartbeat of the waiting task.
+    """Fires once when no other task writes the table or is earlier in the writer queue.
+
+    Every poll refreshes the heartbeat of the waiting task.
 
     :param owner: request id of the task.
     """
@@ -55,7 +57,7 @@ class HudiTurnTrigger(HudiTableTrigger):
         return {"owner": self.owner}
 
     def poll(self, hook: HudiHook) -> dict[str, Any] | None:
-        # A poll may still run in its thread while the task is ended; it must not enter the queue again.
+        # When the task is ended, a poll may still run in its thread. That poll must not enter the queue again.
         with self._guard:
             if self._has_left:
                 return None
@@ -67,7 +69,7 @@ class HudiTurnTrigger(HudiTableTrigger):
         return None
 
     async def on_kill(self) -> None:
-        """Leave the queue at once: a user cleared or ended the waiting task (Airflow 3.3)."""
+        """Leave the queue at once. Airflow 3.3 calls this method if a user clears or ends the waiting task."""
         await complete(run_in_pool(self._leave))
 
     def _leave(self) -> None:

@@ -1,4 +1,4 @@
-"""Fire asset events for the commits of a table, whichever writer makes them."""
+"""Fire asset events for the commits of a table, by any writer."""
 
 import asyncio
 from collections.abc import AsyncIterator, Container, Sequence
@@ -18,24 +18,27 @@ from hudi_table_services.model.write_stat import CommitMetadata
 
 _CURSOR = "cursor"
 _ANNOUNCED = "telling"
-"""Key for the requested times of the commits of the newest event, which Airflow may not have stored yet."""
+"""Key for the requested times of the commits in the newest event. Airflow may not have stored this event yet."""
 
 _SETTLING_S = 5.0
 
 
 class HudiTableWatcherTrigger(BaseEventTrigger):
-    """Fires repeatedly: one event for every so many commits; its payload is a `watched_payload`.
+    """Fires an event after every ``every_n_commits`` commits. The payload of an event is a `watched_payload`.
 
-    It keeps its cursor in the asset's state store (Airflow 3.3), and writes it some seconds after an event, when
-    Airflow has stored the event. A triggerer that dies in between fires the event once more, with the same
-    ``dedupe_key``; no event is lost. Without a store, a restart begins at the newest commit.
+    The trigger stores its cursor in the asset's state store (Airflow 3.3), some seconds after an event. At that time,
+    Airflow has stored the event. If the triggerer dies before the cursor is stored, the trigger fires the event again
+    after the restart, with the same ``dedupe_key``. No event is lost. Without a state store, a restart begins at the
+    newest commit.
 
-    It waits for a table that cannot be read or does not exist yet; all commits of a new table count.
+    The trigger waits for a table that cannot be read or does not exist yet. All commits of a new table count.
 
-    :param watch_id: distinguishes the triggers of several assets on one table; Airflow would merge equal triggers, and
-        one trigger cannot keep the state of two assets.
-    :param every_n_commits: one event for this many commits, or more if they completed between two polls.
-    :param operations: only writes of these, such as ``upsert``; empty: all but clusterings and compactions.
+    :param watch_id: name that distinguishes the triggers of several assets on one table. Airflow would merge equal
+        triggers, but one trigger cannot store the state of two assets.
+    :param every_n_commits: number of commits that cause an event. An event covers more commits if more commits
+        completed between two polls.
+    :param operations: write operations that count, such as ``upsert``. If empty, all operations count except
+        clusterings and compactions.
     :param from_beginning: also count the commits that are on the active timeline when watching begins.
     :param poke_interval: seconds between two polls.
     """
@@ -107,7 +110,10 @@ class HudiTableWatcherTrigger(BaseEventTrigger):
             await pause(self.poke_interval)
 
     def _beginning(self, found: NewCommits) -> CommitCursor | None:
-        """Cursor at which watching begins; None: not known yet. All commits of a future table count."""
+        """Return the cursor at which watching begins, or None if the table could not be read.
+
+        If the table does not exist yet, all its commits will count.
+        """
         if found.is_missing:
             return CommitCursor.before_all()
         if found.timeline is None:
@@ -117,7 +123,10 @@ class HudiTableWatcherTrigger(BaseEventTrigger):
     def _batch(
         self, found: NewCommits, announced: Container[str]
     ) -> Sequence[tuple[Instant, CommitMetadata]]:
-        """Commits of the next event. First repeat the event announced before a restart, with the same key."""
+        """Return the commits of the next event, or none if there are too few.
+
+        After a restart, first repeat the event that was announced before the restart, with the same ``dedupe_key``.
+        """
         again = [each for each in found.wanted if each[0].requested_time in announced]
         return again or (found.wanted if len(found.wanted) >= self.every_n_commits else ())
 
@@ -153,5 +162,5 @@ class HudiTableWatcherTrigger(BaseEventTrigger):
             await store.aset(key, value)
 
     def _state_store(self) -> Any:
-        """The asset's state store; None before Airflow 3.3."""
+        """Return the asset's state store, or None before Airflow 3.3."""
         return getattr(self, "asset_state_store", None)
