@@ -1,8 +1,7 @@
 """Base class of all operators: run the job unless an earlier try completed its request, then check the timeline."""
 
-import threading
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
@@ -13,6 +12,7 @@ from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.links import SPARK_UI_LINK, TABLE_LINK, push_table_link
 from airflow_hudi_provider.results.judgement import JobEnd, event_of, judge, task_error, xcom_of
 from airflow_hudi_provider.results.log import log_result
+from airflow_hudi_provider.spark.processes import run_in_time
 from airflow_hudi_provider.spark.submission import SparkEnd, Submission
 from airflow_hudi_provider.tables.connection import TableLocation
 from airflow_hudi_provider.tasks.identity import OnRerun, identity_of, place_of
@@ -375,22 +375,13 @@ class HudiJobOperator(SparkSubmitOperator):
 
     def _release_in_time(self, submission: Submission) -> None:
         """Call `release`, but wait at most one second for slow storage, since Airflow gives `on_kill` five seconds."""
-
-        def release() -> None:
-            _try(submission.forget_request)
-            _try(lambda: self.release(submission.run))
-
-        def _try(step: Callable[[], None]) -> None:
-            try:
-                step()
-            except Exception as error:
-                self.log.warning(
-                    "A release after the kill failed; what it should release expires by itself: %s", error
-                )
-
-        thread = threading.Thread(target=release, name="release", daemon=True)
-        thread.start()
-        thread.join(_RELEASE_SECONDS)
+        run_in_time(
+            (submission.forget_request, lambda: self.release(submission.run)),
+            _RELEASE_SECONDS,
+            lambda error: self.log.warning(
+                "A release after the kill failed; what it should release expires by itself: %s", error
+            ),
+        )
 
     def _log_state_after_kill(self, submission: Submission) -> None:
         if submission.is_on_cluster:

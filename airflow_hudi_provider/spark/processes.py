@@ -1,8 +1,9 @@
-"""End a process and all its descendants."""
+"""Steps with a time limit: end a process with its descendants, or run functions that may be slow."""
 
 import subprocess
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import psutil
@@ -32,6 +33,28 @@ def end_processes(process: "subprocess.Popen[Any]", deadline: float) -> None:
         _signal(ending.kill)
     _wait(process, _KILLED_WITHIN_S)
     psutil.wait_procs(alive, timeout=_KILLED_WITHIN_S)
+
+
+def run_in_time(
+    steps: Sequence[Callable[[], None]], seconds: float, on_error: Callable[[Exception], None]
+) -> None:
+    """Run the steps one after another in a thread, and return when they are done or the time has passed.
+
+    Args:
+        seconds: longest wait. The thread continues after this time as long as the process runs.
+        on_error: called with the error of a step that failed; the next step runs all the same.
+    """
+
+    def run() -> None:
+        for step in steps:
+            try:
+                step()
+            except Exception as error:
+                on_error(error)
+
+    thread = threading.Thread(target=run, name="release", daemon=True)
+    thread.start()
+    thread.join(seconds)
 
 
 def _wait(process: "subprocess.Popen[Any]", seconds: float) -> None:
