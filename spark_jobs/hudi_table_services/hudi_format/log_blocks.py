@@ -2,7 +2,7 @@
 
 ::
 
-    "#HUDI#" | size | format version | type | headers | content length | content | footers | size of all that precedes
+    "#HUDI#" | size | format version | type | headers | content length | content | footers | size of all preceding parts
 
 A file is a plain sequence of blocks. A writer that dies leaves an incomplete block at the end; on storage with append,
 further blocks may follow it. The decoder skips an incomplete block up to the next magic, as Hudi does.
@@ -34,7 +34,7 @@ class BlockType(IntEnum):
 
 
 class HeaderKey(IntEnum):
-    """Keys of a block's header that are used here."""
+    """Keys of a block's header that this project uses."""
 
     INSTANT_TIME = 0
     TARGET_INSTANT_TIME = 1
@@ -71,7 +71,7 @@ def decode_blocks(data: bytes) -> Iterator[LogBlock]:
     """Yield the complete blocks of a file in order; blocks that a dying writer left incomplete are skipped.
 
     Raises:
-        MalformedMetadataError: a block is complete by its sizes, but its content contradicts itself.
+        MalformedMetadataError: a block is complete according to its sizes, but its content is inconsistent.
     """
     position = data.find(MAGIC)
     while position >= 0:

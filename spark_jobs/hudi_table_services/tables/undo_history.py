@@ -16,7 +16,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def undone_by(table: TableAccess, timeline: Timeline) -> dict[str, str]:
-    """Requested time of undone instants → requested time of the completed rollback or restore that undid them."""
+    """Map the requested time of each undone instant to that of the completed rollback or restore that undid it."""
     return {
         reference.requested_time: instant.requested_time
         for instant in timeline.completed
@@ -39,7 +39,7 @@ def permanently_undone(table: TableAccess, timeline: Timeline) -> frozenset[str]
 
 
 def _undone(table: TableAccess, instant: Instant) -> tuple[InstantReference, ...]:
-    """The instants that a completed rollback or restore undid; none, with a warning, if it cannot be read."""
+    """The instants that a completed rollback or restore undid. If its file is unreadable, log that and return none."""
     try:
         if instant.action is Action.ROLLBACK:
             rollback = decode_rollback_metadata(table.timeline_store.read(instant))
