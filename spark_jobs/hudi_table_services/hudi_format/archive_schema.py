@@ -28,7 +28,7 @@ def _nullable(name: str, avro_type: Any) -> dict[str, Any]:
     return {"name": name, "type": ["null", avro_type], "default": None}
 
 
-# Two fields of Hudi's schema are left out: compactions of releases before 0.8, and indexes of a metadata table.
+# This schema omits two fields of Hudi's schema: compactions of releases before 0.8, and indexes of a metadata table.
 # Readers read the missing fields as null.
 ARCHIVED_META_ENTRY: AvroSchema = _named_once(
     {

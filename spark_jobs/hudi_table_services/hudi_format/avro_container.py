@@ -40,7 +40,7 @@ AvroRecord = Mapping[str, Any]
 def encode_container(schema: AvroSchema, record: AvroRecord, notes: Mapping[str, str] | None = None) -> bytes:
     """Encode one record as a container file.
 
-    Equal records give equal bytes, because the sync marker is derived from the record.
+    Equal records result in equal bytes, because the sync marker is derived from the record.
 
     Args:
         notes: key-value pairs for the header, in addition to the schema. Every Avro reader skips unknown keys.

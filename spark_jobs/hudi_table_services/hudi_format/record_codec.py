@@ -30,7 +30,7 @@ PLAIN = ValueCodec(_same, _same)
 
 
 def list_of(items: ValueCodec = PLAIN) -> ValueCodec:
-    """A tuple; nulls inside an Avro array are left out."""
+    """Codec of a tuple. Nulls inside an Avro array are skipped."""
     return ValueCodec(
         lambda values: [items.to_avro(value) for value in values],
         lambda values: tuple(items.from_avro(value) for value in values if value is not None),
@@ -38,7 +38,7 @@ def list_of(items: ValueCodec = PLAIN) -> ValueCodec:
 
 
 def map_of(values: ValueCodec = PLAIN) -> ValueCodec:
-    """A mapping with text keys; null values of an Avro map are left out."""
+    """Codec of a mapping with text keys. Null values of an Avro map are skipped."""
     return ValueCodec(
         lambda mapping: {key: values.to_avro(value) for key, value in mapping.items()},
         lambda mapping: {key: values.from_avro(value) for key, value in mapping.items() if value is not None},

@@ -113,7 +113,7 @@ def decode_savepoint_metadata(data: bytes) -> SavepointMetadata:
 
 
 def encode_restore_plan(plan: RestorePlan, notes: Mapping[str, str] | None = None) -> bytes:
-    """Content of ``restore.requested``. The record has no field for notes, so they go into the file's header."""
+    """Content of ``restore.requested``. The record has no field for notes, so the file's header contains them."""
     return encode_container(schemas.RESTORE_PLAN, RESTORE_PLAN.to_avro(plan), notes)
 
 

@@ -1,4 +1,4 @@
-"""The injected clock, and instant times. Storage and jobs take a `Clock`; planners never read the time."""
+"""The clock, and instant times. Storage and jobs receive a `Clock` as an argument; planners never read the time."""
 
 from datetime import datetime, timedelta, timezone
 from typing import Protocol

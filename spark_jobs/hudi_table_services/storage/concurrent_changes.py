@@ -81,7 +81,10 @@ def _first_left_by_archival(timeline: Timeline) -> str:
 
 
 def _undone(store: TimelineStore, before: Timeline, after: Timeline) -> Iterable[ConcurrentChange]:
-    """Yield completed writes that `after` lacks but that were not archived. In doubt, a write counts as undone."""
+    """Yield completed writes of `before` that are missing in `after` although they were not archived.
+
+    In doubt, a write counts as undone.
+    """
     present = {i.identity for i in after.completed_writes}
     missing = [i for i in before.completed_writes if i.identity not in present]
     if not missing:

@@ -50,7 +50,7 @@ class MarkerStore:
         return frozenset(marker.data_file_path for marker in self.markers())
 
     def sweep(self, keep: Collection[str] = ()) -> tuple[str, ...]:
-        """Delete marked data files except those to keep; return the paths of the deleted files. The markers stay.
+        """Delete all marked data files except `keep`; return the paths of the deleted files. The markers stay.
 
         Call this method again after the write's heartbeat was deleted: tasks that end later delete their own files. The
         markers stay so that a later rollback can still use them.

@@ -1,6 +1,6 @@
 """Find the instant that an earlier attempt of the same request left on the timeline.
 
-A retried, cleared or repeated task carries the same request id, so the same request never writes twice.
+A retried, cleared or repeated task has the same request id, so the same request never writes twice.
 This module searches only the active timeline; `tables.request_lookup` also searches the archive.
 """
 

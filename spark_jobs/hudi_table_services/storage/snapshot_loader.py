@@ -92,7 +92,7 @@ class _SnapshotLoader:
         return replaced
 
     def _schema_json(self, timeline: Timeline) -> str | None:
-        """Schema of the latest visible write that has one, else the table's create schema."""
+        """Schema in the latest visible write that contains a schema, else the table's create schema."""
         for instant in sorted(timeline.completed_writes, key=lambda i: i.visible_from, reverse=True):
             schema = self.metadata_of(instant).extra_metadata.get("schema")
             if schema:

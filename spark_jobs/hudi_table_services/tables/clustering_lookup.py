@@ -56,7 +56,7 @@ class ClusteringLookup:
         )
 
     def why_missing(self, requested_time: str) -> str | None:
-        """The reason why a plan is missing without a plan that replaced it, as a clause; None if unknown."""
+        """Return, as a clause, why a plan was removed and not replaced; None if the reason is unknown."""
         if (write := self.gave_way_to(requested_time)) is not None:
             return (
                 f"write {write} released all file groups of clustering {requested_time}, which cancelled it"

@@ -19,7 +19,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingFilesSearch:
-    """Compare the files that completed writes of the active timeline name with the files on storage.
+    """Check that storage contains the files that are named in completed writes of the active timeline.
 
     Attributes:
         snapshot: loaded before the storage was listed.

@@ -60,7 +60,7 @@ class Orphans:
 
 
 class OrphanSearch:
-    """Search a table for orphans. Each completed commit is read once, even by several searches."""
+    """Search a table for orphans. Each completed commit is read once, even if `find` is called several times."""
 
     def __init__(self, table: TableAccess, *, older_than_hours: int) -> None:
         self._table = table

@@ -46,7 +46,7 @@ def recent_writes(
     If the archive cannot be read or is too large, the history ends early, without an error.
 
     Args:
-        latest: largest number of writes; each write of the active timeline costs one read.
+        latest: largest number of writes. Each write of the active timeline requires one read.
         archive_limit_bytes: largest total size of the archive files that are read.
 
     Raises:

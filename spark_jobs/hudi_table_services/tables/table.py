@@ -16,7 +16,7 @@ from hudi_table_services.storage.timeline_store import TimelineStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableAccess:
-    """Storage, configuration and timeline of one table, passed through a job.
+    """Storage, configuration and timeline of one table. A job passes this object to its functions.
 
     Attributes:
         config: properties as read at the start of the job; for a new table, the properties that it will have.

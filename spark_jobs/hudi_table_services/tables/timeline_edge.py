@@ -53,7 +53,10 @@ def require_nothing_hidden(table: TableAccess, before: Timeline, after: Timeline
 
 
 def require_nothing_shown(table: TableAccess, before: Timeline, after: Timeline) -> None:
-    """Raise InvalidRequestError if readers of `after`, now or after one more commit, would see uncommitted files."""
+    """Raise InvalidRequestError if readers would see uncommitted files with the timeline `after`.
+
+    The check includes the state after the next commit.
+    """
     shown = uncommitted_files(table, before, first_write_time(Timeline.of((*after, _NEXT_COMMIT))) or "")
     if shown:
         time = min(shown)
@@ -69,7 +72,7 @@ def uncommitted_files(table: TableAccess, timeline: Timeline, until: str) -> Map
     Only files with an instant time from the first write of the timeline up to `until` (exclusive) are checked.
 
     Returns:
-        Each instant time of such files, with the path of one of the files.
+        The instant times in the names of such files, each with the path of one file.
     """
     first = first_write_time(timeline) or ""
     if first >= until:

@@ -16,7 +16,10 @@ _LOG = logging.getLogger(__name__)
 
 
 def undone_by(table: TableAccess, timeline: Timeline) -> dict[str, str]:
-    """Map the requested time of each undone instant to that of the completed rollback or restore that undid it."""
+    """Map the requested time of each undone instant to the requested time of the instant that undid it.
+
+    Only completed rollbacks and restores are read.
+    """
     return {
         reference.requested_time: instant.requested_time
         for instant in timeline.completed

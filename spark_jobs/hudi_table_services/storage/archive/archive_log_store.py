@@ -80,7 +80,7 @@ class ArchiveLogStore:
         return tuple(found[identity] for identity in sorted(found))
 
     def tail(self, count: int, limit_bytes: int) -> ArchiveTail:
-        """The newest writes, see `read_tail`. Each instant of a file is at least as new as those of older files."""
+        """The newest writes, see `read_tail`. No instant of a file is older than an instant of an older file."""
         parts = [
             ArchivePart(size_bytes=each.size_bytes, last="", read=partial(self._part, each))
             for each in reversed(self.files())

@@ -25,7 +25,7 @@ _Found = TypeVar("_Found")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryCodec:
-    """Encode and decode entries as the bytes of a Parquet file; `storage` does not depend on a Parquet library."""
+    """Encode and decode entries as the bytes of a Parquet file, so that `storage` needs no Parquet library."""
 
     encode: Callable[[Sequence[HistoryEntry]], bytes]
     decode: Callable[[bytes], tuple[HistoryEntry, ...]]

@@ -1,8 +1,8 @@
 """The table lock: choose the lock provider, and implement the lock of Hudi's file-system lock provider.
 
-Hudi's writers respect our locks and we respect theirs. The file-system lock is a file that only one writer can create.
-The age of the file decides whether its writer counts as dead. Locks of Hudi expire after
-``hoodie.write.lock.filesystem.expire`` (never, by default). Our own locks expire some time after the last refresh. A
+Writers of Hudi and of this project respect each other's locks. The file-system lock is a file that only one writer can
+create. The age of the file decides whether its writer counts as dead. Locks of Hudi expire after
+``hoodie.write.lock.filesystem.expire`` (never, by default). Our own locks expire two minutes after the last refresh. A
 crash while a lock is being written can leave a file without a valid lock; such a file expires like our own locks.
 """
 
@@ -55,7 +55,7 @@ class TableLock(Protocol):
     ) -> None: ...
 
     def verify(self) -> None:
-        """Raise LockNotAcquiredError if another writer took the lock over. Call this right before committing."""
+        """Raise LockNotAcquiredError if another writer took the lock over. Call this right before a commit."""
 
 
 class FileSystemLock:
@@ -156,7 +156,7 @@ class FileSystemLock:
             age_ms = self._age_ms(content, self._storage.modified_ms(self._path))
             if age_ms <= self._expires_after_ms(content):
                 return False
-            # Another writer may have replaced the abandoned lock since; do not delete the new one.
+            # Another writer may have replaced the abandoned lock since then; do not delete the new lock.
             if self._storage.read(self._path) == content:
                 _LOG.warning(
                     "Removing the lock %s, untouched for %d s: %s", self._path, age_ms // 1000, content

@@ -1,9 +1,9 @@
 """The table lock of Hudi's StorageBasedLockProvider: an object that is changed by conditional puts only.
 
 A writer acquires the lock by replacing the latest version of the object. The new version contains the expiry time of
-the lock, and the writer renews the lock before that time. Other writers take over the lock of a dead writer only after
-the expiry time plus a margin for clock differences. No other field of the object allows an earlier takeover.
-See docs/adr/0030.
+the lock, and the writer renews the lock before that time. If a writer died without a release, other writers can take
+its lock over only after the expiry time plus a margin for clock differences. No other field of the object changes
+that. See docs/adr/0030.
 """
 
 import logging
@@ -39,7 +39,7 @@ class StorageBasedLock:
 
     Raises on entry:
         LockNotAcquiredError: another writer held the lock for the whole waiting time.
-        MalformedMetadataError: the object is no lock, so it has no expiry time and cannot be taken over.
+        MalformedMetadataError: the object is not a valid lock, so it has no expiry time and cannot be taken over.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class StorageBasedLock:
                     self._version = present[1]
                     return True
                 if may_try_again and present is not None and _belongs_to(lock.owner, present[0]):
-                    self._version = present[1]  # from an earlier put of ours that seemed to have failed
+                    self._version = present[1]  # this is the version of an earlier put of ours that seemed to fail
                 elif isinstance(error, ObjectExistsError):
                     return False
                 else:

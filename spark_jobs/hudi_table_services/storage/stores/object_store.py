@@ -246,7 +246,7 @@ class _Upload(io.RawIOBase):
         return self._written
 
     def write(self, data: Any) -> int:
-        # Arrow's buffers hold signed bytes, which obstore does not accept.
+        # Arrow's buffers contain signed bytes, which obstore does not accept.
         octets = memoryview(data).cast("B")
         with translate_errors("write", self._path):
             self._upload.write(octets)

@@ -94,7 +94,7 @@ class Storage(Protocol):
         """
 
     def delete_folder(self, folder: str) -> None:
-        """Delete a folder with everything in it; a missing folder is ignored."""
+        """Delete a folder with all its files and sub-folders; a missing folder is ignored."""
 
     def delete_empty_folders(self, folder: str) -> None:
         """Delete the folder if it is empty, then each empty parent below the base path. Never delete a file."""
