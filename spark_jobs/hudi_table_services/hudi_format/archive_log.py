@@ -170,7 +170,7 @@ def _encoded(state: ArchivedState) -> bytes:
             "actionType": instant.action.value,
             "actionState": instant.state.name,
             "stateTransitionTime": state.changed_at,
-            # Null in every real file, although the schema's default is 1.
+            # The field is null in every real file, although the schema's default is 1.
             "version": None,
             **_content_field_if_readable(state),
         }
@@ -187,8 +187,8 @@ def _encoded(state: ArchivedState) -> bytes:
 def _content_field_if_readable(state: ArchivedState) -> dict[str, Any]:
     """Field with the content of a state file.
 
-    Requested and inflight files of a completed instant are informational: they are archived without content if they
-    cannot be decoded.
+    The requested and inflight files of a completed instant serve only as information. If they cannot be decoded, they
+    are archived without content.
     """
     if state.instant.is_completed:
         return _content_field(state)

@@ -79,7 +79,7 @@ def commit_record(metadata: CommitMetadata) -> dict[str, object]:
         },
         "compacted": metadata.compacted,
         "extraMetadata": dict(metadata.extra_metadata),
-        # Null in every real file, although the schema's default is 1.
+        # The field is null in every real file, although the schema's default is 1.
         "version": None,
         "operationType": metadata.operation_type.value,
     }

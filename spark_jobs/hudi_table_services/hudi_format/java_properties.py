@@ -53,7 +53,7 @@ def java_date(moment: datetime) -> str:
 def _logical_lines(text: str) -> list[str]:
     """Lines, without comments and blank lines. A line that ends with an odd number of backslashes is continued."""
     lines: list[str] = []
-    pieces: list[str] = []  # joined once, at the end of the logical line, which may have very many pieces
+    pieces: list[str] = []  # joined only at the end of the logical line, because it may have very many pieces
     for natural in _LINE_END.split(text):
         line = natural.lstrip(_BLANKS)
         if not pieces and (not line or line[0] in "#!"):

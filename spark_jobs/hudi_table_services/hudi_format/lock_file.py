@@ -26,7 +26,7 @@ class StorageLockFile:
 
 
 def encode_lock_file(lock: StorageLockFile) -> bytes:
-    """Compact JSON, fields in Hudi's order."""
+    """Encode as compact JSON, with the fields in Hudi's order."""
     fields = {"expired": lock.is_released, "validUntil": lock.valid_until_ms, "owner": lock.owner}
     return json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()
 

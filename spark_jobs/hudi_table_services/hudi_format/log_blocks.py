@@ -43,7 +43,7 @@ class HeaderKey(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogBlock:
-    """One block; headers are keyed by their ordinal."""
+    """One block. The keys of its headers are ordinals."""
 
     block_type: int
     headers: Mapping[int, str] = field(default_factory=dict)

@@ -36,7 +36,7 @@ def instant_text(moment: datetime, config: TableConfig) -> str:
 def instant_moment(text: str, config: TableConfig) -> datetime | None:
     """Parse an instant time as a datetime in UTC.
 
-    Return None if the digits are no date, as in Hudi's initialising instants.
+    Return None if the digits are not a date, as in Hudi's initialising instants.
     """
     try:
         moment = datetime.strptime(text[:_DIGITS].ljust(_DIGITS, "0"), _PATTERN)  # noqa: DTZ007 - the zone is set below
@@ -71,7 +71,7 @@ def _next(text: str) -> str:
     try:
         return _text(datetime.strptime(digits, _PATTERN) + _MILLISECOND)  # noqa: DTZ007 - the zone does not matter
     except (ValueError, OverflowError):
-        # The digits are no date, as in Hudi's initialising instants.
+        # The digits are not a date, as in Hudi's initialising instants.
         return str(int(digits) + 1).zfill(_DIGITS)
 
 

@@ -17,7 +17,7 @@ def list_partitions(
 
     Args:
         partitions: list only these partitions, without their sub-folders. None lists all partitions. As in Hudi, a
-            folder without a partition metadata file is no partition.
+            folder without a partition metadata file is not a partition.
     """
     found: dict[str, tuple[StoredObject, ...]] = {}
     with ThreadPoolExecutor(READ_THREADS) as pool:
@@ -53,7 +53,7 @@ def is_partition(files: Iterable[StoredObject]) -> bool:
 
 
 def foreign_files(listed: Mapping[str, tuple[StoredObject, ...]]) -> tuple[StoredObject, ...]:
-    """Find files in partitions that Hudi did not write and that readers do not hide. Sort them by path.
+    """Find the files in partitions that were not written by Hudi and are not hidden from readers, sorted by path.
 
     Readers hide names that start with ``.`` or ``_``. A reader that treats every Parquet file of a partition as a data
     file fails on such files or returns their rows.

@@ -32,7 +32,7 @@ class MarkerStore:
         """All markers, sorted by path.
 
         Raises:
-            MalformedFileNameError: a file in the folder is no marker.
+            MalformedFileNameError: a file in the folder is not a marker.
         """
         found: set[Marker] = set()
         for stored in self._storage.list_files(self._folder):

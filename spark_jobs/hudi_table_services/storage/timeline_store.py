@@ -64,7 +64,7 @@ class TimelineStore:
         return Timeline.of(self._state_files())
 
     def age_s(self, instant: Instant) -> float:
-        """Seconds since the requested time of the instant; 0 if its digits are no date."""
+        """Seconds since the requested time of the instant; 0 if its digits are not a date."""
         moment = instant_moment(instant.requested_time, self._config)
         return max(0.0, (self._clock.now() - moment).total_seconds()) if moment else 0.0
 

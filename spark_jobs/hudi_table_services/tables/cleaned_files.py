@@ -38,7 +38,7 @@ def conflict_where_cleaned(
             committed, it deletes the staged rows of the write.
 
     Raises:
-        FileGroupConflictError: names the file.
+        FileGroupConflictError: other writers removed the file; the message names the file.
         CommitConflictError: another attempt of the request has committed.
     """
     try:
@@ -74,7 +74,7 @@ def _conflict(table: TableAccess, before: TableSnapshot, path: str) -> HudiTable
 
 
 def _is_removed_by_others(table: TableAccess, before: TableSnapshot, missing: FileSlice, path: str) -> bool:
-    """Whether another write has completed on the file group since, or the write of the file was undone.
+    """Whether another write on the file group has completed after `before`, or the write of the file was undone.
 
     If a file was lost, its file group also has only an older slice or no slice. In that case, however, no other write
     has completed on the file group.

@@ -38,7 +38,7 @@ class ClusteringLookup:
         """The result of `current`, which must exist.
 
         Raises:
-            InvalidRequestError: the instant was rolled back, is no clustering, or is not on the active timeline.
+            InvalidRequestError: the instant was rolled back, is not a clustering, or is not on the active timeline.
         """
         found = self.current(requested_time)
         if found is not None:

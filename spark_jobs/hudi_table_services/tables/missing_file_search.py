@@ -23,7 +23,7 @@ class MissingFilesSearch:
 
     Attributes:
         snapshot: loaded before the storage was listed.
-        sizes: path → bytes, of all files.
+        sizes: path → size in bytes, for all files on storage.
         retained_from: requested time of the earliest commit that the last clean retained; empty if unknown.
     """
 

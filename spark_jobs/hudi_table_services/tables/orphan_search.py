@@ -48,7 +48,7 @@ class Orphans:
         folders: folders of markers and staged rows whose jobs have ended.
         heartbeats: requested times of heartbeats whose writes have ended.
         folders_listed: number of folders that were listed.
-        foreign_files: number of files in partitions that Hudi did not write, without hidden files.
+        foreign_files: number of files that `file_listing.foreign_files` finds: neither written by Hudi nor hidden.
     """
 
     files: Mapping[StoredObject, str]

@@ -41,7 +41,7 @@ def read_tail(parts: Sequence[ArchivePart], *, count: int, limit_bytes: int) -> 
     """Read the newest completed writes.
 
     Args:
-        parts: newest first.
+        parts: archive files, newest first.
         count: wanted number of writes. Reading stops after the batch of files that reaches this number.
         limit_bytes: largest total size of the files that are read.
     """

@@ -185,7 +185,7 @@ def _is_write(entry: HistoryEntry) -> bool:
 
 
 def _write(entry: HistoryEntry) -> ArchivedWrite:
-    """Raises MalformedMetadataError."""
+    """Convert an entry to a write. Raises MalformedMetadataError."""
     instant = Instant(
         requested_time=entry.requested_time,
         action=Action(entry.action),

@@ -35,7 +35,7 @@ _RELEASE_PAUSES = (0.1, 1.0, 0.0)
 
 
 class StorageBasedLock:
-    """``<base>/.hoodie/.locks/table_lock.json``. Each entry of the context uses a new owner id.
+    """``<base>/.hoodie/.locks/table_lock.json``. Each entry of the context manager uses a new owner id.
 
     Raises on entry:
         LockNotAcquiredError: another writer held the lock for the whole waiting time.

@@ -53,7 +53,7 @@ class Storage(Protocol):
 
     @property
     def base_path(self) -> str:
-        """The base path as Hudi writes it into plans: not encoded, local paths without a scheme."""
+        """The base path as Hudi writes it into plans: not percent-encoded, and without a scheme if it is local."""
 
     def read(self, path: str) -> bytes:
         """Content of a file. Raises ObjectNotFoundError."""
@@ -74,7 +74,7 @@ class Storage(Protocol):
         """Direct children; empty if there is no such folder."""
 
     def create(self, path: str, data: bytes) -> None:
-        """Create a file that must not exist. Readers see no file or the whole file.
+        """Create a file that must not exist yet. Readers see no file or the whole file.
 
         Raises:
             ObjectExistsError: the file exists; it was not changed.
