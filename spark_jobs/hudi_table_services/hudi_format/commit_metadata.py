@@ -47,8 +47,7 @@ def decode_commit_metadata(data: bytes) -> CommitMetadata:
     An operation that this release does not know is read as `WriteOperation.UNKNOWN`.
 
     Raises:
-        MalformedMetadataError: the data is empty, the data is neither JSON nor Avro, or a field has an impossible
-            value.
+        MalformedMetadataError: the data is empty or is neither JSON nor Avro, or a field has an impossible value.
     """
     if not data.startswith(MAGIC):
         return commit_of_record(decode_json_object(data, _WHAT))

@@ -42,6 +42,8 @@ def encode_workload_profile(profile: CommitMetadata, version: TableVersion) -> b
 def replaced_by_profile(profile: CommitMetadata) -> Mapping[str, tuple[str, ...]]:
     """Map each partition path to the ids of the file groups that an inflight write will replace.
 
+    The result is empty if the profile names no replaced file groups.
+
     Raises:
         MalformedMetadataError: the ids cannot be read.
     """

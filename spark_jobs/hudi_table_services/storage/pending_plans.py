@@ -32,7 +32,7 @@ def clustering_plan_of(store: TimelineStore, instant: Instant) -> ClusteringPlan
 
 
 def is_pending_row_write(store: TimelineStore, instant: Instant) -> bool:
-    """Whether an instant is a pending write of rows, which may be rolled back. A plan of a table service is not."""
+    """Whether an instant is a pending write of rows, which may be rolled back; False for plans of table services."""
     if (
         instant.is_completed
         or not instant.action.writes_data

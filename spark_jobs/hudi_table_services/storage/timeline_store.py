@@ -138,7 +138,7 @@ class TimelineStore:
         return self._create(instant, content)
 
     def begin_savepoint(self, requested_time: str) -> Instant:
-        """Create the inflight file of a savepoint for a commit. A savepoint has no requested state.
+        """Create the inflight file of a savepoint for the commit of that time. A savepoint has no requested state.
 
         Raises:
             InstantExistsError: another writer, or an attempt that died, began this savepoint.

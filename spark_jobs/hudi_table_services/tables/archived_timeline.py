@@ -108,7 +108,7 @@ class ArchivedTimeline:
     def _without_undone(self, writes: tuple[ArchivedWrite, ...]) -> tuple[ArchivedWrite, ...]:
         """Leave out writes that were undone.
 
-        An archival that died leaves archived instants on the active timeline too, and there they can be undone.
+        An archival that died leaves archived instants on the active timeline too, so a job can still undo them.
         Clusterings are always kept: an execution may have been undone and a later execution completed at the same
         requested time.
         """

@@ -32,7 +32,7 @@ class PendingClean:
 
 
 def last_clean(table: TableAccess, timeline: Timeline) -> CleanMetadata | None:
-    """Result of the newest completed clean of the active timeline; None if no clean exists or can be read."""
+    """Result of the newest completed clean of the active timeline; None if there is none or it is unreadable."""
     for instant in reversed(timeline.completed):
         if instant.action is Action.CLEAN:
             try:

@@ -64,7 +64,7 @@ class ArchiveLogStore:
         return written_states(self._records(present[-1])) if present else frozenset()
 
     def find(self, text: str) -> Iterable[ArchivedWrite]:
-        """Yield all completed writes of the files that contain this text, the newest file and write first."""
+        """Yield all completed writes of each file that contains this text, from the newest write to the oldest."""
         for batch in _batches(list(reversed(self.files()))):
             contents = map_in_parallel(lambda stored: self._storage.read(stored.path), batch)
             for stored, content in zip(batch, contents, strict=True):

@@ -169,7 +169,7 @@ class FileSystemLock:
     def _age_ms(self, content: bytes, modified_ms: int) -> int:
         """Lower bound of the time since the last change of the lock.
 
-        This is the larger one of two lower bounds: the age by this machine's clock, and the time during which this
+        This is the larger one of two lower bounds: the age by this machine's clock, and the time for which this
         writer has seen the lock unchanged. The age is too small if the modification time is in the future or if this
         machine's clock was set back.
         """
