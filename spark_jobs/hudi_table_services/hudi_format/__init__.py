@@ -1,1 +1,1 @@
-"""Codecs between Hudi's file contents and values. No module here opens a file."""
+"""Encode and decode the contents of Hudi's files. No module of this package opens a file."""

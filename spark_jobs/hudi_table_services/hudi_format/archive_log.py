@@ -1,7 +1,7 @@
-"""Version 6's archive: a log file whose records are the state files of instants (HoodieArchivedTimeline, Hudi 0.15).
+"""The archive of table version 6: log files with the state files of instants (HoodieArchivedTimeline, Hudi 0.15).
 
-An instant has one record per state. An archive can hold the records of one instant twice: after a writer died between
-writing the archive and deleting the instant, the next writer archives the instant again.
+An instant has one record per state. An archive can contain the records of one instant twice. If a writer dies after it
+wrote the archive and before it deleted the instant, the next writer archives the instant again.
 """
 
 import functools
@@ -73,7 +73,7 @@ def archive_file_name(number: int) -> str:
 
 
 def archive_file_number(name: str) -> int | None:
-    """Number of an archive file, or None if the name is not one (a plan to merge archive files, for example)."""
+    """Number of an archive file; None for other names, for example of a plan to merge archive files."""
     match = _NAME.fullmatch(name)
     return int(match[1]) if match else None
 
@@ -99,7 +99,7 @@ def decode_archive(data: bytes) -> Iterator[ArchivedRecord]:
     """Yield the records of an archive file in order. Records with an unknown action or state are skipped.
 
     Raises:
-        MalformedMetadataError: a complete block does not hold archive records.
+        MalformedMetadataError: a complete block does not contain archive records.
     """
     for block in decode_blocks(data):
         if block.block_type != BlockType.AVRO_DATA:
@@ -112,7 +112,7 @@ def decode_archive(data: bytes) -> Iterator[ArchivedRecord]:
 
 
 def archived_writes(records: Iterable[ArchivedRecord]) -> dict[tuple[str, Action], ArchivedWrite]:
-    """Completed writes by identity. Raises MalformedMetadataError if a completed write has no metadata."""
+    """Map identities to completed writes. Raises MalformedMetadataError if a completed write has no metadata."""
     found = {}
     for record in records:
         instant = record.instant
@@ -170,7 +170,7 @@ def _encoded(state: ArchivedState) -> bytes:
             "actionType": instant.action.value,
             "actionState": instant.state.name,
             "stateTransitionTime": state.changed_at,
-            # Null in every real file, although the schema's default is 1.
+            # The field is null in every real file, although the schema's default is 1.
             "version": None,
             **_content_field_if_readable(state),
         }
@@ -187,8 +187,8 @@ def _encoded(state: ArchivedState) -> bytes:
 def _content_field_if_readable(state: ArchivedState) -> dict[str, Any]:
     """Field with the content of a state file.
 
-    Requested and inflight files of a completed instant are informational: they are archived without content if they
-    cannot be decoded.
+    The requested and inflight files of a completed instant serve only as information. If they cannot be decoded, they
+    are archived without content.
     """
     if state.instant.is_completed:
         return _content_field(state)
@@ -199,7 +199,7 @@ def _content_field_if_readable(state: ArchivedState) -> dict[str, Any]:
 
 
 def _content_field(state: ArchivedState) -> dict[str, Any]:
-    """The one field of the record that holds the content; no field for an empty file of a table service."""
+    """The field of the record for the content; no field if the file of a table service is empty."""
     action, is_completed = state.instant.action.comparable, state.instant.is_completed
     if action in (Action.COMMIT, Action.DELTA_COMMIT):
         metadata = decode_commit_metadata(state.content) if state.content or is_completed else _EMPTY_COMMIT

@@ -1,4 +1,4 @@
-"""Avro schema of a record of version 6's archive (HoodieArchivedMetaEntry, Hudi 0.15)."""
+"""Avro schema of a record in the archive of table version 6 (HoodieArchivedMetaEntry, Hudi 0.15)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from hudi_table_services.hudi_format.avro_container import AvroSchema
 
 
 def _named_once(avro_type: Any, seen: set[str]) -> Any:
-    """The type with second and later uses of a record replaced by the record's name, as Avro requires."""
+    """Replace the second and each later use of a record type by the record's name, as Avro requires."""
     if isinstance(avro_type, list):
         return [_named_once(each, seen) for each in avro_type]
     if not isinstance(avro_type, Mapping):
@@ -28,8 +28,8 @@ def _nullable(name: str, avro_type: Any) -> dict[str, Any]:
     return {"name": name, "type": ["null", avro_type], "default": None}
 
 
-# Two fields of Hudi's schema are left out: compactions of releases before 0.8, and indexes of a metadata table.
-# Readers read them as null.
+# This schema omits two fields of Hudi's schema: compactions of releases before 0.8, and indexes of a metadata table.
+# Readers read the missing fields as null.
 ARCHIVED_META_ENTRY: AvroSchema = _named_once(
     {
         "type": "record",

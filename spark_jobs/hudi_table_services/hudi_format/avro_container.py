@@ -1,7 +1,7 @@
-"""Avro object container files with one record: how Hudi stores plans and, from table version 8 on, commits.
+"""Avro object container files with one record. Hudi stores plans in them and, from table version 8 on, commits.
 
-Real files use the codec ``null`` and keep only the schema in their header; ``deflate`` is read too. Readers of every
-implementation resolve by field name, so a file may lack fields of later releases.
+Real files use the codec ``null`` and have only the schema in their header. This module also reads ``deflate``. Readers
+of every implementation match fields by name, so a file may lack fields of later releases.
 """
 
 import hashlib
@@ -40,10 +40,10 @@ AvroRecord = Mapping[str, Any]
 def encode_container(schema: AvroSchema, record: AvroRecord, notes: Mapping[str, str] | None = None) -> bytes:
     """Encode one record as a container file.
 
-    Equal records give equal bytes, because the sync marker is derived from the record.
+    Equal records result in equal bytes, because the sync marker is derived from the record.
 
     Args:
-        notes: pairs for the header, in addition to the schema; every Avro reader skips keys it does not know.
+        notes: key-value pairs for the header, in addition to the schema. Every Avro reader skips unknown keys.
     """
     parsed = fastavro.parse_schema(dict(schema))
     body = io.BytesIO()
@@ -52,7 +52,7 @@ def encode_container(schema: AvroSchema, record: AvroRecord, notes: Mapping[str,
     marker = hashlib.sha256(encoded).digest()[:16]
     container = io.BytesIO()
     fastavro.writer(container, parsed, [], codec="null", sync_marker=marker, metadata=dict(notes or {}))
-    # Assemble the single block here: the library would encode the record a second time.
+    # Assemble the single block here, because the library would encode the record a second time.
     for number in (1, len(encoded)):
         fastavro.schemaless_writer(container, _LONG, number)
     container.write(encoded + marker)
@@ -60,12 +60,12 @@ def encode_container(schema: AvroSchema, record: AvroRecord, notes: Mapping[str,
 
 
 def decode_container(schema: AvroSchema, data: bytes) -> dict[str, Any]:
-    """First record of a container file, resolved to the given schema: missing fields take their defaults.
+    """First record of a container file, resolved to the given schema: missing fields get their default values.
 
     Raises:
-        MalformedMetadataError: the data is not a container file, is damaged, or has no record; the record is of
-            another kind; the codec is one that Hudi does not write; a compressed block has more than 64 MiB; or the
-            cost of reading with the file's schema is not bounded.
+        MalformedMetadataError: the data is not a container file, is damaged, or has no record; the record has another
+            type; Hudi does not write the codec; a block has more than 64 MiB after decompression; or the cost of
+            reading with the file's schema is not bounded.
     """
     if not data.startswith(MAGIC):
         raise MalformedMetadataError(
@@ -80,7 +80,7 @@ def decode_container(schema: AvroSchema, data: bytes) -> dict[str, Any]:
 
 
 def container_record_name(data: bytes) -> str:
-    """Name, without namespace, of the kind of record in a container file.
+    """Name of the record type in a container file, without the namespace.
 
     Raises:
         MalformedMetadataError: the data is not a container file of records, or is damaged.
@@ -94,7 +94,7 @@ def container_record_name(data: bytes) -> str:
 
 
 def container_notes(data: bytes) -> dict[str, str]:
-    """Pairs in the header of a container file, without Avro's own.
+    """Key-value pairs in the header of a container file, except the pairs that Avro defines.
 
     Raises:
         MalformedMetadataError: the data is not a container file, or is damaged.
@@ -169,7 +169,7 @@ def _full_name(schema: AvroSchema) -> str:
 
 @lru_cache(maxsize=_CACHED_SCHEMAS)
 def _written_schema(text: bytes) -> Any:
-    """Parse the schema in a file's header. Cached, because files of one writer share their schema."""
+    """Parse the schema in a file's header. The result is cached, because all files of a writer have one schema."""
     schema = bounded_schema(json.loads(text))
     if not isinstance(schema, dict) or schema["type"] != "record":
         raise ValueError("the file's schema is not a record")

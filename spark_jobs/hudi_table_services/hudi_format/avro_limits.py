@@ -1,8 +1,8 @@
-"""Limits for the schema inside an Avro file, which bound the cost of reading the file.
+"""Limits for the schema inside an Avro file. The limits bound the cost of reading the file.
 
-An Avro file carries the schema that it is read with, so a few damaged or hostile bytes could cause unbounded work: an
-array of a million items of zero bytes, a record that contains itself, or records nested so that each level doubles the
-number of values. Such schemas are refused before anything is read with them. No file that Hudi writes has one.
+An Avro file contains the schema for reading it, so a few damaged or hostile bytes could cause unbounded work. Examples
+are an array of a million items of zero bytes, a record that contains itself, and nested records of which each level
+doubles the number of values. This module refuses such a schema before any data is read. Hudi writes no such schema.
 """
 
 from collections.abc import Mapping
@@ -19,8 +19,8 @@ class _Cost:
     """Cost of reading one value of a type.
 
     Attributes:
-        takes_bytes: False if the file may hold a value of the type in zero bytes.
-        values: number of values inside one value, itself included; an array or map counts as having one item.
+        takes_bytes: False if a value of the type can occupy zero bytes in the file.
+        values: number of values in one value, including the value itself; an array or map counts with one item.
     """
 
     takes_bytes: bool
@@ -33,7 +33,7 @@ def bounded_schema(schema: object) -> Any:
     Annotations such as logical types, which would convert values, are removed.
 
     Raises:
-        ValueError: `schema` is not an Avro schema, or the cost of reading with it is not bounded.
+        ValueError: `schema` is not an Avro schema, or the cost of reading a file with this schema is not bounded.
     """
     return _Checker().check(schema, "", 0)[0]
 

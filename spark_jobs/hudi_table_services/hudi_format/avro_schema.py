@@ -1,8 +1,8 @@
 """Table schemas as Avro JSON (format section 5.4; HoodieSparkSchemaConverters and AvroConversionUtils, Hudi 1.2).
 
-Names of nested records follow Hudi to the letter, because Hudi 0.15 refuses every upsert into a file whose schema
-uses other names: record name = name of the field, namespace = chain of the enclosing records; lists and maps add no
-level.
+Names of nested records are exactly the names that Hudi uses, because Hudi 0.15 refuses every upsert into a file whose
+schema uses other names. The name of a record is the name of its field. The namespace of a record is the chain of the
+enclosing records; lists and maps add no level.
 """
 
 import json
@@ -38,7 +38,7 @@ _ILLEGAL = re.compile(r"[^A-Za-z0-9_]")
 
 
 def record_name(table_name: str) -> str:
-    """Full name of the top record: ``hoodie.<table>.<table>_record``, illegal characters replaced by ``__``."""
+    """Full name of the top record: ``hoodie.<table>.<table>_record``, with illegal characters replaced by ``__``."""
     clean = _ILLEGAL.sub("__", _ILLEGAL_FIRST.sub("__", table_name))
     return f"hoodie.{clean}.{clean}_record"
 
@@ -46,8 +46,8 @@ def record_name(table_name: str) -> str:
 def to_avro_json(schema: StructType, table_name: str, *, with_meta_fields: bool) -> str:
     """Avro JSON of a table schema, character for character as Hudi writes it.
 
-    The form with meta fields belongs in the footer of a base file, the form without in commit metadata and table
-    properties.
+    The footer of a base file contains the schema with meta fields. Commit metadata and table properties contain the
+    schema without them.
 
     Raises:
         InvalidRequestError: a column name is not a legal Avro name.

@@ -1,13 +1,13 @@
-"""Bloom filters in the footers of base files, identical bit by bit to those that Hudi writes.
+"""Bloom filters in the footers of base files, identical bit by bit to the filters that Hudi writes.
 
 Format: footer value of Hudi 0.15 and 1.2; classes SimpleBloomFilter and HoodieDynamicBoundedBloomFilter. All
 integers are big-endian::
 
     header      int32 version = -1; int32 hashes; byte hash type (1 = murmur); int32 bits
-    SIMPLE      header; bits, the least significant of each byte first
-    DYNAMIC_V0  header; int32 keys per row; int32 keys in the last row; int32 rows; per row one SIMPLE
+    SIMPLE      header; bits, with the least significant bit of each byte first
+    DYNAMIC_V0  header; int32 keys per row; int32 keys in the last row; int32 rows; one SIMPLE for each row
 
-Keys are passed as Arrow stores text: offsets into one array of UTF-8 bytes.
+Functions receive keys in Arrow's layout for text: offsets into one array of UTF-8 bytes.
 """
 
 import base64
@@ -79,7 +79,7 @@ class SimpleBloomFilter:
         """Add n keys.
 
         Args:
-            offsets: n + 1 positions in `data`; key i lies between positions i and i + 1.
+            offsets: n + 1 positions in `data`; key i starts at position i and ends before position i + 1.
             data: UTF-8 bytes of all keys.
         """
         for block in key_blocks(offsets, data):
@@ -92,7 +92,7 @@ class SimpleBloomFilter:
         for block in key_blocks(offsets, data):
             for _ in range(self.hash_count):
                 is_set = self._bits[block.next_positions(self.bit_count)]
-                # Most absent keys miss a bit within the first hashes. Continue with the other keys only.
+                # For most absent keys, one of the first hashes finds an unset bit. Continue only with the other keys.
                 if not is_set.all():
                     block = block.where(is_set)
             found[block.rows] = True
@@ -111,8 +111,8 @@ class SimpleBloomFilter:
 class DynamicBloomFilter:
     """A filter to which Hudi added rows of bits as it added keys.
 
-    This project reads dynamic filters and does not write them: the number of keys is known when a file is written, so
-    a simple filter has the right size.
+    This project reads dynamic filters but does not write them. The number of keys is known when a file is written, so a
+    simple filter has the right size.
     """
 
     def __init__(self, rows: tuple[SimpleBloomFilter, ...]) -> None:

@@ -1,6 +1,6 @@
 """Commit metadata: JSON in table version 6, Avro from version 8 on (HoodieCommitMetadata, Hudi 0.15 and 1.2).
 
-A replace commit is a commit that also names the file groups it replaced.
+A replace commit is a commit that also names the file groups that it replaced.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ def encode_commit_metadata(metadata: CommitMetadata, version: TableVersion) -> b
     """Content of a completed commit, delta commit or replace commit, or of an inflight workload profile.
 
     Args:
-        metadata: what was written; a replace commit if `partition_to_replace_file_ids` is not None.
+        metadata: belongs to a replace commit if `partition_to_replace_file_ids` is not None.
         version: version of the table, which decides between JSON and Avro.
     """
     if not version.stores_commit_metadata_as_avro:
@@ -47,8 +47,7 @@ def decode_commit_metadata(data: bytes) -> CommitMetadata:
     An operation that this release does not know is read as `WriteOperation.UNKNOWN`.
 
     Raises:
-        MalformedMetadataError: the data is neither JSON nor Avro (empty data is neither), or a field has an impossible
-            value.
+        MalformedMetadataError: the data is empty or is neither JSON nor Avro, or a field has an impossible value.
     """
     if not data.startswith(MAGIC):
         return commit_of_record(decode_json_object(data, _WHAT))
@@ -71,7 +70,7 @@ def _json_record(metadata: CommitMetadata) -> dict[str, object]:
 
 
 def commit_record(metadata: CommitMetadata) -> dict[str, object]:
-    """The record for an Avro file; that of a replace commit if the metadata names replaced file groups."""
+    """The record for an Avro file. If the metadata names replaced file groups, the record is a replace commit."""
     record: dict[str, object] = {
         "partitionToWriteStats": {
             path: [write_stat_codec.avro_record(stat) for stat in stats]
@@ -79,7 +78,7 @@ def commit_record(metadata: CommitMetadata) -> dict[str, object]:
         },
         "compacted": metadata.compacted,
         "extraMetadata": dict(metadata.extra_metadata),
-        # Null in every real file, although the schema's default is 1.
+        # The field is null in every real file, although the schema's default is 1.
         "version": None,
         "operationType": metadata.operation_type.value,
     }

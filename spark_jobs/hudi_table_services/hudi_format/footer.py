@@ -44,7 +44,7 @@ def base_file_footer(
 
 @dataclass(frozen=True, slots=True)
 class KeyFooter:
-    """What the footer of a base file says about its record keys.
+    """The part of a base file's footer that describes its record keys.
 
     Attributes:
         key_range: smallest and largest key; None if the footer does not name both.
@@ -62,7 +62,7 @@ class KeyFooter:
 
 
 def decode_key_footer(pairs: Mapping[bytes, bytes]) -> KeyFooter:
-    """Decode the key-value pairs of a Parquet footer; any of them may be absent.
+    """Decode the key-value pairs of a Parquet footer; any pair may be absent.
 
     Raises:
         MalformedMetadataError: a value is not UTF-8 text.

@@ -1,6 +1,6 @@
 """Names and manifests of the history of table versions 8 and 9 (LSMTimeline, Hudi 1.2).
 
-The history is a set of Parquet files; ``manifest_<n>`` lists the files in force, ``_version_`` holds the newest n.
+The history is a set of Parquet files. ``manifest_<n>`` lists the current files. ``_version_`` contains the newest n.
 """
 
 import json
@@ -24,7 +24,7 @@ class HistoryFile:
 
     Attributes:
         first, last: smallest and largest requested time in the file.
-        level: 0 for a file as archived; one more for each merge with other files.
+        level: 0 for a file that an archival wrote; each merge with other files adds 1.
         size_bytes: exact length of the file.
     """
 
@@ -39,7 +39,7 @@ class HistoryFile:
 
     @classmethod
     def from_name(cls, name: str, size_bytes: int = 0) -> "HistoryFile | None":
-        """Parse a file name; None if the name is not that of a history file."""
+        """Parse a file name; None if the name is not the name of a history file."""
         match = _FILE.fullmatch(name)
         if match is None:
             return None
@@ -52,7 +52,7 @@ def manifest_name(number: int) -> str:
 
 
 def manifest_number(name: str) -> int | None:
-    """Number of a manifest, or None if the name is not that of a manifest."""
+    """Number of a manifest; None if the name is not the name of a manifest."""
     match = _MANIFEST.fullmatch(name)
     return int(match[1]) if match else None
 
@@ -70,7 +70,7 @@ def decode_manifest(data: bytes) -> tuple[HistoryFile, ...]:
     """Files that a manifest lists.
 
     Raises:
-        MalformedMetadataError: the data is not a manifest, or a listed name is not that of a history file.
+        MalformedMetadataError: the data is not a manifest, or a listed name is not the name of a history file.
     """
     values = decode_json_object(data, _WHAT)
     listed = values.get("files")

@@ -18,7 +18,7 @@ _STORED = {"\t": "\\t", "\n": "\\n", "\r": "\\r", "\f": "\\f", **{sign: f"\\{sig
 
 
 def load_properties(data: bytes, what: str) -> dict[str, str]:
-    r"""Pairs of a properties text. If a key is repeated, its last value counts.
+    r"""Key-value pairs of a properties text. If a key is repeated, its last value counts.
 
     Args:
         data: ISO 8859-1 text.
@@ -46,14 +46,14 @@ def store_properties(properties: Mapping[str, str], comments: Sequence[str]) -> 
 def java_date(moment: datetime) -> str:
     """The date comment of a stored file, in UTC, e.g. ``Sat Nov 21 08:14:20 UTC 2026``."""
     utc = moment.astimezone(timezone.utc)
-    # Not strftime: names of days and months must not follow the locale.
+    # strftime is not used, because names of days and months must not depend on the locale.
     return f"{_DAYS[utc.weekday()]} {_MONTHS[utc.month - 1]} {utc:%d %H:%M:%S} UTC {utc:%Y}"
 
 
 def _logical_lines(text: str) -> list[str]:
-    """Lines without comments and blank lines; an odd number of backslashes at the end continues a line."""
+    """Lines, without comments and blank lines. A line that ends with an odd number of backslashes is continued."""
     lines: list[str] = []
-    pieces: list[str] = []  # joined once, at the end of the logical line, which may have very many pieces
+    pieces: list[str] = []  # joined only at the end of the logical line, because it may have very many pieces
     for natural in _LINE_END.split(text):
         line = natural.lstrip(_BLANKS)
         if not pieces and (not line or line[0] in "#!"):

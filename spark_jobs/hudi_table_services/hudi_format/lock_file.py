@@ -15,7 +15,7 @@ class StorageLockFile:
     """Content of the lock file.
 
     Attributes:
-        is_released: whether the owner has released the lock; the file stays.
+        is_released: whether the owner has released the lock. A release does not delete the file.
         valid_until_ms: epoch milliseconds after which the lock counts as abandoned, unless its owner renews it.
         owner: a UUID in lower case.
     """
@@ -26,13 +26,13 @@ class StorageLockFile:
 
 
 def encode_lock_file(lock: StorageLockFile) -> bytes:
-    """Compact JSON, fields in Hudi's order."""
+    """Encode as compact JSON, with the fields in Hudi's order."""
     fields = {"expired": lock.is_released, "validUntil": lock.valid_until_ms, "owner": lock.owner}
     return json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def decode_lock_file(data: bytes) -> StorageLockFile:
-    """Decode a lock file. Unknown fields, which later releases may add, are skipped, as Hudi does.
+    """Decode a lock file. Unknown fields, which later releases may add, are skipped, as in Hudi.
 
     Raises:
         MalformedMetadataError: the data is not a JSON object, or a field is missing or of another type.

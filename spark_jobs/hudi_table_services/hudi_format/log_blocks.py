@@ -2,10 +2,10 @@
 
 ::
 
-    "#HUDI#" | size | format version | type | headers | content length | content | footers | size of all that precedes
+    "#HUDI#" | size | format version | type | headers | content length | content | footers | size of all preceding parts
 
-A file is a plain sequence of blocks. A writer that dies leaves an incomplete block at the end; on storage with append,
-further blocks may follow it. The decoder skips an incomplete block up to the next magic, as Hudi does.
+A file is a sequence of blocks. If a writer dies, the last block can be incomplete. On storage with append, further
+blocks may follow it. The decoder skips an incomplete block up to the next magic, as Hudi does.
 """
 
 import struct
@@ -34,7 +34,7 @@ class BlockType(IntEnum):
 
 
 class HeaderKey(IntEnum):
-    """Keys of a block's header that are used here."""
+    """Keys of a block's header that this project uses."""
 
     INSTANT_TIME = 0
     TARGET_INSTANT_TIME = 1
@@ -43,7 +43,7 @@ class HeaderKey(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogBlock:
-    """One block; headers are keyed by their ordinal."""
+    """One block. The keys of its headers are ordinals."""
 
     block_type: int
     headers: Mapping[int, str] = field(default_factory=dict)
@@ -71,7 +71,7 @@ def decode_blocks(data: bytes) -> Iterator[LogBlock]:
     """Yield the complete blocks of a file in order; blocks that a dying writer left incomplete are skipped.
 
     Raises:
-        MalformedMetadataError: a block is complete by its sizes, but its content contradicts itself.
+        MalformedMetadataError: a block is complete according to its sizes, but its content is inconsistent.
     """
     position = data.find(MAGIC)
     while position >= 0:

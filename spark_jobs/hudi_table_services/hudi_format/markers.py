@@ -1,4 +1,4 @@
-"""Marker files: which data files a pending write may have created (MarkerType, WriteMarkers; Hudi 0.15 and 1.2).
+"""Marker files: they name data files that a pending write may have created (MarkerType, WriteMarkers; Hudi 0.15, 1.2).
 
 A writer creates the marker before the data file, below ``.hoodie/.temp/<instant>``: as an empty file (direct marker),
 or as a line in one of the files ``MARKERS0``, ``MARKERS1``, … that Hudi's timeline server writes.
@@ -24,7 +24,7 @@ class MarkerKind(str, Enum):
 
 
 class Marker(NamedTuple):
-    """A data file that may exist: its path relative to the base path, and the kind of write announced for it."""
+    """A data file that may exist: its path relative to the base path, and the kind of write that creates it."""
 
     data_file_path: str
     kind: MarkerKind
@@ -44,7 +44,7 @@ def parse_marker_path(path: str) -> Marker:
     """Parse the path of a direct marker, relative to the base path.
 
     Raises:
-        MalformedFileNameError: the path is not that of a marker.
+        MalformedFileNameError: the path is not the path of a marker.
     """
     instant_time, slash, name = path.removeprefix(f"{TEMP_FOLDER}/").partition("/")
     if not path.startswith(f"{TEMP_FOLDER}/") or not instant_time or not slash:
@@ -56,7 +56,7 @@ def parse_marker(name: str) -> Marker:
     """Parse a marker's name relative to the folder of its instant, as in a ``MARKERS`` file.
 
     Raises:
-        MalformedFileNameError: the name is not that of a marker.
+        MalformedFileNameError: the name is not the name of a marker.
     """
     path, infix, kind = name.rpartition(_INFIX)
     if not infix or not path:
@@ -75,5 +75,5 @@ def decode_markers_file(text: str) -> tuple[Marker, ...]:
     Raises:
         MalformedFileNameError: a line is not a marker.
     """
-    # Not splitlines: partition paths may contain other characters that Python treats as line ends.
+    # splitlines is not used, because partition paths may contain other characters that Python treats as line ends.
     return tuple(parse_marker(line.removesuffix("\r")) for line in text.split("\n") if line.strip())

@@ -1,11 +1,11 @@
 """The hash chain of Hudi's bloom filters (Hash, MurmurHash; Hudi 0.15 and 1.2), over whole columns of keys.
 
-MurmurHash2 with each hash as the seed of the next, starting from 0, and one deviation from the classic algorithm: of
-the 1 to 3 bytes left after the last whole word, the last byte of the key is the low byte, the byte before it is shifted
-by 8, the byte before that by 16, all of them signed. The classic order gives a filter that seems valid and misses three
-out of four keys.
+The algorithm is MurmurHash2. The first seed is 0, and each hash is the seed of the next hash. Hudi combines the 1 to 3
+bytes after the last whole word in another order than the classic algorithm: the last byte of the key is the low byte,
+the byte before it is shifted by 8 bits, and the byte before that by 16 bits. These bytes are signed. With the classic
+order, a filter seems valid but misses three out of four keys.
 
-Keys of equal length take the same steps, so they are hashed in blocks of one length: one array per 4-byte word.
+Keys of equal length need the same steps. A block contains keys of one length, as one array for each 4-byte word.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ Positions = npt.NDArray[np.int64]
 Offsets = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 _MULTIPLIER = np.uint32(0x5BD1E995)
-# A block's arrays should stay in the processor's cache while it goes through all hashes.
+# The arrays of a block should stay in the processor's cache while all hashes of the block are computed.
 _BLOCK_ROWS = 1 << 15
 _BLOCK_BYTES = 1 << 22
 
@@ -31,8 +31,8 @@ class KeyBlock:
 
     Attributes:
         rows: positions of the keys among all keys.
-        words: one array per whole word of the keys, already mixed; they do not depend on the seed.
-        tail: the left-over bytes of each key, or None.
+        words: one array for each whole word of the keys, already mixed. The mixing does not depend on the seed.
+        tail: the bytes of each key after the last whole word; None if there are none.
         state: the last hash of each key.
     """
 
@@ -55,7 +55,7 @@ class KeyBlock:
         hashes *= _MULTIPLIER
         hashes ^= hashes >> np.uint32(15)
         self.state = hashes
-        # |hash rem bits|, the remainder truncated as Java does, is |hash| mod bits; |min int| fits unsigned.
+        # Java truncates remainders, so |hash rem bits| equals |hash| mod bits. |min int| fits into an unsigned int.
         magnitude = np.abs(hashes.view(np.int32)).view(np.uint32)
         divisor = np.uint32(bit_count)
         return magnitude - (magnitude // divisor) * divisor
@@ -72,7 +72,7 @@ class KeyBlock:
 
 
 def key_blocks(offsets: Offsets, data: Bytes) -> Iterator[KeyBlock]:
-    """Yield all keys in blocks of equal length, before their first hash.
+    """Yield all keys in blocks of equal length. No hash of a block has been computed yet.
 
     Args:
         offsets: n + 1 positions in `data`.

@@ -1,7 +1,7 @@
-"""Conversion between frozen values and Avro records, driven by one table of names per class.
+"""Conversion between frozen dataclasses and Avro records, with one table of field names for each class.
 
-Avro null and the attribute's default are treated as equal: a null is read as the default, and None is written as null.
-A null is an error only if the attribute has no default.
+An Avro null is read as None if the attribute may be None, otherwise as the attribute's default. None is written as
+null. A null is an error only if the attribute has no default and cannot be None.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ Convert = Callable[[Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class ValueCodec:
-    """Conversion of one value in both directions; never called with None."""
+    """Conversion of one value in both directions. The functions are never called with None."""
 
     to_avro: Convert
     from_avro: Convert
@@ -30,7 +30,7 @@ PLAIN = ValueCodec(_same, _same)
 
 
 def list_of(items: ValueCodec = PLAIN) -> ValueCodec:
-    """A tuple; nulls inside an Avro array are left out."""
+    """Codec of a tuple. Nulls inside an Avro array are skipped."""
     return ValueCodec(
         lambda values: [items.to_avro(value) for value in values],
         lambda values: tuple(items.from_avro(value) for value in values if value is not None),
@@ -38,7 +38,7 @@ def list_of(items: ValueCodec = PLAIN) -> ValueCodec:
 
 
 def map_of(values: ValueCodec = PLAIN) -> ValueCodec:
-    """A mapping with text keys; null values of an Avro map are left out."""
+    """Codec of a mapping with text keys. Null values of an Avro map are skipped."""
     return ValueCodec(
         lambda mapping: {key: values.to_avro(value) for key, value in mapping.items()},
         lambda mapping: {key: values.from_avro(value) for key, value in mapping.items() if value is not None},
@@ -59,7 +59,7 @@ class RecordCodec(Generic[T]):
 
     Attributes:
         build: the dataclass.
-        names: attribute → Avro field, for every attribute.
+        names: the Avro field of every attribute.
         constants: Avro fields without an attribute that are always written with the same value.
     """
 
@@ -79,7 +79,7 @@ class RecordCodec(Generic[T]):
         """Convert a record to its value.
 
         Raises:
-            MalformedMetadataError: a field without default is null or absent.
+            MalformedMetadataError: a field without a default is null or absent.
         """
         arguments: dict[str, Any] = dict.fromkeys(_nullable(self.build))
         for attribute, avro in self.names.items():
@@ -105,5 +105,5 @@ def _required(build: type[Any]) -> set[str]:
 
 
 def _nullable(build: type[Any]) -> set[str]:
-    """Attributes that may be None. For them null is a value and does not stand for the default."""
+    """Attributes that may be None. For these attributes null is read as None, not as the default."""
     return {field.name for field in fields(build) if type(None) in get_args(field.type)}

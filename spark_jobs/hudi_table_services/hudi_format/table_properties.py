@@ -1,7 +1,7 @@
 """``hoodie.properties``: Java properties text with a checksum (HoodieTableConfig, Hudi 0.15 and 1.2).
 
-The checksum covers database and table name only. Hudi refuses every access to a table whose checksum is wrong, and
-accepts a table without checksum.
+The checksum covers only the names of database and table. Hudi refuses every access to a table whose checksum is wrong,
+but accepts a table without a checksum.
 """
 
 import zlib
@@ -18,7 +18,7 @@ _TABLE_NAME = "hoodie.table.name"
 
 
 def decode_properties(data: bytes) -> dict[str, str]:
-    """Pairs of the file, un-escaped. Check their integrity with `checksum_is_valid`.
+    """Key-value pairs of the file, without escapes. Check their integrity with `checksum_is_valid`.
 
     Raises:
         MalformedMetadataError: the file has an escape that no Java program writes.
@@ -30,7 +30,7 @@ def encode_properties(properties: Mapping[str, str], *, saved_at: datetime) -> b
     """Encode the file with a new checksum as its last pair.
 
     Args:
-        properties: pairs, un-escaped; must contain `hoodie.table.name`.
+        properties: key-value pairs, without escapes; must contain `hoodie.table.name`.
         saved_at: time for the comment lines, with time zone.
 
     Raises:
@@ -46,7 +46,7 @@ def encode_properties(properties: Mapping[str, str], *, saved_at: datetime) -> b
 
 
 def table_checksum(database: str, table: str) -> str:
-    """CRC-32 of ``database.table``, unsigned, in decimal; a table without database starts with the dot."""
+    """CRC-32 of ``database.table``, unsigned, in decimal. Without a database, the text starts with the dot."""
     return str(zlib.crc32(f"{database}.{table}".encode()))
 
 

@@ -1,7 +1,7 @@
 """Plans and results of table services as Avro container files (TimelineMetadataUtils, Hudi 0.15 and 1.2).
 
-Every `decode_…` raises MalformedMetadataError on bytes that are not a container file of that kind. The file of a
-pending instant may be empty in many states; the caller decides how to treat an empty file.
+Every `decode_…` function raises MalformedMetadataError if the bytes are not a container file of its kind. The file of a
+pending instant may be empty in many cases; the caller decides how to treat an empty file.
 """
 
 from collections.abc import Mapping
@@ -113,7 +113,7 @@ def decode_savepoint_metadata(data: bytes) -> SavepointMetadata:
 
 
 def encode_restore_plan(plan: RestorePlan, notes: Mapping[str, str] | None = None) -> bytes:
-    """Content of ``restore.requested``. The record has no field for notes, so they go into the file's header."""
+    """Content of ``restore.requested``. The record has no field for notes, so the file's header contains them."""
     return encode_container(schemas.RESTORE_PLAN, RESTORE_PLAN.to_avro(plan), notes)
 
 

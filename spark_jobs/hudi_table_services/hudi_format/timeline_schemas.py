@@ -1,7 +1,7 @@
 """Avro schemas of timeline files: fields, order and defaults as in files of Hudi 0.15.0 and 1.2.0.
 
-Where releases differ, the later form is used. Earlier releases can read it, because they skip unknown fields.
-The order inside a union matters: the default belongs to its first branch.
+If the schemas of releases differ, this module uses the later schema. Earlier releases can read its records, because
+they skip unknown fields. The order inside a union matters, because the default must have the type of the first branch.
 """
 
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ def _map(values: _Type) -> _Type:
 
 
 def _named(schema: AvroSchema) -> str:
-    """Full name of a record, which replaces second and later uses of the record inside one schema."""
+    """Full name of a record. It replaces the second and each later use of the record inside one schema."""
     return f"{schema['namespace']}.{schema['name']}"
 
 

@@ -11,9 +11,9 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Untyped:
-    """A record as decoded. An absent field and a null are treated as equal.
+    """A decoded record whose values may have any type. A null is treated as an absent field.
 
-    Every method raises MalformedMetadataError if the field holds a value of another type.
+    Every method raises MalformedMetadataError if the field contains a value of another type.
 
     Attributes:
         values: values by Hudi's field names.

@@ -1,9 +1,9 @@
-"""The workload profile of an inflight write: the file groups that the write will add rows to or replace.
+"""The workload profile of an inflight write: the file groups to which it will add rows, or which it will replace.
 
-Hudi's own profile names the file groups that get new rows. Hudi names the file groups that an overwrite replaces only
-in the completed instant. This project also names them in the inflight instant, in the extra metadata, which every
-release of Hudi ignores. They cannot use the field of the completed instant: with that field, the Avro record of table
-versions 8 and 9 would be a kind of record that Hudi does not expect in an inflight file.
+Hudi's own profile names only the file groups that get new rows. For an overwrite, Hudi names the replaced file groups
+only in the completed instant. This project also names the replaced file groups in the extra metadata of the inflight
+instant, which every release of Hudi ignores. The field of the completed instant cannot be used for that: with this
+field, the Avro record in table versions 8 and 9 would have a type that Hudi does not expect in an inflight file.
 """
 
 import json
@@ -17,14 +17,15 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import CommitMetadata
 
 REPLACES_KEY = "airflow.replaces"
-"""Key in the extra metadata of an inflight write: a JSON object, partition path → ids of file groups."""
+"""Key in the extra metadata of an inflight write. The value is a JSON object: partition path → ids of file groups."""
 
 
 def encode_workload_profile(profile: CommitMetadata, version: TableVersion) -> bytes:
     """Content of an inflight commit or replace commit.
 
     Args:
-        profile: `partition_to_replace_file_ids` holds what the write will replace; None if it replaces nothing.
+        profile: `partition_to_replace_file_ids` names the file groups that the write will replace; None if there are
+            none.
     """
     replaced = profile.partition_to_replace_file_ids
     if replaced is None:
@@ -39,7 +40,9 @@ def encode_workload_profile(profile: CommitMetadata, version: TableVersion) -> b
 
 
 def replaced_by_profile(profile: CommitMetadata) -> Mapping[str, tuple[str, ...]]:
-    """Partition path → ids of the file groups that an inflight write will replace; empty if it names none.
+    """Map each partition path to the ids of the file groups that an inflight write will replace.
+
+    The result is empty if the profile names no replaced file groups.
 
     Raises:
         MalformedMetadataError: the ids cannot be read.

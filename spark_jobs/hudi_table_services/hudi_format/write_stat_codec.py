@@ -74,7 +74,7 @@ _ATTRIBUTES = frozenset(
 
 
 def json_record(stat: WriteStat) -> dict[str, object]:
-    """The stat with the fields of table version 6 in their order; extras of other releases come last."""
+    """The stat with the fields of table version 6 in their order, followed by extra fields of other releases."""
     fields = [*_JSON_FIELDS, *(name for name in stat.extra if name not in _JSON_FIELDS)]
     if stat.prev_base_file is None:
         fields.remove("prevBaseFile")
@@ -82,7 +82,7 @@ def json_record(stat: WriteStat) -> dict[str, object]:
 
 
 def avro_record(stat: WriteStat) -> dict[str, object]:
-    """The stat with the fields of the Avro schema; other extras are left out."""
+    """The stat with the fields of the Avro schema, without other extra fields."""
     return _record(stat, _AVRO_FIELDS)
 
 
@@ -91,7 +91,7 @@ def write_stat(record: Untyped, partition_path: str) -> WriteStat:
 
     Args:
         record: fields by Hudi's names.
-        partition_path: key under which the stat was found, for stats that do not name their partition.
+        partition_path: key of the stat in the commit metadata, used if the stat does not name its partition.
 
     Raises:
         MalformedMetadataError: a field has a value of an impossible type.
@@ -143,7 +143,7 @@ def _known(stat: WriteStat) -> Mapping[str, Any]:
     }
     return {
         "fileId": stat.file_id,
-        # Stats of a workload profile have no file. Only the key above them names their partition.
+        # Stats of a workload profile have no file. Only their key in the metadata names their partition.
         "path": stat.path or None,
         "prevCommit": stat.prev_commit,
         "numWrites": stat.num_writes,

@@ -1,4 +1,4 @@
-"""The injected clock, and instant times. Storage and jobs take a `Clock`; planners never read the time."""
+"""The clock, and instant times. Storage and jobs receive a `Clock` as an argument; planners never read the time."""
 
 from datetime import datetime, timedelta, timezone
 from typing import Protocol
@@ -25,15 +25,21 @@ class SystemClock:
 
 
 def instant_text(moment: datetime, config: TableConfig) -> str:
-    """``yyyyMMddHHmmssSSS`` in the time zone of the table's timeline: UTC, or the machine's zone (Hudi's default)."""
+    """Format a time as ``yyyyMMddHHmmssSSS`` in the time zone of the table's timeline.
+
+    That zone is UTC or the machine's zone (Hudi's default).
+    """
     shown = moment.astimezone(UTC) if config.timeline_timezone_is_utc else moment.astimezone()
     return _text(shown)
 
 
 def instant_moment(text: str, config: TableConfig) -> datetime | None:
-    """Parse an instant time as a datetime in UTC; None: its digits are no date, as in Hudi's initialising instants."""
+    """Parse an instant time as a datetime in UTC.
+
+    Return None if the digits are not a date, as in Hudi's initialising instants.
+    """
     try:
-        moment = datetime.strptime(text[:_DIGITS].ljust(_DIGITS, "0"), _PATTERN)  # noqa: DTZ007 - see below
+        moment = datetime.strptime(text[:_DIGITS].ljust(_DIGITS, "0"), _PATTERN)  # noqa: DTZ007 - the zone is set below
     except ValueError:
         return None
     return moment.replace(tzinfo=UTC) if config.timeline_timezone_is_utc else moment.astimezone(UTC)
@@ -50,11 +56,11 @@ def age_text(seconds: float) -> str:
 def instant_time(now: datetime, config: TableConfig, *, after: str = "") -> str:
     """Instant time for `now`, or `after` plus one millisecond if `now` is not later than `after`.
 
-    Instant times are compared as text and must never repeat, even if a wall clock was set back, the local zone leaves
-    summer time, or another writer's instant lies in the future.
+    Instant times are compared as text and must never repeat. That includes three cases: a clock was set back, the
+    local zone leaves summer time, or the instant of another writer is in the future.
 
     Args:
-        after: newest instant time known, of 14 to 20 digits; empty: there is none.
+        after: newest known instant time, with 14 to 20 digits; empty if there is no instant.
     """
     text = instant_text(now, config)
     return text if text > after else _next(after)
@@ -63,9 +69,9 @@ def instant_time(now: datetime, config: TableConfig, *, after: str = "") -> str:
 def _next(text: str) -> str:
     digits = text[:_DIGITS].ljust(_DIGITS, "9")
     try:
-        return _text(datetime.strptime(digits, _PATTERN) + _MILLISECOND)  # noqa: DTZ007 - any zone will do
+        return _text(datetime.strptime(digits, _PATTERN) + _MILLISECOND)  # noqa: DTZ007 - the zone does not matter
     except (ValueError, OverflowError):
-        # The digits are no date, as in Hudi's initialising instants.
+        # The digits are not a date, as in Hudi's initialising instants.
         return str(int(digits) + 1).zfill(_DIGITS)
 
 

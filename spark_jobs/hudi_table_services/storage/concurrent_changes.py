@@ -30,7 +30,7 @@ def load_commit_changes(
 
     Args:
         before: the timeline that the write was planned with.
-        after: the timeline now, under the table lock.
+        after: the current timeline, loaded under the table lock.
         ignore: requested times of this writer's own instants.
     """
     others = [i for i in after if i.requested_time not in ignore]
@@ -55,9 +55,9 @@ def load_completed_changes(
 def newer_may_be_archived(store: TimelineStore, before: Timeline, after: Timeline) -> bool:
     """Whether a write that was not complete in `before` may have completed and been archived since.
 
-    Archival takes the oldest writes first. As long as the newest write of `before`, or an older one, is the first write
-    of `after`, no later write has been archived. Archived writes are not checked for conflicts, so if this returns True
-    the caller's write must be planned again.
+    Archival moves the oldest writes first. If the first write of `after` is not newer than the newest write of
+    `before`, no later write has been archived. Archived writes are not checked for conflicts. If this function returns
+    True, the caller must therefore plan its write again.
     """
     newest = max((i.requested_time for i in before if i.action.writes_data), default="")
     return newest < _first_left_by_archival(after) or pending_may_be_archived(store, before, after)
@@ -71,17 +71,20 @@ def pending_may_be_archived(store: TimelineStore, before: Timeline, after: Timel
     if not doubtful:
         return False
     undone = frozenset().union(*(times for times in _undone_since(store, before, after) if times is not None))
-    # The plan of an undone clustering execution stays and can complete later under the same requested time.
+    # If a clustering execution is undone, its plan stays and can complete later under the same requested time.
     return any(i.action not in _ONCE or i.requested_time not in undone for i in doubtful)
 
 
 def _first_left_by_archival(timeline: Timeline) -> str:
-    """Requested time of the first write; empty if none is completed: archival always leaves completed ones."""
+    """Requested time of the first write; empty if no write is completed. Archival always leaves completed writes."""
     return (first_write_time(timeline) or "") if timeline.completed_writes else ""
 
 
 def _undone(store: TimelineStore, before: Timeline, after: Timeline) -> Iterable[ConcurrentChange]:
-    """Completed writes that left the timeline other than by archival. In doubt, a write counts as undone."""
+    """Yield completed writes of `before` that are missing in `after` although they were not archived.
+
+    In doubt, a write counts as undone.
+    """
     present = {i.identity for i in after.completed_writes}
     missing = [i for i in before.completed_writes if i.identity not in present]
     if not missing:
@@ -103,7 +106,7 @@ def _undone_since(store: TimelineStore, before: Timeline, after: Timeline) -> li
 
 
 def _undone_by(store: TimelineStore, undo: Instant) -> frozenset[str] | None:
-    """Requested times of the instants that a rollback or restore undoes; None: its files do not say which."""
+    """Requested times of the instants that a rollback or restore undoes; None if its files do not name them."""
     try:
         if undo.action is Action.ROLLBACK and undo.is_completed:
             return frozenset(decode_rollback_metadata(store.read(undo)).commits_rolled_back)

@@ -1,4 +1,4 @@
-"""Errors about damaged bytes get the path of their file here: decoders know bytes, and no paths."""
+"""Add the path of a damaged file to the errors of decoders. Decoders receive only bytes, not paths."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,10 +10,10 @@ _HINT = "Restore the file from a copy; nothing was deleted on its account."
 
 @contextmanager
 def naming(path: str) -> Iterator[None]:
-    """Add the path, relative to the base path, to an error about damage that names no file yet.
+    """Add the path, relative to the base path, to an error about damage that does not name a file yet.
 
     Raises:
-        CorruptTableError: of the class that was raised inside.
+        CorruptTableError: with the class of the original error.
     """
     try:
         yield

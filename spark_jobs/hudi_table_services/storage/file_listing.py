@@ -13,11 +13,11 @@ from hudi_table_services.storage.stores.storage import BY_PATH, Storage, StoredO
 def list_partitions(
     storage: Storage, partitions: Collection[str] | None = None
 ) -> Mapping[str, tuple[StoredObject, ...]]:
-    """Partition path → files of its folder.
+    """Map each partition path to the files of its folder.
 
     Args:
-        partitions: list only these, without their sub-folders; None: all, found by their metadata files. As in Hudi, a
-            folder without a metadata file is no partition.
+        partitions: list only these partitions, without their sub-folders. None lists all partitions. As in Hudi, a
+            folder without a partition metadata file is not a partition.
     """
     found: dict[str, tuple[StoredObject, ...]] = {}
     with ThreadPoolExecutor(READ_THREADS) as pool:
@@ -34,7 +34,7 @@ def list_partitions(
 
 
 def list_folders(storage: Storage) -> Mapping[str, tuple[StoredObject, ...]]:
-    """Every folder outside of ``.hoodie`` → its files, partition or not."""
+    """Map every folder outside of ``.hoodie``, whether a partition or not, to its files."""
     found: dict[str, tuple[StoredObject, ...]] = {}
     with ThreadPoolExecutor(READ_THREADS) as pool:
         folders = [""]
@@ -48,14 +48,15 @@ def list_folders(storage: Storage) -> Mapping[str, tuple[StoredObject, ...]]:
 
 
 def is_partition(files: Iterable[StoredObject]) -> bool:
-    """Whether a folder with these files is a partition for Hudi: it holds a partition metadata file."""
+    """Whether Hudi treats a folder with these files as a partition: one of them is a partition metadata file."""
     return any(stored.name.startswith(PARTITION_METAFILE) for stored in files)
 
 
 def foreign_files(listed: Mapping[str, tuple[StoredObject, ...]]) -> tuple[StoredObject, ...]:
-    """Files in partitions that Hudi did not write and that readers do not hide (``.`` and ``_`` names), by path.
+    """Find the files in partitions that were not written by Hudi and are not hidden from readers, sorted by path.
 
-    Readers that treat every Parquet file of a partition as a data file fail on them or return their rows.
+    Readers hide names that start with ``.`` or ``_``. A reader that treats every Parquet file of a partition as a data
+    file fails on such files or returns their rows.
     """
     found = [
         stored

@@ -20,10 +20,13 @@ class Visibility:
     """The instants whose files readers see.
 
     Attributes:
-        completed: requested time of completed writes → time from which they are visible.
-        first_write_time: earlier writes were archived, and archived writes are complete; None: there are no writes.
-        pending_compactions: requested times. In table version 6, later log files carry them in their names.
-        has_own_log_instants: log files carry the time of their own delta commit (table version 8 and later).
+        completed: requested time of each completed write → time from which the write is visible.
+        first_write_time: the result of `first_write_time`. Earlier writes are archived, and archived writes are
+            complete.
+        pending_compactions: requested times of pending compactions. In table version 6, names of later log files
+            contain these times.
+        has_own_log_instants: the name of a log file contains the time of the delta commit that wrote the file (table
+            version 8 and later).
     """
 
     completed: Mapping[str, str]
@@ -56,10 +59,11 @@ class Visibility:
 
 
 def first_write_time(timeline: Timeline) -> str | None:
-    """Requested time of the first write without a savepoint, pending writes included; with savepoints only, the first.
+    """Requested time of the first write without a savepoint; if all writes have savepoints, of the first write.
 
-    Other actions are archived independently of writes, and archival can leave a savepointed commit behind alone, so
-    neither shows that the writes after them are still active. Archival stops at a pending write.
+    Pending writes are included, because archival stops at a pending write. Commits with savepoints and actions that are
+    no writes are skipped, because they do not show that later writes are still on the active timeline. Archival can
+    keep a commit with a savepoint and archive the writes after it, and it archives other actions independently.
     """
     savepoints = {i.requested_time for i in timeline.completed if i.action is Action.SAVEPOINT}
     writes = [i.requested_time for i in timeline if i.action.writes_data]
@@ -67,7 +71,7 @@ def first_write_time(timeline: Timeline) -> str | None:
 
 
 PickFile = Callable[[str, Collection[BaseFile]], BaseFile]
-"""Choose one of several base files of a file group and instant. Retried tasks can leave more than one."""
+"""Choose one of the base files that a file group has for one instant. Retried tasks can leave more than one."""
 
 
 def latest_slices(
@@ -77,10 +81,10 @@ def latest_slices(
     replaced: Collection[str],
     pick: PickFile,
 ) -> tuple[FileSlice, ...]:
-    """Latest visible slice of each file group, by file id.
+    """Latest visible slice of each file group, sorted by file id.
 
     Args:
-        replaced: ids of file groups that a completed replace commit took out of the partition.
+        replaced: ids of the partition's file groups that completed replace commits replaced.
     """
     bases, logs = _by_file_id(files, visibility)
     slices = []
@@ -95,7 +99,7 @@ def latest_slices(
 
 @dataclass(slots=True)
 class _Candidates:
-    """Base files of the newest instant seen so far of one file group."""
+    """Base files of one file group that belong to the newest instant found so far."""
 
     instant_time: str
     files: list[StoredObject]
@@ -104,7 +108,7 @@ class _Candidates:
 def _by_file_id(
     files: Iterable[StoredObject], visibility: Visibility
 ) -> tuple[dict[str, _Candidates], dict[str, list[LogFile]]]:
-    """Newest visible base files, and all log files, of each file group. Names are split by hand for speed."""
+    """Find the newest visible base files and all log files of each file group. `str.partition` is used for speed."""
     bases: dict[str, _Candidates] = {}
     logs: dict[str, list[LogFile]] = defaultdict(list)
     for stored in files:
@@ -142,7 +146,7 @@ def _base_file(partition_path: str, candidates: _Candidates, pick: PickFile) -> 
 def _with_logs(
     group_id: FileGroupId, base: BaseFile | None, logs: list[LogFile], visibility: Visibility
 ) -> FileSlice | None:
-    """The latest slice; None if nothing of the file group is visible."""
+    """The latest slice; None if no file of the file group is visible."""
     if not logs and base is not None:
         return FileSlice(file_group_id=group_id, base_instant_time=base.instant_time, base_file=base)
     if visibility.has_own_log_instants:
@@ -161,7 +165,10 @@ def _with_logs(
 def _logs_by_completion(
     base: BaseFile | None, logs: list[LogFile], visibility: Visibility
 ) -> tuple[str, list[LogFile]]:
-    """Table version 8 and later: log files of delta commits that completed after the base file was requested."""
+    """Base instant time and log files of the latest slice, for table version 8 and later.
+
+    The slice contains the log files of delta commits that completed at or after the requested time of the base file.
+    """
     visible = [log for log in logs if visibility.sees(log.instant_time)]
     visible.sort(
         key=lambda log: (visibility.visible_from(log.instant_time), log.version, log.write_token or "")
@@ -175,10 +182,10 @@ def _logs_by_completion(
 def _logs_by_name(
     base: BaseFile | None, logs: list[LogFile], visibility: Visibility
 ) -> tuple[str, list[LogFile]]:
-    """Table version 6: log files with the slice's base instant in their names, and those of pending compactions.
+    """Base instant time and log files of the latest slice, for table version 6.
 
-    A scheduled compaction starts a new slice at its own time. Until the compaction completes, readers merge that slice
-    with the one before.
+    The names of log files contain the base instant time of their slice. A scheduled compaction starts a new slice at
+    its own requested time. Until the compaction completes, readers merge the new slice with the slice before it.
     """
     opened = [log.instant_time for log in logs if visibility.sees(log.instant_time)]
     if base is not None:

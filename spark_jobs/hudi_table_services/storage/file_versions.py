@@ -34,9 +34,9 @@ class Replacement:
 def visible_times(
     storage: Storage, store: TimelineStore, config: TableConfig, timeline: Timeline
 ) -> dict[str, str]:
-    """Requested time of completed writes → instant time from which readers see them.
+    """Map the requested time of each completed write to the instant time from which readers see the write.
 
-    Timeline layout 1 does not record completion times; the modification time of the completed file stands in.
+    Timeline layout 1 does not record completion times, so the modification time of the completed file is used instead.
     """
     writes = timeline.completed_writes
     if config.table_version.layout.has_completion_time_in_names:
@@ -59,7 +59,7 @@ def _text(modified_ms: int, config: TableConfig) -> str:
 def replacements(
     store: TimelineStore, timeline: Timeline, visible_at: Mapping[str, str]
 ) -> dict[FileGroupId, Replacement]:
-    """File groups that completed replace commits of the active timeline replaced."""
+    """Map each file group that a completed replace commit of the active timeline replaced to the replacement."""
     found: dict[FileGroupId, Replacement] = {}
     for instant in timeline.completed_writes:
         if instant.action is Action.REPLACE_COMMIT:

@@ -29,10 +29,10 @@ class MarkerStore:
         self._storage.write(marker_path(self._instant_time, data_file_path, kind), b"")
 
     def markers(self) -> tuple[Marker, ...]:
-        """All markers, in order of path.
+        """All markers, sorted by path.
 
         Raises:
-            MalformedFileNameError: a file in the folder is no marker.
+            MalformedFileNameError: a file in the folder is not a marker.
         """
         found: set[Marker] = set()
         for stored in self._storage.list_files(self._folder):
@@ -50,10 +50,10 @@ class MarkerStore:
         return frozenset(marker.data_file_path for marker in self.markers())
 
     def sweep(self, keep: Collection[str] = ()) -> tuple[str, ...]:
-        """Delete marked data files except those to keep; return the paths of the deleted files. The markers stay.
+        """Delete all marked data files except `keep`; return the paths of the deleted files. The markers stay.
 
-        Call this again after the write's heartbeat was deleted: from then on tasks delete their own files when they
-        end. The markers stay so that a later rollback can still use them.
+        Call this method again after the write's heartbeat was deleted: tasks that end later delete their own files. The
+        markers stay so that a later rollback can still use them.
         """
         swept = []
         for marker in self.markers():

@@ -1,4 +1,4 @@
-"""Read many files of a table at the same time: object stores are slow per request, but serve many at once."""
+"""Read many files at the same time: an object store answers slowly, but it serves many requests at once."""
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +12,7 @@ _Result = TypeVar("_Result")
 
 
 def map_in_parallel(read: Callable[[_Item], _Result], items: Iterable[_Item]) -> list[_Result]:
-    """Call a function with each item, in threads; results in the order of the items.
+    """Call a function with each item, in threads. Return the results in the order of the items.
 
     Raises:
         The exception of the first item that failed. Calls that have not begun are cancelled.

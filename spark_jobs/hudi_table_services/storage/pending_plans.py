@@ -17,7 +17,7 @@ from hudi_table_services.storage.timeline_store import TimelineStore
 
 
 def clustering_plan_of(store: TimelineStore, instant: Instant) -> ClusteringPlan | None:
-    """Plan of a pending clustering; None: the instant is no pending clustering, but for example an overwrite.
+    """Plan of a pending clustering; None if the instant is anything else, for example an overwrite.
 
     In timeline layout 1 only the plan distinguishes a pending clustering from a pending overwrite.
 
@@ -32,7 +32,7 @@ def clustering_plan_of(store: TimelineStore, instant: Instant) -> ClusteringPlan
 
 
 def is_pending_row_write(store: TimelineStore, instant: Instant) -> bool:
-    """Whether an instant is a pending write of rows, which may be rolled back, and not a table service's plan."""
+    """Whether an instant is a pending write of rows, which may be rolled back; False for plans of table services."""
     if (
         instant.is_completed
         or not instant.action.writes_data
@@ -76,9 +76,9 @@ def planned_file_paths(store: TimelineStore, instant: Instant) -> frozenset[str]
 
 
 def groups_being_written(store: TimelineStore, timeline: Timeline) -> dict[FileGroupId, str]:
-    """File groups that inflight writes rewrite or replace, by their own metadata → a phrase that names the write.
+    """Map each file group that an inflight write rewrites or replaces to a phrase that names the write.
 
-    Writes that only add file groups are left out.
+    The inflight file of each write names the file groups. Writes that only add file groups are not included.
     """
     return {
         group: f"of the write {write.instant.requested_time}"

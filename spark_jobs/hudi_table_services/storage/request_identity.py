@@ -1,6 +1,6 @@
 """Find the instant that an earlier attempt of the same request left on the timeline.
 
-A retried, cleared or repeated task carries the same request id, so the same request never writes twice.
+A retried, cleared or repeated task has the same request id, so the same request never writes twice.
 This module searches only the active timeline; `tables.request_lookup` also searches the archive.
 """
 
@@ -16,13 +16,13 @@ from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.timeline_store import TimelineStore
 
 REQUEST_ID_KEY = "airflow.request_id"
-"""Key in the commit's extra metadata."""
+"""Key of the request id in the extra metadata of a commit."""
 
 
 def find_completed(
     store: TimelineStore, timeline: Timeline, request_id: str
 ) -> tuple[Instant, CommitMetadata] | None:
-    """The completed write of this request; None: there is none on the active timeline."""
+    """The completed write of this request; None if the active timeline does not contain one."""
     newest_first = list(reversed(timeline.completed_writes))
     with ThreadPoolExecutor(READ_THREADS) as pool:
         for instant, metadata in zip(
@@ -34,7 +34,7 @@ def find_completed(
 
 
 def belongs_to(store: TimelineStore, storage: Storage, instant: Instant, request_id: str) -> bool:
-    """Whether this request began a pending write, by its inflight file or its heartbeat."""
+    """Whether this request began a pending write, according to the inflight file or the heartbeat of the write."""
     if instant.state is InstantState.INFLIGHT:
         metadata = _metadata(store, instant)
         if metadata is not None and metadata.extra_metadata.get(REQUEST_ID_KEY) == request_id:

@@ -34,8 +34,8 @@ def load_snapshot(storage: Storage, partitions: Collection[str] | None = None) -
     """Load the table as of its latest completed write.
 
     Args:
-        partitions: partition paths whose file slices are loaded; None: all partitions; empty: no partition, and the
-            loader lists no folder.
+        partitions: partition paths whose file slices are loaded. None loads all partitions. If the collection is empty,
+            the loader lists no folder and loads no file slices.
 
     Raises:
         TableNotFoundError, CorruptTableError: see `read_table_config` and `TimelineStore.load`.
@@ -83,7 +83,7 @@ class _SnapshotLoader:
         }
 
     def _replaced(self, timeline: Timeline) -> Mapping[str, set[str]]:
-        """Partition path → ids of the file groups that completed replace commits replaced."""
+        """Map each partition path to the ids of the file groups that completed replace commits replaced."""
         replaces = [i for i in timeline.completed_writes if i.action is Action.REPLACE_COMMIT]
         replaced: dict[str, set[str]] = defaultdict(set)
         for metadata in map_in_parallel(self.metadata_of, replaces):
@@ -92,7 +92,7 @@ class _SnapshotLoader:
         return replaced
 
     def _schema_json(self, timeline: Timeline) -> str | None:
-        """Schema of the latest visible write that has one, else the table's create schema."""
+        """Schema in the latest visible write that contains a schema, else the table's create schema."""
         for instant in sorted(timeline.completed_writes, key=lambda i: i.visible_from, reverse=True):
             schema = self.metadata_of(instant).extra_metadata.get("schema")
             if schema:
@@ -113,7 +113,7 @@ class _WrittenFiles:
         self._writes = {i.requested_time: i for i in timeline.completed_writes}
 
     def pick(self, partition_path: str, candidates: Collection[BaseFile]) -> BaseFile:
-        """Return the candidate in the commit's metadata; if the commit is archived, the one with the last token."""
+        """Return the candidate that the commit's metadata lists, or the last file name if the commit is archived."""
         ordered = sorted(candidates, key=lambda base: base.file_name, reverse=True)
         instant = self._writes.get(ordered[0].instant_time)
         if instant is not None:
@@ -125,7 +125,7 @@ class _WrittenFiles:
 
 
 def reserved_file_groups(store: TimelineStore, timeline: Timeline) -> Mapping[FileGroupId, str]:
-    """File groups under a pending clustering or compaction plan → requested time of the plan."""
+    """Map each file group of a pending clustering or compaction plan to the requested time of the plan."""
     return {
         group: instant.requested_time
         for instant in timeline.pending

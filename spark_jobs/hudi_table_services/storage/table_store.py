@@ -1,4 +1,4 @@
-"""``hoodie.properties`` on storage: read them with a fallback, create a table, change properties atomically."""
+"""``hoodie.properties`` on storage: read the file or its backup, create a table, change properties atomically."""
 
 import logging
 import time
@@ -37,7 +37,7 @@ INFLIGHT_METADATA_PARTITIONS = "hoodie.table.metadata.partitions.inflight"
 _READ_ATTEMPTS = 5
 _READ_PAUSE_SECONDS = 0.2
 
-# Files that may exist in `.hoodie` before the properties: staged rows, locks, heartbeats of a first write.
+# Files that may exist in `.hoodie` before the properties file: staged rows, locks, heartbeats of a first write.
 _AUXILIARY = (".hoodie/.aux/", ".hoodie/.locks/", ".hoodie/.heartbeat/", ".hoodie/.temp/", ".hoodie/lock")
 
 
@@ -49,10 +49,10 @@ class BasePathState(Enum):
 
 
 def inspect_base_path(storage: Storage) -> BasePathState:
-    """Find out whether a base path holds a table or is empty. Folders of a table creation that died count as empty.
+    """Find out whether a base path contains a table or is empty. Folders of a table creation that died count as empty.
 
     Raises:
-        InvalidRequestError: the base path holds files, but no Hudi table.
+        InvalidRequestError: the base path contains files, but no Hudi table.
     """
     if storage.exists(PROPERTIES) or storage.exists(BACKUP):
         return BasePathState.TABLE
@@ -69,10 +69,10 @@ def inspect_base_path(storage: Storage) -> BasePathState:
 
 
 def find_table_config(storage: Storage) -> TableConfig | None:
-    """Properties of the table; None: the base path is empty.
+    """Properties of the table; None if the base path is empty.
 
     Raises:
-        InvalidRequestError: the base path holds files, but no Hudi table.
+        InvalidRequestError: the base path contains files, but no Hudi table.
         CorruptTableError: see `read_table_config`.
     """
     if inspect_base_path(storage) is BasePathState.EMPTY:
@@ -85,7 +85,7 @@ def read_table_config(storage: Storage) -> TableConfig:
 
     Raises:
         TableNotFoundError: neither file exists.
-        CorruptTableError: neither file is complete, even after several attempts.
+        CorruptTableError: neither file is complete after several attempts.
     """
     for attempt in range(_READ_ATTEMPTS):
         config, problems = _read_either(storage)
@@ -102,7 +102,7 @@ def read_table_config(storage: Storage) -> TableConfig:
 
 
 def require_table(storage: Storage) -> None:
-    """Raise TableNotFoundError if there is no table, or no longer one; its properties are not read."""
+    """Raise TableNotFoundError if the base path contains no table. The properties are not read."""
     if not storage.exists(PROPERTIES) and not storage.exists(BACKUP):
         raise _no_table(storage)
 
@@ -116,9 +116,10 @@ def _no_table(storage: Storage) -> TableNotFoundError:
 
 
 def _read_either(storage: Storage) -> tuple[TableConfig | None, list[str]]:
-    """The main file if it is complete, else the backup, else their problems (none: both files are absent).
+    """Return the main file if it is complete, else the backup, else the problems of both files.
 
-    A main file without a checksum may be truncated; it is used only if there is no backup.
+    There are no problems if both files are absent. A main file without a checksum may be truncated, so it is used only
+    if there is no backup.
     """
     problems: list[str] = []
     unproven: TableConfig | None = None
@@ -149,7 +150,7 @@ def _decoded(storage: Storage, path: str) -> TableConfig:
 
 
 def create_table(storage: Storage, properties: Mapping[str, str], clock: Clock) -> TableConfig:
-    """Create the folders and, last of all, the properties. A creation that died can be repeated.
+    """Create the folders of a table, then its properties. A creation that died can be repeated.
 
     Raises:
         TableExistsError: another writer created a table here at the same time.
@@ -174,10 +175,11 @@ def _folders(layout: TimelineLayout) -> tuple[str, ...]:
 
 
 def update_properties(storage: Storage, changes: Mapping[str, str | None], clock: Clock) -> TableConfig:
-    """Set properties, or remove those whose new value is None. The caller holds the table lock.
+    """Set properties, and remove properties whose new value is None. The caller holds the table lock.
 
-    Hudi's protocol (HoodieTableConfig.update): a backup exists from before the change until after it. Hudi deletes the
-    main file in between. This function replaces it in one step, so that readers never need the backup.
+    This function follows Hudi's protocol (HoodieTableConfig.update): the backup is created before the change and
+    deleted after it. During the change Hudi deletes the main file. This function replaces the main file in one step
+    instead, so that readers never need the backup.
 
     Raises:
         CorruptTableError: the new file cannot be read back; readers use the backup.
@@ -213,9 +215,9 @@ def _recover(storage: Storage) -> TableConfig:
 def disable_metadata_table(storage: Storage, config: TableConfig, clock: Clock) -> TableConfig:
     """Switch the metadata table off before a commit that does not update it. The caller holds the table lock.
 
-    The property is changed first: a metadata table that is listed but missing makes every later write of Hudi fail,
-    while Hudi rebuilds an unlisted one regardless of its folder's content. The folder is deleted because hudi-rs reads
-    a stale one.
+    The property is changed before the folder is deleted. If the property lists a metadata table without a folder,
+    every later write of Hudi fails. If the property lists no metadata table, Hudi builds a new one and ignores the
+    content of the folder. The folder is deleted because hudi-rs reads even a stale metadata table.
     """
     if config.metadata_partitions or config.inflight_metadata_partitions:
         config = update_properties(
@@ -228,7 +230,7 @@ def disable_metadata_table(storage: Storage, config: TableConfig, clock: Clock) 
 def remove_unlisted_metadata_table(storage: Storage, config: TableConfig) -> None:
     """Delete the folder of a metadata table that a job switched off before it died.
 
-    The caller holds the table lock: Hudi fills the folder before it lists the metadata table.
+    The caller holds the table lock, because Hudi fills the folder before the property lists the metadata table.
     """
     if config.metadata_partitions or config.inflight_metadata_partitions:
         return

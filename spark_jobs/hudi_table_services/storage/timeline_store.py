@@ -1,4 +1,4 @@
-"""The active timeline on storage: the only module that writes or removes instants, always create-if-absent."""
+"""The active timeline on storage. Only this module creates or removes instants; it never overwrites a file."""
 
 import logging
 import threading
@@ -33,7 +33,7 @@ from hudi_table_services.storage.table_store import require_table
 
 _LOG = logging.getLogger(__name__)
 
-# Newest instant time that this process generated, per table: two threads never get the same time.
+# Newest instant time that this process generated for each table, so that two threads never get the same time.
 _given_out: dict[str, str] = {}
 _given_out_guard = threading.Lock()
 
@@ -45,7 +45,7 @@ fills it afterwards, so a concurrent reader can see it incomplete for a short ti
 class TimelineStore:
     """The timeline folder of one table (HoodieActiveTimeline, Hudi 1.2).
 
-    An instant goes requested → inflight → completed; each state has its own file, created once and never changed.
+    The states of an instant are requested, inflight and completed. Each state has a file that is never changed.
     """
 
     def __init__(self, storage: Storage, config: TableConfig, clock: Clock) -> None:
@@ -59,12 +59,12 @@ class TimelineStore:
 
         Raises:
             TableNotFoundError: there is neither an instant nor a table.
-            TimelineInvariantError: a completed instant has zero bytes, or a name belongs to the other layout.
+            TimelineInvariantError: a completed file has zero bytes, or a file name belongs to the other layout.
         """
         return Timeline.of(self._state_files())
 
     def age_s(self, instant: Instant) -> float:
-        """Seconds since the requested time of the instant; 0: its digits are no date."""
+        """Seconds since the requested time of the instant; 0 if its digits are not a date."""
         moment = instant_moment(instant.requested_time, self._config)
         return max(0.0, (self._clock.now() - moment).total_seconds()) if moment else 0.0
 
@@ -77,13 +77,13 @@ class TimelineStore:
         return self._storage.read(self.path_of(instant))
 
     def requested_path_of(self, instant: Instant) -> str:
-        """Path of the requested file of a pending instant, which holds its plan."""
+        """Path of the requested file of a pending instant. This file contains the plan."""
         return self.path_of(self._in_state(instant, InstantState.REQUESTED))
 
     def read_requested(self, instant: Instant) -> bytes:
-        """Content of the requested file, which holds the plan, whatever state the instant is in now.
+        """Content of the requested file, which contains the plan. The instant may be in any state.
 
-        The completed file does not show under which action it was requested, such as clustering or replacecommit.
+        The action in the completed file's name can differ from the requested action: clustering becomes replacecommit.
         """
         requested = self._in_state(instant, InstantState.REQUESTED)
         if not instant.is_completed:
@@ -97,7 +97,7 @@ class TimelineStore:
         raise ObjectNotFoundError(f"{missing} does not exist.", path=missing)
 
     def commit_metadata(self, instant: Instant) -> CommitMetadata:
-        """Commit metadata of a completed write, or the workload profile of an inflight one.
+        """Commit metadata of a completed write, or the workload profile of an inflight write.
 
         Raises:
             ObjectNotFoundError: the file no longer exists.
@@ -125,7 +125,7 @@ class TimelineStore:
         return self._time_after(self._state_files())
 
     def request(self, action: Action, content: bytes = b"", requested_time: str | None = None) -> Instant:
-        """Create the requested file of an action; the content is its plan, if it has one.
+        """Create the requested file of an action. The content is the plan, if the action has a plan.
 
         Raises:
             InstantExistsError: another writer used this time for the same action.
@@ -138,7 +138,7 @@ class TimelineStore:
         return self._create(instant, content)
 
     def begin_savepoint(self, requested_time: str) -> Instant:
-        """Create the inflight file of a savepoint of the commit of that time. A savepoint has no requested state.
+        """Create the inflight file of a savepoint for the commit of that time. A savepoint has no requested state.
 
         Raises:
             InstantExistsError: another writer, or an attempt that died, began this savepoint.
@@ -150,8 +150,8 @@ class TimelineStore:
         """Make a requested instant inflight.
 
         Raises:
-            InstantVanishedError: the instant was rolled back in the meantime.
-            InstantExistsError: another writer started it.
+            InstantVanishedError: the instant has been rolled back.
+            InstantExistsError: another writer started the instant.
         """
         self._require_present(instant, self._state_files())
         return self._create(self._in_state(instant, InstantState.INFLIGHT), content)
@@ -162,8 +162,8 @@ class TimelineStore:
         Raises:
             InstantVanishedError: the requested or inflight file no longer exists: another writer rolled this attempt
                 back and deleted its data. Completing now would lose rows without any error.
-            InstantExistsError: another writer completed it.
-            CommitStateUnknownError: the storage failed, and whether the file exists is unknown.
+            InstantExistsError: another writer completed the instant.
+            CommitStateUnknownError: the storage failed, and it is unknown whether the file exists.
         """
         present = self._state_files()
         for state in (InstantState.REQUESTED, InstantState.INFLIGHT):
@@ -184,28 +184,28 @@ class TimelineStore:
         return self._create(completed, content)
 
     def return_to_requested(self, instant: Instant) -> None:
-        """Delete the inflight file of a plan, so that the plan is pending execution again."""
+        """Delete the inflight file of a plan, so that the plan is in state requested again."""
         self._storage.delete(self.path_of(self._in_state(instant, InstantState.INFLIGHT)))
 
     def remove(self, instant: Instant) -> None:
-        """Delete the files of a pending instant, most advanced state first, as Hudi's rollback does."""
+        """Delete the files of a pending instant: first the inflight file, then the requested file, as Hudi does."""
         for state in (InstantState.INFLIGHT, InstantState.REQUESTED):
             self._storage.delete(self.path_of(self._in_state(instant, state)))
 
     def remove_completed(self, instant: Instant) -> None:
-        """Delete the completed file of an instant that is being undone. Call this before deleting its other files."""
+        """Delete the completed file of an instant that is being undone. Delete the instant's other files afterwards."""
         self._storage.delete(self.path_of(instant))
 
     def state_files(self) -> Mapping[Instant, StoredObject]:
-        """Every state file of the active timeline, by its instant."""
+        """Map each instant of the active timeline, in each of its states, to its file."""
         return {instant: stored for stored in self._files() if (instant := self._parsed(stored)) is not None}
 
     def remove_archived(self, instants: Sequence[Instant]) -> None:
-        """Delete the files of completed instants that the archive holds. The caller holds the table lock.
+        """Delete the files of completed instants that the archive contains. The caller holds the table lock.
 
-        The requested and inflight files are deleted first, then the completed files one by one, oldest first. If this
-        stops at any point, readers find an unbroken run of the newest completed writes, and no instant seems pending
-        again.
+        The requested and inflight files are deleted first, then the completed files one by one, oldest first. If the
+        deletion stops at any point, the newest completed writes are on the timeline without gaps, and no completed
+        instant seems pending.
 
         Raises:
             StorageError: a file cannot be deleted; the files after it were not deleted.
@@ -232,7 +232,7 @@ class TimelineStore:
         return tuple(instant for instant in found if instant is not None)
 
     def _files(self) -> list[StoredObject]:
-        """Files with names of instants; lists the folder again while a completed file is empty."""
+        """Files whose names are names of instants. The folder is listed again while a completed file is empty."""
         for pause in _PAUSES:
             found = self._list_files()
             if not any(self._is_empty_completed(stored) for stored in found):
@@ -300,9 +300,10 @@ class TimelineStore:
         return instant
 
     def _resolve_failed_create(self, path: str, content: bytes, error: StorageError) -> None:
-        """Find out whether a failed creation created the file: a storage client that retries can find its own file.
+        """Find out whether a failed creation created the file. A client that retries can find its own file.
 
-        Returns normally if the file is ours. The content of an empty file does not show which writer created it.
+        If the file is ours, this method returns; otherwise it raises an error. The content of an empty file does not
+        show which writer created the file.
         """
         exists_already = isinstance(error, ObjectExistsError)
         try:

@@ -1,1 +1,1 @@
-"""Reading a table without Spark. Nothing here writes."""
+"""Read a table without Spark. This package writes nothing."""

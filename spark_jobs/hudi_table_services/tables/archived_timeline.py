@@ -36,9 +36,9 @@ class _Archive(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ArchivedTimeline:
-    """Completed writes that left the active timeline, without undone ones.
+    """Completed writes in the archive, except writes that were undone.
 
-    If nothing was ever archived, each method costs one listing.
+    If no instant was ever archived, each method only lists one folder.
     """
 
     storage: Storage
@@ -46,17 +46,17 @@ class ArchivedTimeline:
 
     @property
     def has_begun(self) -> bool:
-        """Whether anything was ever archived."""
+        """Whether any instant was ever archived."""
         if self.config.table_version.layout is TimelineLayout.V1:
             return bool(ArchiveLogStore(self.storage, self.config).files())
         return bool(HistoryManifestStore(self.storage, self.config).files())
 
     def may_have_newer(self, before: Timeline, after: Timeline) -> bool:
-        """Whether the archive may hold writes that were not complete in `before`; see `newer_may_be_archived`."""
+        """Whether the archive may contain writes that were not complete in `before`; see `newer_may_be_archived`."""
         return newer_may_be_archived(self._store, before, after) and self.has_begun
 
     def may_have_pending(self, before: Timeline, after: Timeline) -> bool:
-        """Whether the archive may hold writes that were pending in `before`; see `pending_may_be_archived`."""
+        """Whether the archive may contain writes that were pending in `before`; see `pending_may_be_archived`."""
         return pending_may_be_archived(self._store, before, after) and self.has_begun
 
     def writes(self) -> tuple[ArchivedWrite, ...]:
@@ -70,7 +70,7 @@ class ArchivedTimeline:
         return self._without_undone(archive.writes()) if archive is not None else ()
 
     def readable_writes(self) -> tuple[ArchivedWrite, ...]:
-        """All archived writes; none, with a warning, if the archive is Parquet and pyarrow is not installed.
+        """All archived writes. If the archive is Parquet and pyarrow is not installed, log a warning and return none.
 
         Raises:
             CorruptTableError: the archive cannot be read.
@@ -85,7 +85,7 @@ class ArchivedTimeline:
         """The newest archived writes.
 
         Args:
-            count: number of writes to read; the result may hold more.
+            count: number of writes to read; the result may contain more.
             limit_bytes: largest total size of the archive files that are read.
 
         Raises:
@@ -97,7 +97,7 @@ class ArchivedTimeline:
         return replace(tail, writes=self._without_undone(tail.writes))
 
     def find_request(self, request_id: str) -> tuple[Instant, CommitMetadata] | None:
-        """The completed write of a request; None: the archive has none. Raises the errors of `writes`."""
+        """The completed write of a request; None if the archive has none. Raises the errors of `writes`."""
         archive = self._archive()
         for write in archive.find(request_id) if archive is not None else ():
             is_wanted = write.metadata.extra_metadata.get(REQUEST_ID_KEY) == request_id
@@ -106,9 +106,10 @@ class ArchivedTimeline:
         return None
 
     def _without_undone(self, writes: tuple[ArchivedWrite, ...]) -> tuple[ArchivedWrite, ...]:
-        """Leave out writes that were undone: an archival that died leaves archived instants active, to be undone there.
+        """Leave out writes that were undone.
 
-        Clusterings are kept: an earlier execution may have been undone, and a later one completed at the same
+        An archival that died leaves archived instants on the active timeline too, so a job can still undo them.
+        Clusterings are always kept: an execution may have been undone and a later execution completed at the same
         requested time.
         """
         if not writes:

@@ -32,7 +32,7 @@ class PendingClean:
 
 
 def last_clean(table: TableAccess, timeline: Timeline) -> CleanMetadata | None:
-    """Result of the newest completed clean of the active timeline; None: there is none, or it cannot be read."""
+    """Result of the newest completed clean of the active timeline; None if there is none or it is unreadable."""
     for instant in reversed(timeline.completed):
         if instant.action is Action.CLEAN:
             try:
@@ -54,7 +54,7 @@ class PastClean:
 
 
 def clean_of_request(table: TableAccess, timeline: Timeline, request_id: str) -> PastClean | None:
-    """The newest completed clean that this request began; None: the active timeline has none."""
+    """The newest completed clean that this request began; None if the active timeline has none."""
     for instant in reversed(timeline.completed):
         if instant.action is Action.CLEAN:
             with suppress(ObjectNotFoundError, MalformedMetadataError):  # just archived, or damaged
@@ -88,7 +88,10 @@ def _stored_plans(table: TableAccess, timeline: Timeline) -> Iterator[tuple[Inst
 
 
 def _is_abandoned(table: TableAccess, instant: Instant) -> bool:
-    """Whether a clean without a plan is dead, by its age: on a local disk, Hudi creates the file before the plan."""
+    """Whether a clean without a plan is dead, according to its age.
+
+    On a local disk, Hudi creates an empty file first and then writes the plan, so a young clean may be alive.
+    """
     try:
         begun_ms = table.storage.modified_ms(table.timeline_store.path_of(instant))
     except ObjectNotFoundError:
@@ -97,7 +100,7 @@ def _is_abandoned(table: TableAccess, instant: Instant) -> bool:
 
 
 def savepointed_names(table: TableAccess, timeline: Timeline) -> dict[str, frozenset[str]]:
-    """Requested time of each savepoint → names of the files it keeps.
+    """Map the requested time of each savepoint to the names of the files that the savepoint keeps.
 
     Raises:
         MalformedMetadataError: a savepoint cannot be read. Callers must not delete anything in this case.

@@ -1,6 +1,6 @@
-"""Tell a conflict from a lost file where a file disappeared while a write was reading it.
+"""Distinguish a conflict from a lost file if a file disappears while a write reads it.
 
-Another writer may have replaced the file, so that a clean removed it; or a rollback removed it with its commit.
+In a conflict, another writer replaced the file and a clean deleted it, or a rollback deleted the file with its commit.
 """
 
 import logging
@@ -29,14 +29,16 @@ _LOG = logging.getLogger(__name__)
 def conflict_where_cleaned(
     table: TableAccess, planned_with: Callable[[], TableSnapshot | None], request_id: str = ""
 ) -> Iterator[None]:
-    """Turn the failure to read a file that other writers removed into a conflict; raise other failures as they are.
+    """Raise a conflict instead of a read error if other writers removed the file. Other errors are not changed.
 
     Args:
-        planned_with: the snapshot whose files are read, None before there is one; called after a failure only.
-        request_id: of the write, whose staged rows another attempt clears away once it has committed; empty: none.
+        planned_with: returns the snapshot whose files are read, or None if no snapshot was loaded yet. Called only
+            after a failure.
+        request_id: request id of the write; empty if the write has none. If another attempt of the same request has
+            committed, it deletes the staged rows of the write.
 
     Raises:
-        FileGroupConflictError: names the file.
+        FileGroupConflictError: other writers removed the file; the message names the file.
         CommitConflictError: another attempt of the request has committed.
     """
     try:
@@ -61,7 +63,7 @@ def _second_write(table: TableAccess, before: TableSnapshot, request_id: str) ->
 
 
 def _conflict(table: TableAccess, before: TableSnapshot, path: str) -> HudiTableServiceError | None:
-    """The conflict if the missing file is one of the snapshot, and other writers removed it; None: it was lost."""
+    """The conflict if the missing file belongs to the snapshot and other writers removed it; otherwise None."""
     missing = next((s for s in before.all_slices if path and s.base_file_path == path), None)
     if missing is None or not _is_removed_by_others(table, before, missing, path):
         return None
@@ -72,9 +74,10 @@ def _conflict(table: TableAccess, before: TableSnapshot, path: str) -> HudiTable
 
 
 def _is_removed_by_others(table: TableAccess, before: TableSnapshot, missing: FileSlice, path: str) -> bool:
-    """Whether another write has completed on the file group since, or the write of the file was undone.
+    """Whether another write on the file group has completed after `before`, or the write of the file was undone.
 
-    A lost file also leaves an older slice, or none; but then no other write has completed on its file group.
+    If a file was lost, its file group also has only an older slice or no slice. In that case, however, no other write
+    has completed on the file group.
     """
     group, written_at = missing.file_group_id, missing.base_instant_time
     try:
@@ -88,6 +91,6 @@ def _is_removed_by_others(table: TableAccess, before: TableSnapshot, missing: Fi
         is_removed_by_others = is_changed or newest > written_at or is_undone
         return is_removed_by_others and not table.storage.exists(path)
     except HudiTableServiceError as error:
-        # Raise the first failure, which says more.
+        # The caller raises the first failure, which is more informative.
         _LOG.warning("Cannot find out whether other writers replaced %s: %s", path, error)
         return False

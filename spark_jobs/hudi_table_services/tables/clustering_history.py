@@ -20,13 +20,17 @@ from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.timeline_store import TimelineStore
 
 PARENT_KEY = "airflow.clustering.schedule"
-"""Extra metadata of plans that were scheduled together: requested time of the first plan."""
+"""Key in the extra metadata of plans that were scheduled together: requested time of the first plan."""
 
 PREDECESSOR_KEY = "airflow.clustering.instead_of"
-"""Extra metadata of a plan that replaces a plan which gave up groups to a write: requested time of the latter."""
+"""Key in the extra metadata of a plan that a write put in place of another plan: requested time of the other plan.
+
+The write released file groups of the other plan."""
 
 GAVE_WAY_KEY = "airflow.clustering.gave_way"
-"""Extra metadata of a write: requested times of the plans that it replaced or cancelled, separated by commas."""
+"""Key in the extra metadata of a write: requested times of the plans that the write replaced or cancelled.
+
+Commas separate the times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,7 @@ class ClusteringHistory:
 
     @classmethod
     def load(cls, store: TimelineStore, timeline: Timeline) -> "ClusteringHistory":
-        """Read the requested file of every replace commit: only the plan distinguishes clusterings from overwrites.
+        """Read the requested file of every replace commit. Only its plan distinguishes clusterings from overwrites.
 
         Raises:
             MalformedMetadataError: the plan of a pending clustering cannot be read.
@@ -84,7 +88,7 @@ class ClusteringHistory:
         return next((c for c in self.clusterings if c.instant.requested_time == requested_time), None)
 
     def successor_of(self, requested_time: str) -> "Clustering | None":
-        """The newest plan in the chain of plans with which writes replaced the given one; None: there is none."""
+        """The newest plan in the chain of plans that replaced the given plan; None if no plan replaced it."""
         found = None
         while True:
             later = [c for c in self.clusterings if c.extra_metadata.get(PREDECESSOR_KEY) == requested_time]
@@ -97,7 +101,7 @@ class ClusteringHistory:
         return tuple(each for each in self.clusterings if each.request_id == request_id)
 
     def settled(self, snapshot: TableSnapshot) -> dict[FileGroupId, SettledSlice]:
-        """File groups whose latest slice one of these clusterings wrote."""
+        """Map each file group whose latest slice one of these clusterings wrote to the settings of the clustering."""
         by_time = {
             each.instant.requested_time: _settings(each.plan)
             for each in self.clusterings
@@ -131,7 +135,7 @@ def _requested(store: TimelineStore, instant: Instant) -> RequestedReplace | Non
 
 
 def _settings(plan: ClusteringPlan) -> SettledSlice:
-    """Settings of the files that a plan wrote. Hudi's plans do not hold the target size: the executor chose it."""
+    """Settings of the files that a plan wrote. Hudi's plans lack the target size, because the executor chooses it."""
     settings = read_plan_settings(plan, DEFAULT_CLUSTERING)
     says_target = TARGET_FILE_MAX_BYTES.key in plan.strategy.parameters
     return settings if says_target else replace(settings, target_file_max_bytes=None)

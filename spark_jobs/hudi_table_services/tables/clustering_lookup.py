@@ -38,7 +38,7 @@ class ClusteringLookup:
         """The result of `current`, which must exist.
 
         Raises:
-            InvalidRequestError: the instant was rolled back, is no clustering, or is not on the active timeline.
+            InvalidRequestError: the instant was rolled back, is not a clustering, or is not on the active timeline.
         """
         found = self.current(requested_time)
         if found is not None:
@@ -56,7 +56,7 @@ class ClusteringLookup:
         )
 
     def why_missing(self, requested_time: str) -> str | None:
-        """Why a plan is not on the timeline and no other plan replaced it, as a clause; None: unknown."""
+        """Return, as a clause, why a plan was removed and not replaced; None if the reason is unknown."""
         if (write := self.gave_way_to(requested_time)) is not None:
             return (
                 f"write {write} released all file groups of clustering {requested_time}, which cancelled it"
@@ -68,13 +68,13 @@ class ClusteringLookup:
         return None
 
     def gave_way_to(self, requested_time: str) -> str | None:
-        """The write that released all file groups of a plan; None: the active timeline has no such write."""
+        """The write that released all file groups of a plan; None if the active timeline has no such write."""
         if self._is_present(requested_time):
             return None
         return self._first_that_names(requested_time, self.timeline.completed_writes)
 
     def cancelled_by(self, requested_time: str) -> str | None:
-        """The rollback that removed the plan from the timeline; None: there is none, or another plan replaced it."""
+        """The rollback that removed a plan from the timeline; None if there is none or another plan replaced it."""
         if self._is_present(requested_time):
             return None
         rollbacks = tuple(i for i in self.timeline.completed if i.action is Action.ROLLBACK)

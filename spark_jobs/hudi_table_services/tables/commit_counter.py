@@ -1,4 +1,4 @@
-"""Count the commits since the last clustering, for gates, sensors and events. Needs no Spark."""
+"""Count the commits since the last clustering, for gates, sensors and events, without Spark."""
 
 from collections.abc import Callable, Collection, Sequence
 
@@ -26,9 +26,9 @@ def count_commits_of(
     """Count completed writes since the newest clustering, completed or pending, of any writer.
 
     Args:
-        operations: operations that count; empty: all that change rows (`COUNTED_OPERATIONS`).
+        operations: write operations to count; if empty, all operations that change rows (`COUNTED_OPERATIONS`).
         history: clusterings of the timeline, if they are already loaded.
-        archived: returns the archived writes; called only if the active timeline has no clustering.
+        archived: returns the archived writes. It is called only if the active timeline has no clustering.
         parity: count every completed write, as Hudi does.
     """
     clusterings = (history or ClusteringHistory.load(store, timeline)).requested_times
@@ -50,7 +50,7 @@ def count_commits_of(
 
 
 def _operations(store: TimelineStore, instants: Sequence[Instant]) -> dict[str, WriteOperation]:
-    """Requested time of each write → its operation; writes that were just archived are left out."""
+    """Map the requested time of each write to its operation, without writes that were just archived."""
     found = zip(instants, map_in_parallel(lambda i: _operation(store, i), instants), strict=True)
     return {instant.requested_time: operation for instant, operation in found if operation is not None}
 

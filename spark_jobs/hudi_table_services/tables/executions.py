@@ -14,7 +14,7 @@ def is_executed(table: TableAccess, pending: Instant, expires_after_minutes: int
     """Whether a pending plan is being executed. Executions by Hudi have no heartbeat, so their age decides.
 
     Args:
-        expires_after_minutes: an execution without heartbeat that began earlier counts as dead.
+        expires_after_minutes: age after which an execution without a heartbeat counts as dead.
     """
     if has_heartbeat(table.storage, pending.requested_time):
         return is_heartbeat_alive(table.storage, pending.requested_time, table.clock)
@@ -31,7 +31,10 @@ def is_executed(table: TableAccess, pending: Instant, expires_after_minutes: int
 def is_executed_by_others(
     table: TableAccess, pending: Instant, request_id: str, *, expires_after_minutes: int
 ) -> bool:
-    """Whether another request executes a pending plan. An attempt of this request does not count: it is taken over."""
+    """Whether another request executes a pending plan.
+
+    Attempts of this request do not count, because this job takes them over.
+    """
     owner = read_heartbeat_owner(table.storage, pending.requested_time)
     if owner is not None and owner.startswith(f"{request_id}/"):
         return False

@@ -1,4 +1,4 @@
-"""Find data files that readers need and that are missing, empty or truncated. Doubtful files are not reported."""
+"""Find data files that readers need but that are missing, empty or truncated. Uncertain cases are not reported."""
 
 import logging
 from collections.abc import Mapping
@@ -19,12 +19,12 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingFilesSearch:
-    """Compare the files that completed writes of the active timeline name with the files on storage.
+    """Check that storage contains the files that are named in completed writes of the active timeline.
 
     Attributes:
         snapshot: loaded before the storage was listed.
-        sizes: path → bytes, of all files.
-        retained_from: the earliest commit that the last clean retained; empty: not known.
+        sizes: path → size in bytes, for all files on storage.
+        retained_from: requested time of the earliest commit that the last clean retained; empty if unknown.
     """
 
     table: TableAccess
@@ -34,7 +34,7 @@ class MissingFilesSearch:
     retained_from: str = ""
 
     def find(self) -> dict[str, str] | None:
-        """Path → description of the fault; None: a restore is unfinished, so files may be deleted right now.
+        """Map each faulty path to a description of the fault; None if an unfinished restore may be deleting files.
 
         Raises:
             MalformedMetadataError: a completed write cannot be read.
@@ -44,7 +44,7 @@ class MissingFilesSearch:
         suspects = self._faults(self.snapshot.timeline)
         if not suspects:
             return {}
-        # Any action that deleted a file while the storage was listed is on the timeline by now.
+        # Every action that deleted a file while the storage was listed is on the timeline now.
         now = self.table.load_timeline()
         if _has_unfinished_restore(now):
             return None
@@ -65,13 +65,14 @@ class MissingFilesSearch:
         return {file: fault for file in needed if (fault := fault_of(file, self.sizes.get(file.path)))}
 
     def _is_certain(self, file: NeededFile, last_gap: str) -> bool:
-        """Whether the file must exist: the last clean had to retain it, or no archived write can have replaced it."""
+        """Whether the file must exist: the last clean retained the file, or no archived write can have replaced it."""
         return file.time > last_gap or ("" < self.retained_from <= file.time)
 
     def _last_gap(self, timeline: Timeline, suspects: Mapping[NeededFile, str]) -> str:
-        """Time of the newest write that is only in the archive: it may have replaced files of older active writes.
+        """Time of the newest write that is only in the archive.
 
-        A savepoint can leave such an older write on the active timeline. The archive is read only if files are missing.
+        That write may have replaced files of older writes that a savepoint keeps on the active timeline. The archive is
+        read only if files are missing.
         """
         if not suspects:
             return ""

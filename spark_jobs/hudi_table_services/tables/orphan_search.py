@@ -1,6 +1,7 @@
 """Find files that belong to no instant: base files, markers, heartbeats, staged rows. This module changes nothing.
 
-The storage is listed before the timeline is read, so every listed file of a running write has its instant there.
+The storage is listed before the timeline is read, so the timeline contains the instant of each listed file of a running
+write.
 """
 
 import logging
@@ -34,7 +35,7 @@ _LOG = logging.getLogger(__name__)
 STAGING = ".hoodie/.aux/staging"
 _HOUR_MS = 3_600_000
 _STAGED_HOURS = 24
-"""Staged rows count as abandoned after this time; only their age shows whether their job is alive."""
+"""Staged rows count as abandoned after this time, because only their age shows whether their job is alive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +43,12 @@ class Orphans:
     """Result of a search.
 
     Attributes:
-        files: orphan files that are old enough → reason.
+        files: orphan files that are old enough, each with the reason why it is an orphan.
         too_young: number of orphan files that are not old enough.
         folders: folders of markers and staged rows whose jobs have ended.
         heartbeats: requested times of heartbeats whose writes have ended.
         folders_listed: number of folders that were listed.
-        foreign_files: number of files in partitions that Hudi did not write, without hidden files.
+        foreign_files: number of files that `file_listing.foreign_files` finds: neither written by Hudi nor hidden.
     """
 
     files: Mapping[StoredObject, str]
@@ -59,7 +60,7 @@ class Orphans:
 
 
 class OrphanSearch:
-    """Search a table for orphans. Each completed commit is read once, even by several searches."""
+    """Search a table for orphans. Each completed commit is read once, even if `find` is called several times."""
 
     def __init__(self, table: TableAccess, *, older_than_hours: int) -> None:
         self._table = table
@@ -79,7 +80,7 @@ class OrphanSearch:
         found = _orphans(files, known, sizes)
         doubled = doubled_times(sizes) - known.named.keys()
         if doubled or NO_INSTANT in found.values():
-            # Only these files can belong to archived instants. Without them the archive is not read.
+            # Only these files can belong to archived instants. If there are none, the archive is not read.
             self._archived_of = doubled
             known = self.known_instants()
             found = _orphans(files, known, sizes)
@@ -125,7 +126,10 @@ class OrphanSearch:
         )
 
     def _archived(self) -> dict[str, frozenset[str]]:
-        """Requested time of archived writes → paths that they name; no paths for times without copies of files."""
+        """Map the requested time of each archived write to the paths that the write names.
+
+        Writes whose files have no copies are mapped to an empty set.
+        """
         if self._archived_of is None:
             return {}
         archived = ArchivedTimeline(self._table.storage, self._table.config).writes()

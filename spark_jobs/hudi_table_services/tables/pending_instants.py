@@ -25,7 +25,7 @@ def load_pending(table: TableAccess, timeline: Timeline) -> tuple[PendingInstant
 
 
 def _facts(table: TableAccess, instant: Instant) -> PendingFacts | None:
-    """Facts about a pending instant; None: it is no longer pending."""
+    """Facts about a pending instant; None if the instant is no longer pending."""
     store = table.timeline_store
     try:
         plan = clustering_plan_of(store, instant)

@@ -41,20 +41,20 @@ def recent_writes(
     latest: int,
     archive_limit_bytes: int = ARCHIVE_LIMIT_BYTES,
 ) -> TableHistory:
-    """The history of the latest writes, archived ones included.
+    """The history of the latest writes, including archived writes.
 
-    If the archive cannot be read or is too large, the history ends before it, without an error.
+    If the archive cannot be read or is too large, the history ends early, without an error.
 
     Args:
-        latest: largest number of writes; each write of the active timeline costs one read.
+        latest: largest number of writes. Each write of the active timeline requires one read.
         archive_limit_bytes: largest total size of the archive files that are read.
 
     Raises:
-        CorruptTableError: a completed instant of the active timeline cannot be read; the message names it.
+        CorruptTableError: a completed instant of the active timeline cannot be read; the message names the instant.
     """
     active = sorted(snapshot.timeline.completed_writes, key=_order, reverse=True)
     found = map_in_parallel(lambda instant: _metadata(store, instant), active[:latest])
-    # Writes without metadata were just archived. The archive is read afterwards, so it holds them.
+    # Writes without metadata were just archived. The archive is read afterwards, so it contains them.
     known = list(zip(active, found, strict=False))
     writes = [(instant, metadata) for instant, metadata in known if metadata is not None]
     if len(active) > latest and len(writes) == latest:
@@ -86,7 +86,7 @@ def _tail(archive: ArchivedTimeline, count: int, limit_bytes: int) -> ArchiveTai
 
 
 def _merged(writes: Sequence[_Write], tail: ArchiveTail) -> list[_Write]:
-    """Active and archived writes, each once, newest first. An archival that died leaves archived writes active too."""
+    """Active and archived writes, newest first. A write is in both lists if its archival died; it is returned once."""
     found = {each.identity: (each.instant, each.metadata) for each in tail.writes}
     found |= {instant.identity: (instant, metadata) for instant, metadata in writes}
     without_gaps = [pair for pair in found.values() if pair[0].requested_time > tail.since]

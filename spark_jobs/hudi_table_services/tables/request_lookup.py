@@ -15,10 +15,11 @@ from hudi_table_services.tables.table import TableAccess
 def find_completed_anywhere(
     storage: Storage, config: TableConfig, store: TimelineStore, timeline: Timeline, request_id: str
 ) -> tuple[Instant, CommitMetadata] | None:
-    """The completed write of this request; None: neither the active timeline nor the archive has one.
+    """The completed write of this request; None if neither the active timeline nor the archive has one.
 
-    The archive is read only if the active timeline has none, and after it. Archival writes an instant into the archive
-    before it removes the instant from the active timeline, so this order misses no write.
+    The archive is read after the active timeline, and only if the active timeline does not contain the write. Archival
+    writes an instant into the archive before it removes the instant from the active timeline, so this order misses no
+    write.
 
     Raises:
         CorruptTableError: the archive cannot be read.
@@ -31,11 +32,11 @@ def find_completed_anywhere(
 def refuse_second_write(
     table: TableAccess, before: Timeline, now: Timeline, request_id: str, *, in_archive: bool = False
 ) -> None:
-    """Raise an error if another attempt of this request, which was taken for dead, has completed since `before`.
+    """Raise an error if another attempt of this request, which was treated as dead, completed after `before`.
 
     Args:
-        in_archive: search the archive too, if the write may have been archived since. Do not use it under the table
-            lock: an archive is large.
+        in_archive: also search the archive if the write may have been archived since. Do not use this option under the
+            table lock, because an archive can be large.
 
     Raises:
         CommitConflictError: another attempt has completed.

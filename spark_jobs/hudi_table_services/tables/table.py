@@ -16,11 +16,11 @@ from hudi_table_services.storage.timeline_store import TimelineStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableAccess:
-    """Storage, configuration and timeline of one table, passed through a job.
+    """Storage, configuration and timeline of one table. A job passes this object to its functions.
 
     Attributes:
         config: properties as read at the start of the job; for a new table, the properties that it will have.
-        exists: whether the base path already holds a table.
+        exists: whether the base path already contains a table.
     """
 
     storage: Storage
@@ -49,7 +49,7 @@ def check_writable(config: TableConfig, table_name: str, *, metadata_enable: boo
     """Refuse a table that this release cannot write safely.
 
     Args:
-        table_name: name in the request; empty: any.
+        table_name: name in the request; an empty name matches any table.
         metadata_enable: ``hoodie.metadata.enable`` if the request sets it.
 
     Raises:

@@ -1,8 +1,9 @@
 """Check the side effects of a change of the first write of the active timeline.
 
-Readers treat every file that is older than the first write as committed, and ignore a younger file whose instant is not
-on the timeline. So an earlier first write hides archived commits, and a later one shows files of writes that never
-completed. Commits with a savepoint do not count as the first write: creating or deleting a savepoint moves it too.
+Readers treat every file that is older than the first write as committed. They ignore a newer file whose instant is not
+on the timeline. If an earlier write becomes the first write, archived commits are hidden. If a later write becomes the
+first write, files of writes that never completed become visible. Commits with a savepoint do not count as the first
+write, so creating or deleting a savepoint can change the first write too.
 """
 
 from collections.abc import Mapping, Set
@@ -52,7 +53,10 @@ def require_nothing_hidden(table: TableAccess, before: Timeline, after: Timeline
 
 
 def require_nothing_shown(table: TableAccess, before: Timeline, after: Timeline) -> None:
-    """Raise InvalidRequestError if readers would see files of no commit, with `after` or after the next commit."""
+    """Raise InvalidRequestError if readers would see uncommitted files with the timeline `after`.
+
+    The check includes the state after the next commit.
+    """
     shown = uncommitted_files(table, before, first_write_time(Timeline.of((*after, _NEXT_COMMIT))) or "")
     if shown:
         time = min(shown)
@@ -63,10 +67,12 @@ def require_nothing_shown(table: TableAccess, before: Timeline, after: Timeline)
 
 
 def uncommitted_files(table: TableAccess, timeline: Timeline, until: str) -> Mapping[str, str]:
-    """Files of no completed or pending write, from the first write of the timeline up to a requested time.
+    """Find files that belong to no completed or pending write.
+
+    Only files with an instant time from the first write of the timeline up to `until` (exclusive) are checked.
 
     Returns:
-        Instant time in the file names → path of one file with it.
+        The instant times in the names of such files, each with the path of one file.
     """
     first = first_write_time(timeline) or ""
     if first >= until:
@@ -83,7 +89,7 @@ def uncommitted_files(table: TableAccess, timeline: Timeline, until: str) -> Map
 
 
 def never_completed(table: TableAccess, times: Set[str]) -> Set[str]:
-    """The times that the archive does not hold: commits around a savepoint may have been archived."""
+    """Return the times that the archive does not contain. Commits before and after a savepoint may be archived."""
     if not times:
         return times
     archived = ArchivedTimeline(table.storage, table.config).writes()

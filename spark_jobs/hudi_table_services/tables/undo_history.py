@@ -16,7 +16,10 @@ _LOG = logging.getLogger(__name__)
 
 
 def undone_by(table: TableAccess, timeline: Timeline) -> dict[str, str]:
-    """Requested time of undone instants → requested time of the completed rollback or restore that undid them."""
+    """Map the requested time of each undone instant to the requested time of the instant that undid it.
+
+    Only completed rollbacks and restores are read.
+    """
     return {
         reference.requested_time: instant.requested_time
         for instant in timeline.completed
@@ -39,7 +42,7 @@ def permanently_undone(table: TableAccess, timeline: Timeline) -> frozenset[str]
 
 
 def _undone(table: TableAccess, instant: Instant) -> tuple[InstantReference, ...]:
-    """The instants that a completed rollback or restore undid; none, with a warning, if it cannot be read."""
+    """Instants that a completed rollback or restore undid; if its file is unreadable, warn and return none."""
     try:
         if instant.action is Action.ROLLBACK:
             rollback = decode_rollback_metadata(table.timeline_store.read(instant))

@@ -1,4 +1,4 @@
-"""The files that completed writes of the active timeline name. Each write is read once."""
+"""Find the files that completed writes of the active timeline list. The metadata of each write is read once."""
 
 from hudi_table_services.errors import ObjectNotFoundError
 from hudi_table_services.model.instant import Instant
@@ -10,7 +10,7 @@ from hudi_table_services.storage.timeline_store import TimelineStore
 
 
 class WrittenFiles:
-    """Metadata of the completed writes, cached. Only the active timeline is read, which archival keeps short."""
+    """Cached metadata of the completed writes. Only the active timeline is read; archival keeps it short."""
 
     def __init__(self, store: TimelineStore) -> None:
         self._store = store
@@ -28,11 +28,11 @@ class WrittenFiles:
         return [(instant, metadata) for instant, metadata in found if metadata is not None]
 
     def named(self, timeline: Timeline) -> dict[str, frozenset[str]]:
-        """Requested time → paths that the write names. Raises the errors of `writes`."""
+        """Map the requested time of each write to the paths that the write lists. Raises the errors of `writes`."""
         return {i.requested_time: named_paths(m.write_stats) for i, m in self.writes(timeline)}
 
     def operations(self, timeline: Timeline) -> dict[str, WriteOperation]:
-        """Requested time → operation of the write. Raises the errors of `writes`."""
+        """Map the requested time of each write to its operation. Raises the errors of `writes`."""
         return {i.requested_time: m.operation_type for i, m in self.writes(timeline)}
 
     def _metadata(self, instant: Instant) -> CommitMetadata | None:

@@ -49,7 +49,7 @@ class ArchiveLogStore:
         """Write these state files into a new archive file and return its path. The caller holds the table lock.
 
         Raises:
-            ObjectExistsError: another writer, without the lock, created a file with the same number.
+            ObjectExistsError: a writer that does not hold the lock created a file with the same number.
             MalformedMetadataError: the content of a state file cannot be read.
         """
         present = self.files()
@@ -64,7 +64,7 @@ class ArchiveLogStore:
         return written_states(self._records(present[-1])) if present else frozenset()
 
     def find(self, text: str) -> Iterable[ArchivedWrite]:
-        """Yield completed writes of the files that contain this text: newest file first, newest write first."""
+        """Yield all completed writes of each file that contains this text, from the newest write to the oldest."""
         for batch in _batches(list(reversed(self.files()))):
             contents = map_in_parallel(lambda stored: self._storage.read(stored.path), batch)
             for stored, content in zip(batch, contents, strict=True):
@@ -80,7 +80,7 @@ class ArchiveLogStore:
         return tuple(found[identity] for identity in sorted(found))
 
     def tail(self, count: int, limit_bytes: int) -> ArchiveTail:
-        """The newest writes, see `read_tail`. No file holds an instant older than the newest of an older file."""
+        """The newest writes, see `read_tail`. No instant of a file is older than an instant of an older file."""
         parts = [
             ArchivePart(size_bytes=each.size_bytes, last="", read=partial(self._part, each))
             for each in reversed(self.files())

@@ -14,7 +14,7 @@ class PartContent:
     """Decoded content of one archive file.
 
     Attributes:
-        last: largest requested time in the file, of any action; empty: the file holds no instant.
+        last: largest requested time in the file, of any action; empty if the file contains no instant.
     """
 
     writes: tuple[ArchivedWrite, ...]
@@ -26,9 +26,10 @@ class ArchivePart:
     """One archive file, not read yet.
 
     Attributes:
-        last: largest requested time in the file; empty: unknown until the file is read. In that case no older file
-            may hold a later requested time.
-        read: raises CorruptTableError, or ObjectNotFoundError if the file has been merged with others since.
+        last: largest requested time in the file; empty if the time is unknown until the file is read. In that case
+            no older file may contain a later requested time.
+        read: reads the file. Raises CorruptTableError, or ObjectNotFoundError if an archival has merged the file
+            into another file since.
     """
 
     size_bytes: int
@@ -40,8 +41,8 @@ def read_tail(parts: Sequence[ArchivePart], *, count: int, limit_bytes: int) -> 
     """Read the newest completed writes.
 
     Args:
-        parts: newest first.
-        count: stop after the batch of files that brings the number of writes to this count.
+        parts: archive files, newest first.
+        count: wanted number of writes. Reading stops after the batch of files that reaches this number.
         limit_bytes: largest total size of the files that are read.
     """
     affordable = sum(total <= limit_bytes for total in accumulate(part.size_bytes for part in parts))

@@ -25,7 +25,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class HistoryManifestStore:
-    """Manifests in ``.hoodie/timeline/history``. Callers of methods that change them hold the table lock."""
+    """Manifests in ``.hoodie/timeline/history``. The caller of a method that writes or deletes holds the table lock."""
 
     def __init__(self, storage: Storage, config: TableConfig) -> None:
         self._storage = storage
@@ -37,7 +37,7 @@ class HistoryManifestStore:
         return join_path(self._folder, name)
 
     def files(self) -> tuple[HistoryFile, ...]:
-        """Files that the newest manifest lists, by name; empty if there is no history.
+        """Files that the newest manifest lists, sorted by name; empty if there is no history.
 
         Raises:
             CorruptTableError: the newest manifest cannot be read.
@@ -46,13 +46,13 @@ class HistoryManifestStore:
         return self._manifest(number) if number else ()
 
     def publish(self, files: Iterable[HistoryFile]) -> None:
-        """Write a manifest that lists these files and make it the newest.
+        """Write a manifest that lists these files and make it the newest manifest.
 
-        ``_version_`` is deleted before the manifest is created. Without ``_version_`` readers and Hudi's archiver take
-        the newest manifest, so an archival that dies between the two steps blocks no later one.
+        ``_version_`` is deleted before the manifest is created. Without ``_version_``, readers and Hudi's archiver use
+        the newest manifest. An archival that dies between the two steps therefore blocks no later archival.
 
         Raises:
-            CommitConflictError: another archiver published at the same time.
+            CommitConflictError: another archiver published a manifest at the same time.
         """
         number = self._version() + 1
         self._storage.delete(self.path_of(VERSION_FILE))
@@ -67,7 +67,7 @@ class HistoryManifestStore:
         self._storage.write(self.path_of(VERSION_FILE), str(number).encode())
 
     def delete_unreferenced(self, manifests_retained: int) -> None:
-        """Delete all manifests but the newest ones, and history files that no retained manifest lists.
+        """Delete all manifests except the newest ones, and all history files that no retained manifest lists.
 
         Raises:
             CorruptTableError: a retained manifest cannot be read; nothing is deleted.
@@ -89,7 +89,7 @@ class HistoryManifestStore:
             _LOG.warning("%s was not deleted: %s", path, failure)
 
     def _version(self) -> int:
-        """Number of the newest manifest; 0: there is no history."""
+        """Number of the newest manifest; 0 if there is no history."""
         try:
             return int(self._storage.read(self.path_of(VERSION_FILE)).decode())
         except (ObjectNotFoundError, ValueError):

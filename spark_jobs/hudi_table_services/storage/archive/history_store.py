@@ -25,14 +25,14 @@ _Found = TypeVar("_Found")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryCodec:
-    """Encode and decode entries as the bytes of a Parquet file; `storage` does not depend on a Parquet library."""
+    """Encode and decode entries as the bytes of a Parquet file, so that `storage` needs no Parquet library."""
 
     encode: Callable[[Sequence[HistoryEntry]], bytes]
     decode: Callable[[bytes], tuple[HistoryEntry, ...]]
 
 
 class HistoryStore:
-    """``.hoodie/timeline/history`` of one table. Callers of methods that change it hold the table lock."""
+    """``.hoodie/timeline/history`` of one table. The caller of a method that writes or deletes holds the table lock."""
 
     def __init__(self, storage: Storage, config: TableConfig, codec: HistoryCodec) -> None:
         self._storage = storage
@@ -44,7 +44,7 @@ class HistoryStore:
         self._manifests.delete_unreferenced(manifests_retained)
 
     def entries(self, since: str = "") -> tuple[HistoryEntry, ...]:
-        """Entries of the files whose last requested time is this one or later; each entry once, oldest first.
+        """Entries of the files whose last requested time is `since` or later: each entry once, oldest first.
 
         Raises:
             CorruptTableError: a manifest or a file cannot be read.
@@ -150,8 +150,8 @@ class HistoryStore:
     def _write_file(self, entries: Sequence[HistoryEntry], level: int) -> HistoryFile:
         """Write a history file.
 
-        An archival that died may have left a file of this name. Replacing it is safe: either no manifest lists it, or
-        it holds the same entries.
+        An archival that died may have left a file with this name. Replacing that file is safe: either no manifest
+        lists the file, or the file contains the same entries.
         """
         content = self._codec.encode(entries)
         times = [entry.requested_time for entry in entries]
@@ -185,7 +185,7 @@ def _is_write(entry: HistoryEntry) -> bool:
 
 
 def _write(entry: HistoryEntry) -> ArchivedWrite:
-    """Raises MalformedMetadataError."""
+    """Convert an entry to a write. Raises MalformedMetadataError."""
     instant = Instant(
         requested_time=entry.requested_time,
         action=Action(entry.action),

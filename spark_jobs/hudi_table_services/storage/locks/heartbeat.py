@@ -33,7 +33,7 @@ class Heartbeat:
 
     Args:
         owner: request id of the writer, written into the file.
-        interval_ms: time between refreshes. After a few missed refreshes other writers take this one for dead.
+        interval_ms: time between refreshes. After a few missed refreshes other writers treat this writer as dead.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Heartbeat:
         self._thread.start()
 
     def stop(self) -> None:
-        """Remove the heartbeat. Stopping twice, or before the start, is fine."""
+        """Stop the thread and remove the heartbeat. May be called more than once, and before `start`."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -63,7 +63,7 @@ class Heartbeat:
             self._is_removed = True
 
     def abandon(self) -> None:
-        """Stop refreshing and mark the heartbeat as ended, so that tasks of this write stop; `stop` deletes the file."""
+        """Stop refreshing and mark the heartbeat as ended, so that tasks of this write end. `stop` deletes the file."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -84,7 +84,7 @@ class Heartbeat:
         self.stop()
 
     def _is_ours(self) -> bool:
-        """Whether the file still has our content: no other writer has ended this write or taken it over."""
+        """Whether the file still has our content. If not, another writer has ended this write or taken it over."""
         try:
             return self._storage.read(self._path) == self._content
         except ObjectNotFoundError:
@@ -104,7 +104,7 @@ class Heartbeat:
 
 
 def read_heartbeat_owner(storage: Storage, instant_time: str) -> str | None:
-    """Request id in the heartbeat; None: there is no heartbeat. Hudi's own heartbeats are empty."""
+    """Request id in the heartbeat; None if there is no heartbeat. Hudi's own heartbeats are empty."""
     try:
         return storage.read(heartbeat_path(instant_time)).decode(errors="replace")
     except ObjectNotFoundError:
@@ -127,7 +127,7 @@ def is_heartbeat_alive(
 
 
 def heartbeat_age_ms(storage: Storage, instant_time: str, clock: Clock) -> int | None:
-    """Milliseconds since the last refresh, negative if it lies in the future; None: there is no heartbeat."""
+    """Milliseconds since the last refresh, negative for a refresh time in the future; None without a heartbeat."""
     try:
         refreshed_ms = storage.modified_ms(heartbeat_path(instant_time))
     except ObjectNotFoundError:
@@ -136,7 +136,7 @@ def heartbeat_age_ms(storage: Storage, instant_time: str, clock: Clock) -> int |
 
 
 def has_heartbeat(storage: Storage, instant_time: str) -> bool:
-    """Whether the write has a heartbeat file. A write whose writer died keeps it until the write is rolled back."""
+    """Whether the write has a heartbeat file. If the writer died, the file stays until the write is rolled back."""
     return storage.exists(heartbeat_path(instant_time))
 
 

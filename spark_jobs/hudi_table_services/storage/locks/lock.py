@@ -1,9 +1,9 @@
-"""The table lock: choose the provider, and take the lock of Hudi's file-system lock provider.
+"""The table lock: choose the lock provider, and implement the lock of Hudi's file-system lock provider.
 
-Hudi's writers respect our locks and we respect theirs. The file-system lock is a file that only one writer can create.
-The age of the file decides whether its writer counts as dead. Locks of Hudi expire after
-``hoodie.write.lock.filesystem.expire`` (never, by default). Our own locks expire when their refresh stops. A file that
-is no lock, as after a crash while the lock was written, expires like our own.
+Writers of Hudi and of this project respect each other's locks. The file-system lock is a file that only one writer can
+create. The age of the file decides whether its writer counts as dead. Locks of Hudi expire after
+``hoodie.write.lock.filesystem.expire`` (never, by default). Our own locks expire two minutes after the last refresh. A
+crash while a lock is being written can leave a file without a valid lock; such a file expires like our own locks.
 """
 
 import json
@@ -39,11 +39,11 @@ _THREAD_NAME = "hudi_table_services"
 _REFRESH_SECONDS = 20.0
 _OWN_LOCK_EXPIRES_MS = 120_000
 _RELEASE_PAUSES = (0.1, 1.0, 0.0)
-"""Seconds after each failed attempt to release."""
+"""Seconds to wait after each failed attempt to release the lock."""
 
 
 class TableLock(Protocol):
-    """A lock that one writer holds at a time; a context manager that can be entered again after its exit."""
+    """A lock that one writer holds at a time. The context manager can be entered again after its exit."""
 
     def __enter__(self) -> "TableLock": ...
 
@@ -55,7 +55,7 @@ class TableLock(Protocol):
     ) -> None: ...
 
     def verify(self) -> None:
-        """Raise LockNotAcquiredError if another writer took the lock over. Call this right before committing."""
+        """Raise LockNotAcquiredError if another writer took the lock over. Call this right before a commit."""
 
 
 class FileSystemLock:
@@ -100,7 +100,7 @@ class FileSystemLock:
                     self._storage.delete(self._path)
                 return
             except StorageError as failure:
-                # The work under the lock is done, so do not fail. All writers wait until the lock expires.
+                # Do not fail, because the work under the lock is done. Other writers wait until the lock expires.
                 _LOG.warning("The lock %s was not released: %s", self._path, failure)
                 time.sleep(pause)
 
@@ -156,7 +156,7 @@ class FileSystemLock:
             age_ms = self._age_ms(content, self._storage.modified_ms(self._path))
             if age_ms <= self._expires_after_ms(content):
                 return False
-            # Another writer may have replaced the abandoned lock since; do not delete the new one.
+            # Another writer may have replaced the abandoned lock since then; do not delete the new lock.
             if self._storage.read(self._path) == content:
                 _LOG.warning(
                     "Removing the lock %s, untouched for %d s: %s", self._path, age_ms // 1000, content
@@ -167,10 +167,11 @@ class FileSystemLock:
         return True
 
     def _age_ms(self, content: bytes, modified_ms: int) -> int:
-        """Lower bound of the time since the lock was last changed.
+        """Lower bound of the time since the last change of the lock.
 
-        The difference of the clocks can be too small: the modification time may lie in the future, or this machine's
-        clock may have been set back. The time during which this writer saw the lock unchanged is a lower bound too.
+        This is the larger one of two lower bounds: the age by this machine's clock, and the time for which this
+        writer has seen the lock unchanged. The age is too small if the modification time is in the future or if this
+        machine's clock was set back.
         """
         if self._seen != (content, modified_ms):
             self._seen, self._seen_since = (content, modified_ms), time.monotonic()
@@ -210,7 +211,7 @@ class FileSystemLock:
 
 
 def _is_lock(content: bytes) -> bool:
-    """Whether the content is a complete lock: Hudi's writers and ours write a JSON object that names the writer."""
+    """Whether the content is a complete lock, which is a JSON object that names the writer, in Hudi and here."""
     try:
         return bool(decode_json_object(content, "the table lock").get("lockThreadName"))
     except MalformedMetadataError:
@@ -218,10 +219,10 @@ def _is_lock(content: bytes) -> bool:
 
 
 def table_lock(storage: Storage, options: LockOptions, clock: Clock | None = None) -> TableLock:
-    """The lock that the options name, else the one that Hudi's writers can use on the same storage.
+    """Return the lock that the options name, or by default the lock that Hudi supports on this kind of storage.
 
-    A request that names Hudi's in-process lock also gets the latter: a lock inside one JVM does not exclude this
-    process.
+    The default is also returned if the options name Hudi's in-process lock, because a lock inside one JVM does not
+    exclude this process.
 
     Raises:
         InvalidRequestError: the storage does not support the named lock, or the lock's folder is outside of the table.
@@ -246,10 +247,10 @@ def _provider(storage: Storage, options: LockOptions) -> str:
 
 
 def _below_base_path(storage: Storage, folder: str) -> str:
-    """The lock's folder relative to the base path; Hudi's writers configure an absolute path.
+    """Return the lock's folder relative to the base path. Hudi's writers configure an absolute path.
 
     Raises:
-        InvalidRequestError: the folder is outside of the base path, which is all that this writer can reach.
+        InvalidRequestError: the folder is outside of the base path. This writer can access only the base path.
     """
     if not folder.startswith("/") and ":" not in folder:
         return folder.strip("/")

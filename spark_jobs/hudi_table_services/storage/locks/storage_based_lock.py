@@ -1,8 +1,9 @@
-"""The table lock of Hudi's StorageBasedLockProvider: a leased object, changed by conditional puts only.
+"""The table lock of Hudi's StorageBasedLockProvider: an object that is changed by conditional puts only.
 
-The writer that replaces the latest version of the object holds the lock until the time that it wrote into the object,
-and renews the lock before that time. The lock of a dead writer is taken over after that time plus a margin for clock
-differences, never earlier, whatever else the object says. See docs/adr/0030.
+A writer acquires the lock by replacing the latest version of the object. The new version contains the expiry time of
+the lock, and the writer renews the lock before that time. If a writer died without a release, other writers can take
+its lock over only after the expiry time plus a margin for clock differences. No other field of the object changes
+that. See docs/adr/0030.
 """
 
 import logging
@@ -28,17 +29,17 @@ _LOG = logging.getLogger(__name__)
 
 LOCK_PATH = ".hoodie/.locks/table_lock.json"
 _CLOCK_DRIFT_MS = 500
-"""How far the clocks of two writers may differ; Hudi's constant."""
+"""Largest difference between the clocks of two writers; Hudi's constant."""
 _RELEASE_PAUSES = (0.1, 1.0, 0.0)
-"""Seconds after each failed attempt to release."""
+"""Seconds to wait after each failed attempt to release the lock."""
 
 
 class StorageBasedLock:
-    """``<base>/.hoodie/.locks/table_lock.json``. Each entry of the context uses a new owner id.
+    """``<base>/.hoodie/.locks/table_lock.json``. Each entry of the context manager uses a new owner id.
 
     Raises on entry:
         LockNotAcquiredError: another writer held the lock for the whole waiting time.
-        MalformedMetadataError: the object is no lock, so it has no expiry time and cannot be taken over.
+        MalformedMetadataError: the object is not a valid lock, so it has no expiry time and cannot be taken over.
     """
 
     def __init__(
@@ -82,12 +83,12 @@ class StorageBasedLock:
                     _LOG.warning("Another writer has already taken the lock %s over.", LOCK_PATH)
                 return
             except StorageError as failure:
-                # The work under the lock is done, so do not fail. All writers wait until the lock expires.
+                # Do not fail, because the work under the lock is done. Other writers wait until the lock expires.
                 _LOG.warning("The lock %s was not released: %s", LOCK_PATH, failure)
                 time.sleep(pause)
 
     def verify(self) -> None:
-        """Renew the lock. This proves that the lock is ours and gives the next step the whole validity period."""
+        """Renew the lock. The renewal proves that the lock is ours, and a full validity period starts."""
         with self._guard:
             if not self._renew():
                 raise LockNotAcquiredError(
@@ -131,9 +132,10 @@ class StorageBasedLock:
                 _LOG.warning("The lock %s was not renewed: %s", LOCK_PATH, error)
 
     def _renew(self) -> bool:
-        """Extend the lock by a whole validity period. Return False if it was lost. The caller holds the guard.
+        """Extend the lock by a whole validity period. Return False if the lock was lost. The caller holds the guard.
 
-        An expired lock is not renewed even if no other writer took it: the work since its expiry was not protected.
+        An expired lock is not renewed, even if no other writer took it, because the work since the expiry was not
+        protected.
         """
         held = self._held
         if held is None or self._now_ms() > held.valid_until_ms:
@@ -147,10 +149,10 @@ class StorageBasedLock:
         return True
 
     def _put(self, lock: StorageLockFile) -> bool:
-        """Replace the version seen last. Return whether the object is ours now.
+        """Replace the last known version of the object. Return whether the object contains our lock now.
 
         Raises:
-            StorageError: the outcome is unknown.
+            StorageError: the put may have succeeded or failed.
         """
         data = encode_lock_file(lock)
         for may_try_again in (True, False):
@@ -164,7 +166,7 @@ class StorageBasedLock:
                     self._version = present[1]
                     return True
                 if may_try_again and present is not None and _belongs_to(lock.owner, present[0]):
-                    self._version = present[1]  # from an earlier put of ours that seemed to have failed
+                    self._version = present[1]  # this is the version of an earlier put of ours that seemed to fail
                 elif isinstance(error, ObjectExistsError):
                     return False
                 else:

@@ -1,4 +1,4 @@
-"""A queue of write requests, kept in the table's storage, so that the writers of one Airflow write in turn.
+"""The writer queue in the table's storage: it lets the tasks of one Airflow installation write one after another.
 
 The queue avoids conflicts that would waste work. It does not prevent concurrent writes: only the table lock and the
 conflict check protect the table.
@@ -18,7 +18,7 @@ from hudi_table_services.storage.stores.storage import Storage, StoredObject
 
 FOLDER = ".hoodie/.aux/airflow"
 EXPIRY_S = 180.0
-"""A request that does not refresh its place for this long loses it."""
+"""A request loses its place after this many seconds without a refresh."""
 
 _REFRESH_S = 30.0
 _HOLDER = f"{FOLDER}/writing"
@@ -30,8 +30,8 @@ class Place:
     """Place of a request in the queue.
 
     Attributes:
-        is_turn: no other request writes or is ahead in the queue.
-        ahead: the request that writes and those ahead in the queue, in order.
+        is_turn: no other request is writing or is ahead in the queue.
+        ahead: the request that is writing, then the requests ahead in the queue, in order.
     """
 
     is_turn: bool
@@ -76,7 +76,8 @@ class WriterQueue:
     def refresh(self, owner: str) -> None:
         """Refresh the turn of a request that writes.
 
-        Does nothing if the turn has ended or belongs to another request: the task was ended, or was taken for dead.
+        Do nothing if the turn has ended or belongs to another request. In that case the task was ended or was treated
+        as dead.
         """
         if self._owner(_HOLDER) == owner:
             self._storage.write(_HOLDER, owner.encode())
@@ -86,8 +87,8 @@ class WriterQueue:
         """Refresh the turn from a thread while the caller writes; then leave the queue.
 
         Args:
-            keep_turn_after: after this exception the write goes on elsewhere, so keep the turn. The process that continues
-                it calls `refresh` and `leave`.
+            keep_turn_after: keep the turn after this exception, because another process continues the write. That
+                process calls `refresh` and `leave`.
         """
         finished = threading.Event()
 
@@ -96,7 +97,7 @@ class WriterQueue:
                 try:
                     self.refresh(owner)
                 except StorageError:
-                    continue  # the next refresh may succeed; if none does, another request starts, which costs time only
+                    continue  # the next refresh may succeed; otherwise another request starts, which only costs time
 
         thread = threading.Thread(target=keep_alive, name=f"turn-{owner}", daemon=True)
         thread.start()
@@ -134,7 +135,7 @@ class WriterQueue:
         return [stored.path for stored in self._tickets() if self._is_alive(stored.modified_ms)]
 
     def _writing(self, owner: str) -> list[str]:
-        """The other request that writes now, if any."""
+        """Owner of the other request that is writing now; empty if there is none."""
         holder = self._owner(_HOLDER)
         if holder is None or holder == owner:
             return []

@@ -1,7 +1,7 @@
 """Conditional puts: the operations that Hudi's storage-based lock needs beyond `Storage`.
 
-Object stores have them (If-None-Match and If-Match, generations). POSIX file systems do not: they cannot compare the
-version of a file and replace the file in one step. See docs/adr/0030.
+Object stores support conditional puts (If-None-Match and If-Match, or generations). POSIX file systems do not: they
+cannot compare the version of a file and replace the file in one step. See docs/adr/0030.
 """
 
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ class ObjectVersion:
     """Opaque version of an object's content, as the store returned it.
 
     Attributes:
-        e_tag: entity tag; empty: the store gives none.
-        generation: the store's own version, where it has one (GCS); else empty.
+        e_tag: entity tag; empty if the store returns none.
+        generation: generation number of the object in GCS; empty for other stores.
     """
 
     e_tag: str
@@ -29,10 +29,10 @@ class ConditionalStorage(Protocol):
         """Content and its version, read in one request. Raises ObjectNotFoundError."""
 
     def put_if(self, path: str, data: bytes, expected: ObjectVersion | None) -> ObjectVersion:
-        """Replace the object if it has this version, or create it if None is expected. Return the new version.
+        """Replace the object if it has the expected version; None creates the object. Return the new version.
 
         Raises:
             ObjectExistsError: the object has another version or no longer exists; nothing was changed. A store can
-                also answer this way when the response to a successful put was lost and the client repeated the
-                request; in that case the content is ours.
+                also return this error if the response to a successful put was lost and the client repeated the
+                request. In that case the object contains our data.
         """

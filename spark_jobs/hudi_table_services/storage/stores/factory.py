@@ -11,10 +11,10 @@ from hudi_table_services.storage.stores.storage import Storage
 
 
 def open_storage(uri: str, options: Mapping[str, str] | None = None) -> Storage:
-    """The storage of a URI or a plain local path. Nothing is created or read yet.
+    """Return the storage for a URI or a plain local path, without creating or reading a file.
 
     Args:
-        uri: a local path, taken literally; or ``file:`` (percent-encoded), ``memory://name``, ``s3://``, ``s3a://``,
+        uri: a local path, not decoded; or ``file:`` (percent-encoded), ``memory://name``, ``s3://``, ``s3a://``,
             ``gs://``, ``abfs://``, ``abfss://``, ``az://``.
         options: settings of an object store.
 

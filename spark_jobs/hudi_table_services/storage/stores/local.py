@@ -21,7 +21,7 @@ from hudi_table_services.errors import (
 from hudi_table_services.storage.stores.paths import checked_path, join_path
 from hudi_table_services.storage.stores.storage import BY_PATH, FolderListing, StoredObject, delete_one_by_one
 
-# Matches no name grammar of the format, so neither Hudi nor this project reads such a file as an instant or data file.
+# Names with this prefix match no name pattern of the format: no reader treats such files as instants or data files.
 _TEMPORARY_PREFIX = ".tmp-"
 _WRITE_BUFFER_BYTES = 1024 * 1024
 _FILE_MODE, _FOLDER_MODE, _SECRET_MODE = 0o664, 0o775, 0o600
@@ -31,10 +31,11 @@ _LINKS_REFUSED = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, er
 
 @dataclass(frozen=True, slots=True)
 class LocalStorage:
-    """A table below a folder of a POSIX file system. See `Storage` for what each operation promises.
+    """A table below a folder of a POSIX file system. See `Storage` for the guarantees of each operation.
 
-    Hadoop's local file system keeps a checksum ``.<name>.crc`` beside each file and refuses to read a file that
-    does not match it. Such a sidecar is deleted before its file changes: a file without one is always readable.
+    Hadoop's local file system stores a checksum ``.<name>.crc`` beside each file and refuses to read a file that does
+    not match its checksum. This class deletes the checksum before it changes the file, because Hadoop also reads files
+    without a checksum.
 
     Attributes:
         root: absolute path of the base path.
@@ -63,7 +64,7 @@ class LocalStorage:
             return os.stat(self._full(path)).st_mtime_ns // 1_000_000
 
     def exists(self, path: str) -> bool:
-        # os.path.isfile returns False if permission is denied; a table must not seem absent for that reason.
+        # os.path.isfile also returns False if permission is denied. In that case the table must not seem absent.
         try:
             with translate_errors("check", path):
                 return stat.S_ISREG(os.stat(self._full(path)).st_mode)
@@ -114,7 +115,7 @@ class LocalStorage:
         self._write(path, data, _FILE_MODE)
 
     def write_secret(self, path: str, data: bytes) -> None:
-        """Write a file that only the owner can read, from its creation on; otherwise as `write`."""
+        """Write a file as `write` does, but readable only by the owner, from its creation on."""
         self._write(path, data, _SECRET_MODE)
 
     def _write(self, path: str, data: bytes, mode: int) -> None:
@@ -199,7 +200,7 @@ def _opener(mode: int) -> Callable[[str, int], int]:
 
 
 def _make_folders(full: str) -> None:
-    """Create a folder and its parents, all with our mode; `os.makedirs` applies the mode only to the last one."""
+    """Create a folder and its parents, all with our mode; `os.makedirs` applies the mode only to the last folder."""
     try:
         os.mkdir(full, _FOLDER_MODE)
     except FileExistsError:
@@ -232,7 +233,7 @@ def _write_temporary(full: str, data: bytes, mode: int = _FILE_MODE) -> str:
 
 
 def _link_or_create(temporary: str, full: str, data: bytes) -> None:
-    """Create the file under its final name unless that exists: by a hard link, or exclusively if links are refused."""
+    """Create the file unless its name exists: by a hard link or, if links are refused, by exclusive creation."""
     try:
         os.link(temporary, full)
         return
@@ -250,7 +251,7 @@ def _link_or_create(temporary: str, full: str, data: bytes) -> None:
 
 
 def _sync_folder(full: str) -> None:
-    """Make a new name survive a power failure, on file systems that can sync folders."""
+    """Sync the folder of a new file, so that the name survives a power failure. Errors of the sync are ignored."""
     descriptor = os.open(os.path.dirname(full), os.O_RDONLY)
     try:
         with suppress(OSError):

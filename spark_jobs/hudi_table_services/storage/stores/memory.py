@@ -41,9 +41,10 @@ _NAMESPACES_GUARD = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class MemoryStorage:
-    """Objects under a name, shared by all instances of that name in this process and invisible to other processes.
+    """Objects under a storage name, which all instances with that name in this process share.
 
-    Like an object store it has no folders of its own. See `Storage` for what each operation promises.
+    Other processes do not see the objects. Like an object store, this storage has no folders. See `Storage` for the
+    guarantees of each operation.
     """
 
     name: str

@@ -44,11 +44,11 @@ _ENDPOINTS = ("endpoint", "endpoint_url")
 
 @dataclass(frozen=True, slots=True)
 class ObjectStoreStorage:
-    """A table below a prefix of an object store. See `Storage` for what each operation promises.
+    """A table below a prefix of an object store. See `Storage` for the guarantees of each operation.
 
     Attributes:
         uri: base path with scheme and bucket.
-        store: obstore's store with the prefix applied. A pickled store keeps its settings and connects again.
+        store: obstore's store with the prefix applied. An unpickled store has the same settings and connects again.
     """
 
     uri: str
@@ -59,11 +59,12 @@ class ObjectStoreStorage:
         """Create the client for the store of a URI; no request is sent yet.
 
         Args:
-            options: obstore's settings, e.g. ``aws_endpoint``, ``aws_region``, ``aws_access_key_id``, and those of its
-                HTTP client, such as ``allow_http`` (`CLIENT_SETTINGS`). Absent settings come from the environment.
+            options: settings of obstore, such as ``aws_endpoint``, ``aws_region`` or ``aws_access_key_id``, and
+                settings of its HTTP client, such as ``allow_http`` (`CLIENT_SETTINGS`). Absent settings come from the
+                environment.
 
         Raises:
-            InvalidRequestError: the URI's scheme or a setting is not known, or an endpoint is no plain URL.
+            InvalidRequestError: the URI's scheme or a setting is unknown, or an endpoint is not a plain URL.
         """
         for name in sorted(options):
             if name.lower().endswith(_ENDPOINTS) and "use_" not in name.lower():
@@ -245,7 +246,7 @@ class _Upload(io.RawIOBase):
         return self._written
 
     def write(self, data: Any) -> int:
-        # Arrow's buffers hold signed bytes, which obstore does not accept.
+        # Arrow's buffers contain signed bytes, which obstore does not accept.
         octets = memoryview(data).cast("B")
         with translate_errors("write", self._path):
             self._upload.write(octets)
@@ -262,7 +263,7 @@ class _Upload(io.RawIOBase):
 
 
 def _check_endpoint(name: str, url: str) -> None:
-    """Refuse an endpoint that is no plain URL: obstore's client would abort the process and print the whole value."""
+    """Refuse an endpoint that is not a plain URL. Otherwise obstore aborts the process and prints the whole value."""
     try:
         parts = urlsplit(url)
         is_plain = parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
@@ -298,6 +299,6 @@ def translate_errors(operation: str, path: str) -> Iterator[None]:
 
 
 def _client_setting(key: str) -> str:
-    """Name of the HTTP client setting that a key sets, with or without the store's prefix; empty: it sets none."""
+    """Name of the HTTP client setting for a key with or without a store's prefix; empty for all other keys."""
     name = next((key.removeprefix(p) for p in ("aws_", "azure_", "google_") if key.startswith(p)), key)
     return name if name in CLIENT_SETTINGS else ""

@@ -1,4 +1,4 @@
-"""Paths below a table's base path: ``/`` between names, never absolute, never outside of the table."""
+"""Paths relative to a table's base path. ``/`` separates names. No path is absolute or outside of the table."""
 
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.table_path import is_inside_table
@@ -8,7 +8,7 @@ def checked_path(path: str) -> str:
     """Return the path if it is inside the table; ``""`` is the base path.
 
     Raises:
-        InvalidRequestError: the path may lie outside of the base path, or is no valid path.
+        InvalidRequestError: the path may be outside of the base path, or is not a valid path.
     """
     if not is_inside_table(path):
         raise InvalidRequestError(f"{path!r} is not a path below the table's base path.")
@@ -16,7 +16,7 @@ def checked_path(path: str) -> str:
 
 
 def join_path(folder: str, name: str) -> str:
-    """Path of a name in a folder; an empty folder is the base path."""
+    """Path of a file or sub-folder in a folder; ``""`` as the folder is the base path."""
     return f"{folder}/{name}" if folder else name
 
 

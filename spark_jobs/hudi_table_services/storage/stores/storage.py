@@ -1,7 +1,7 @@
 """The storage protocol: the operations that the table format needs from a file system or object store.
 
-Nothing here assumes rename or append. `create` is the one operation that must be atomic and exclusive: instants,
-locks and new tables depend on it. See docs/adr/0010.
+No operation requires that the storage can rename or append. Only `create` must be atomic and exclusive, because
+instants, locks and new tables depend on it. See docs/adr/0010.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,18 +32,19 @@ BY_PATH = attrgetter("path")
 
 @dataclass(frozen=True, slots=True)
 class FolderListing:
-    """Direct children of a folder in order of name: files, and the bare names of sub-folders."""
+    """Direct children of a folder, sorted by name: the files, and the names of the sub-folders."""
 
     files: tuple[StoredObject, ...] = ()
     folders: tuple[str, ...] = ()
 
 
 class Storage(Protocol):
-    """A table's base path on some storage.
+    """The files below a table's base path, on any kind of storage.
 
-    Paths are relative to the base path, ``/`` between names; ``""`` is the base path. Names may hold spaces, ``%``
-    and any Unicode and are taken literally. A path outside of the base path raises InvalidRequestError. All other
-    failures raise StorageError or a subclass, with path and operation in the message. Instances can be pickled.
+    Paths are relative to the base path. ``/`` separates names, and ``""`` is the base path. Names may contain spaces,
+    ``%`` and any Unicode character; they are not decoded. A path outside of the base path raises InvalidRequestError.
+    All other failures raise StorageError or a subclass, with path and operation in the message. Instances can be
+    pickled.
     """
 
     @property
@@ -52,7 +53,7 @@ class Storage(Protocol):
 
     @property
     def base_path(self) -> str:
-        """The base path as Hudi writes it into plans: not encoded, local paths without a scheme."""
+        """The base path as Hudi writes it into plans: not percent-encoded, and without a scheme if it is local."""
 
     def read(self, path: str) -> bytes:
         """Content of a file. Raises ObjectNotFoundError."""
@@ -61,7 +62,7 @@ class Storage(Protocol):
         """Length in bytes. Raises ObjectNotFoundError."""
 
     def modified_ms(self, path: str) -> int:
-        """Time of last change in epoch milliseconds, by the storage's clock. Raises ObjectNotFoundError."""
+        """Time of last change in epoch milliseconds, according to the storage's clock. Raises ObjectNotFoundError."""
 
     def exists(self, path: str) -> bool:
         """Whether a file (not a folder) of this name exists."""
@@ -73,7 +74,7 @@ class Storage(Protocol):
         """Direct children; empty if there is no such folder."""
 
     def create(self, path: str, data: bytes) -> None:
-        """Create a file that must not exist. Readers see no file or the whole file.
+        """Create a file that must not exist yet. Readers see no file or the whole file.
 
         Raises:
             ObjectExistsError: the file exists; it was not changed.
@@ -83,7 +84,7 @@ class Storage(Protocol):
         """Create or replace a file. Readers see the old or the new content, never a mixture."""
 
     def delete(self, path: str) -> bool:
-        """Delete a file; False if there was none. Stores that do not report this always return True."""
+        """Delete a file. Return whether the file existed; stores that do not report this always return True."""
 
     def delete_files(self, paths: Sequence[str]) -> Mapping[str, StorageError]:
         """Delete files, in batches if the storage supports them; missing files are ignored.
@@ -93,10 +94,10 @@ class Storage(Protocol):
         """
 
     def delete_folder(self, folder: str) -> None:
-        """Delete a folder with everything in it; a missing folder is ignored."""
+        """Delete a folder with all its files and sub-folders; a missing folder is ignored."""
 
     def delete_empty_folders(self, folder: str) -> None:
-        """Delete the folder if it is empty, then each parent below the base path that is empty; never a file."""
+        """Delete the folder if it is empty, then each empty parent below the base path. Never delete a file."""
 
     def make_folder(self, folder: str) -> None:
         """Create an empty folder, if the storage has folders."""
