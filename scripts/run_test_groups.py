@@ -24,8 +24,8 @@ ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / "build" / "test-reports"
 TIMES = ROOT / "build" / "test-times.json"
 LANES = (
-    ("test-unit", "test-docs", "test-s3", "test-e2e", "test-conformance", "test-spark35", "test-airflow31"),
-    ("test-airflow-stack", "test-airflow", "test-spark"),
+    ("test-unit", "test-docs", "test-s3", "test-e2e", "test-conformance", "test-spark35", "test-spark"),
+    ("test-airflow-stack", "test-airflow", "test-airflow31"),
 )
 ONLY_IN_ALL = ((), ("test-conformance42",))
 """Further groups of each lane with ``TEST_DEPTH=all``."""

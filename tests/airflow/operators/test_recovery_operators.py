@@ -170,7 +170,7 @@ def test_the_timeline_is_archived(table: SmallTable, run: Run) -> None:
 @pytest.mark.parametrize(
     ("operator", "arguments", "message"),
     [
-        (RollbackOperator, {}, "name instants, or to ask for all failed"),
+        (RollbackOperator, {}, "name either instants or all failed writes"),
         (RollbackOperator, {"instant": "yesterday"}, "is not an instant time"),
         (RollbackOperator, {"instant": "20260101000000000", "all_failed": True}, "not both"),
         (RestoreOperator, {"savepoint": "before"}, "is not an instant time"),

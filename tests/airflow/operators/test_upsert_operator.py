@@ -65,11 +65,11 @@ def test_arguments_become_the_request(operator: Callable[..., UpsertWithSizingOp
         ({"max_file_size": 10, "hudi_options": {"hoodie.parquet.max.file.size": 11}}, "load: .*11"),
         ({"source_path": None}, "load: .*needs a source"),
         ({"hudi_options": "a=b"}, "load: hudi_options must be a dictionary"),
-        ({"operation": "merge"}, "load: .*no operation 'merge'"),
+        ({"operation": "merge"}, "load: .*Unknown operation 'merge'"),
         ({"on_empty": "x"}, "on_empty"),
         ({"on_rerun": "x"}, "on_rerun"),
         ({"base_path": None}, "base_path or hudi_conn_id"),
-        ({"application": "mine.py"}, "load: application cannot be given"),
+        ({"application": "mine.py"}, "load: application cannot be set"),
         ({"conn_id": "a", "spark_conn_id": "b"}, "load: conn_id='a' and spark_conn_id='b' differ"),
     ],
 )

@@ -86,7 +86,7 @@ def test_arguments_of_executions_and_cancellations_become_the_request() -> None:
         (ScheduleClusteringOperator, {"run_on": "driver"}, "run_on='driver'"),
         (ScheduleClusteringOperator, {"on_nothing": "x"}, "on_nothing='x'"),
         (ClusteringOperator, {"when_held": "x"}, "when_held is 'x'"),
-        (ClusteringOperator, {"application": "mine.py"}, "application cannot be given"),
+        (ClusteringOperator, {"application": "mine.py"}, "application cannot be set"),
         (ExecuteClusteringOperator, {"instant": "yesterday"}, "'yesterday' is not an instant time"),
         (ExecuteClusteringOperator, {"instant": None}, "does not mean all pending plans"),
         (ExecuteClusteringOperator, {"base_path": None}, "base_path or hudi_conn_id"),
