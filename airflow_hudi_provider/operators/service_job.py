@@ -51,7 +51,8 @@ class HudiServiceOperator(HudiJobOperator):
         """Check the arguments, once all are set. Raises ValueError for errors that rendering cannot correct."""
         self._filled_in_later = names_filled_in_later(self, self._own_fields())
         self.check_when_the_dag_is_read()
-        # The return value of another task may contain empty texts; `instants_of` checks the relevant part.
+        # If `instant` is the return value of another task, it may contain empty texts. `instants_of` checks the instant
+        # times in it.
         self._filled_in_later = tuple(name for name in self._filled_in_later if name != "instant")
 
     def common_fields(self, location: TableLocation, request_id: str, result_uri: str) -> dict[str, Any]:

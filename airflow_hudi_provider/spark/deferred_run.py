@@ -157,7 +157,7 @@ class DeferredRun:
         return HudiTaskError(f"spark-submit ended with exit code {seen.exit_code}{why}.")
 
     def discard(self) -> None:
-        """Log the output of a finished run that no task concluded because its worker died; then remove the run."""
+        """Log the output of a finished run and remove the run. No task read its outcome, because the worker died."""
         run = self.supervised
         if run.observe().state in (RunState.ENDED, RunState.LOST):
             self._log_output(run)

@@ -114,7 +114,7 @@ class Supervisor:
         return 0
 
     def _lock(self) -> TextIO:
-        """Take the lock. Retry for some seconds, since processes that observe the run lock the file for a moment."""
+        """Take the lock. Retry for some seconds, because a process that observes this run also locks it briefly."""
         lock = open(self._folder / run_files.LOCK, "w")  # noqa: SIM115 - the caller closes it
         deadline = time.monotonic() + _LOCK_TIMEOUT_S
         while True:
@@ -167,7 +167,10 @@ class Supervisor:
 
 
 def _created(pid: int) -> float | None:
-    """Return the start time of a process; None: it has ended. A later process with the same id starts later."""
+    """Return the start time of a process; None: it has ended.
+
+    The start time distinguishes the process from later processes with the same id.
+    """
     try:
         return float(psutil.Process(pid).create_time())
     except psutil.NoSuchProcess:

@@ -38,7 +38,7 @@ class PlanWait:
     def defer(self, task: "HudiJobOperator", run: "TaskRun") -> None:
         """Defer the task. Return if there is nothing to wait for, or if the task has waited before.
 
-        If `plans` names plans and no other attempt executes one of them, return: the job can execute that plan.
+        Also return if `plans` names at least one plan that no other attempt executes: the job can execute that plan.
 
         Raises:
             TaskDeferred: attempts of other requests execute the plans.

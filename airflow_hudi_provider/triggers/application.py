@@ -133,7 +133,7 @@ class HudiApplicationTrigger(HudiJobTrigger):
         return airflow_internals.operator_asking(self.tracking, self.spark_conn_id, self.spark_binary)
 
     def _forget_request(self) -> bool:
-        """Delete the request document, because it may contain credentials and later processes may not delete it.
+        """Delete the request document: it may contain credentials, and perhaps no later process will delete it.
 
         Returns:
             False if the request document already belongs to the next try and was not deleted, else True.

@@ -210,7 +210,7 @@ def _conformed_member(
 
 
 def _with_children(array: pa.Array, target: pa.DataType, child: pa.Array) -> pa.Array:
-    """List or map array with the offsets and nulls of `array` and the values of `child`; shares both their buffers."""
+    """List or map array with the offsets and nulls of `array` and the values of `child`. No buffer is copied."""
     buffers = array.buffers()[:2]
     return pa.Array.from_buffers(target, len(array), buffers, array.null_count, array.offset, [child])
 

@@ -64,8 +64,8 @@ def decode_container(schema: AvroSchema, data: bytes) -> dict[str, Any]:
 
     Raises:
         MalformedMetadataError: the data is not a container file, is damaged, or has no record; the record has another
-            type; Hudi does not write the codec; a block has more than 64 MiB after decompression; or the cost of
-            reading with the file's schema is not bounded.
+            type; the file has a codec that Hudi does not write; a block has more than 64 MiB after decompression; or
+            the cost of reading with the file's schema is not bounded.
     """
     if not data.startswith(MAGIC):
         raise MalformedMetadataError(

@@ -32,7 +32,8 @@ def parse_output_pattern(pattern: str) -> tuple[PatternPart, ...]:
     """Parse a pattern that formats a date.
 
     Raises:
-        InvalidRequestError: a letter other than ``y M d H m s S D``, or a month or year in words or short form.
+        InvalidRequestError: a letter other than ``y M d H m s S D``, a month as a word, or a year that does not have
+            four digits.
     """
     return _parse(pattern, _OUTPUT_LETTERS)
 
@@ -41,7 +42,8 @@ def parse_input_pattern(pattern: str) -> tuple[PatternPart, ...]:
     """Parse a pattern that reads a date from text. ``Z`` is a zone offset.
 
     Raises:
-        InvalidRequestError: a letter other than ``y M d H m s S Z``, or a month or year in words or short form.
+        InvalidRequestError: a letter other than ``y M d H m s S Z``, a month as a word, or a year that does not have
+            four digits.
     """
     return _parse(pattern, _INPUT_LETTERS)
 

@@ -300,7 +300,9 @@ class TimelineStore:
         return instant
 
     def _resolve_failed_create(self, path: str, content: bytes, error: StorageError) -> None:
-        """Find out whether a failed creation created the file. A client that retries can find its own file.
+        """Find out whether a failed creation created the file.
+
+        If the storage client repeats a creation whose answer was lost, it fails because it finds its own file.
 
         If the file is ours, this method returns; otherwise it raises an error. The content of an empty file does not
         show which writer created the file.

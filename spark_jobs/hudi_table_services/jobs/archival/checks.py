@@ -70,7 +70,8 @@ def barriers(table: TableAccess, timeline: Timeline, leaving: Sequence[Instant])
         if first <= base.instant_time < first_after:
             unknown[base.instant_time] = join_path(path, base.file_name)
     for time in never_completed(table, unknown.keys() - completed):
-        # Readers see all files older than the first remaining write: the completed write before this time must stay.
+        # Readers see all files that are older than the first write on the timeline. Therefore the completed write that
+        # precedes the write that never completed must stay on the timeline.
         before = completed[bisect_left(completed, time) - 1]
         reason = f"files of {time}, which never completed, would count as committed ({unknown[time]})"
         found.add(ArchivalBound(time=before, reason=reason))

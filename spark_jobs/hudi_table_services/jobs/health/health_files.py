@@ -68,7 +68,7 @@ def _not_live(
 ) -> tuple[list[StoredObject], list[StoredObject]]:
     """Files that are not part of the latest state: a list of leftovers, and a list of outdated versions.
 
-    Leftovers are files of writes that never completed, and copies of files in other folders.
+    Leftovers are files of writes that never completed, and copies of files that belong to another folder.
     """
     live = {
         join_path(path, file.file_name)

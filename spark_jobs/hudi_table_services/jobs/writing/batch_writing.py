@@ -1,4 +1,4 @@
-"""Write the files of a placed batch on Spark's executors."""
+"""Write the files of a batch on Spark's executors, after each row has been assigned its place."""
 
 from typing import TYPE_CHECKING
 
