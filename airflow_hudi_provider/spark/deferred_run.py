@@ -54,8 +54,8 @@ class DeferredRun:
             return False
         if os.environ.get("AIRFLOW_IS_K8S_EXECUTOR_POD") == "True":
             self._task.log.info(
-                "This worker is a pod that ends with its task, and Spark's driver with it: the task waits here. "
-                "deploy_mode='cluster' can be waited for in the triggerer."
+                "This worker is a pod. It ends with its task, and so would Spark's driver; therefore the task waits "
+                "here. With deploy_mode='cluster' the task can wait in the triggerer."
             )
             return False
         return True
@@ -143,7 +143,7 @@ class DeferredRun:
         if seen.state is RunState.ABSENT:
             return HudiTaskError(
                 f"The Spark run is {event.get('state', 'over')}, and its folder {run.folder} is not on this machine; "
-                "[hudi] run_folder names one that all workers share."
+                "set [hudi] run_folder to a folder that all workers share."
             )
         self._log_output(run)
         if seen.state is not RunState.ENDED:

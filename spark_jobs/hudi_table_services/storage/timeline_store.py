@@ -110,7 +110,7 @@ class TimelineStore:
                 f"{self.path_of(instant)}: {error.message}",
                 path=self.path_of(instant),
                 hint="A writer died while writing it. Restore the file from a copy, or undo the instant with Hudi's "
-                "command line; nothing is written to the table before that.",
+                "command line; until then, no job of this project writes to the table.",
             ) from error
 
     def _decoded(self, instant: Instant) -> CommitMetadata:
@@ -268,7 +268,7 @@ class TimelineStore:
             raise TimelineInvariantError(
                 f"The completed instant {stored.path} has zero bytes.",
                 hint="A writer died while writing it. Restore the file from a copy, or undo the instant with Hudi's "
-                "command line; nothing is written to the table before that.",
+                "command line; until then, no job of this project writes to the table.",
             )
         return instant
 

@@ -111,7 +111,7 @@ def pending_restores(table: TableAccess, timeline: Timeline) -> tuple[PendingRes
             raise MalformedMetadataError(
                 f"{table.timeline_store.requested_path_of(instant)} is empty although the restore was begun.",
                 hint="The table may be between two states. Bring the plan back from a copy, then restore to the same "
-                "savepoint again; nothing is written to the table before that.",
+                "savepoint again; until then, no job of this project writes to the table.",
             )
         else:
             remove_without_plan(table, instant)

@@ -52,8 +52,8 @@ CONSISTENT_TIMESTAMPS = option(
 NEW_KEY_ENCODING = option(
     "hoodie.write.complex.keygen.new.encoding",
     "",
-    "COMPLEX generator with one key column: record keys are `true`: the value, `false`: `column:value`; absent: as in "
-    "the table",
+    "COMPLEX generator with one key column: with `true`, record keys are the value; with `false`, `column:value`; "
+    "absent: as in the table",
     OrNone(Flag()),
 )
 TIMEBASED_TIMESTAMP_TYPE = option(
