@@ -17,8 +17,8 @@ _ADVICE = {
     "commits_since_clustering": "Cluster the table.",
     "commits_to_archive": "Archive the timeline: readers list and load all of it.",
     "commits_to_clean": "Clean the table.",
-    "damaged": "Write nothing until the file is restored or the instant undone; `damage` in the report names the file or "
-    "the instant.",
+    "damaged": "Write nothing until the file is restored or the instant undone; `damage` in the report names the file "
+    "or the instant.",
     "dead_instants": "Run the next write, or take the next step that is listed for each of them.",
     "foreign_files": "Move them out of the table: some readers treat them as data files. No job here touches them.",
     "hours_ahead": "Correct the clocks of all writers. Until then each new instant is a millisecond after the newest.",
