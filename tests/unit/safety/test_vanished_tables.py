@@ -64,9 +64,13 @@ class Vanishing(FailingCalls):
     def _call(self, operation: Any, *arguments: Any) -> Any:
         if not self._is_the_one(operation.__name__, str(arguments[0])):
             return operation(*arguments)
-        done = operation(*arguments) if self.after else None
-        self.inner.delete_folder(".hoodie")
-        return done if self.after else operation(*arguments)
+        if not self.after:
+            self.inner.delete_folder(".hoodie")
+            return operation(*arguments)
+        try:
+            return operation(*arguments)
+        finally:  # also after a call that finds no file, such as the file of a heartbeat
+            self.inner.delete_folder(".hoodie")
 
 
 @VERSIONS
