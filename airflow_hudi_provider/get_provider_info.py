@@ -1,5 +1,6 @@
 """Provider information for Airflow's provider manager. This module imports no other module of the package."""
 
+from pathlib import Path
 from typing import Any
 
 _TEXT = {"type": ["string", "null"], "default": None}
@@ -19,40 +20,19 @@ def get_provider_info() -> dict[str, Any]:
         "operators": [
             {
                 "integration-name": hudi,
-                "python-modules": [
-                    "airflow_hudi_provider.operators.upsert",
-                    "airflow_hudi_provider.operators.archive",
-                    "airflow_hudi_provider.operators.clean",
-                    "airflow_hudi_provider.operators.clustering",
-                    "airflow_hudi_provider.operators.config_check",
-                    "airflow_hudi_provider.operators.health",
-                    "airflow_hudi_provider.operators.recovery",
-                ],
+                "python-modules": _modules("operators"),
             }
         ],
         "sensors": [
             {
                 "integration-name": hudi,
-                "python-modules": [
-                    "airflow_hudi_provider.sensors.instant",
-                    "airflow_hudi_provider.sensors.commit_count",
-                    "airflow_hudi_provider.sensors.pending_service",
-                ],
+                "python-modules": _modules("sensors"),
             }
         ],
         "triggers": [
             {
                 "integration-name": hudi,
-                "python-modules": [
-                    "airflow_hudi_provider.triggers.application",
-                    "airflow_hudi_provider.triggers.held_plan",
-                    "airflow_hudi_provider.triggers.instant",
-                    "airflow_hudi_provider.triggers.commit_count",
-                    "airflow_hudi_provider.triggers.pending_service",
-                    "airflow_hudi_provider.triggers.spark_run",
-                    "airflow_hudi_provider.triggers.turn",
-                    "airflow_hudi_provider.triggers.watcher",
-                ],
+                "python-modules": _modules("triggers"),
             }
         ],
         "extra-links": [
@@ -135,3 +115,10 @@ def get_provider_info() -> dict[str, Any]:
             }
         ],
     }
+
+
+def _modules(folder: str) -> list[str]:
+    """Return the names of all modules in this folder of the package, in alphabetical order."""
+    package = Path(__file__).parent
+    names = sorted(path.stem for path in (package / folder).glob("[!_]*.py"))
+    return [f"{package.name}.{folder}.{name}" for name in names]

@@ -13,6 +13,7 @@ from typing import TypeVar
 import pyspark
 
 from hudi_table_services.contract.result import JobResult
+from hudi_table_services.services.registry import read_result
 
 REPOSITORY = Path(__file__).parents[2]
 SOURCES = REPOSITORY / "spark_jobs"
@@ -41,7 +42,7 @@ class Ended:
     @property
     def result(self) -> JobResult:
         """The result document on standard output."""
-        return JobResult.from_json(self.output[self.output.index("{") :])
+        return read_result(self.output[self.output.index("{") :])
 
 
 def spark_settings(folder: Path, **settings: str) -> Path:

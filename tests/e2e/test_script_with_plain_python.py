@@ -9,7 +9,8 @@ import pytest
 
 from e2e.job_processes import SCRIPT, Ended, environment, run, spark_settings
 from e2e.orders import orders, stored, table_flags, write_parquet
-from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.contract.result import Outcome
+from hudi_table_services.services.registry import read_result
 
 FIRST = orders(range(1000))
 
@@ -54,7 +55,7 @@ def test_first_write_makes_a_table_that_others_read(first: Ended, base_path: Pat
 
 def test_result_document_is_what_the_job_printed(first: Ended, folder: Path) -> None:
     document = (folder / "results" / "first.json").read_text(encoding="utf-8")
-    result = JobResult.from_json(document)
+    result = read_result(document)
     assert result == first.result
     assert (result.outcome, result.request_id, result.rows.inserted) == (Outcome.COMPLETED, "load-1", 1000)
     assert result.instant_time is not None
@@ -128,7 +129,7 @@ def test_missing_source_is_said_by_message_exit_code_and_document(
     flags = table_flags(base_path, source_path=str(missing), result_path=str(document), request_id="bad-1")
     ended = run([sys.executable, SCRIPT, *flags], variables, folder / "run")
     assert ended.exit_code == 64, ended.log
-    result = JobResult.from_json(document.read_text(encoding="utf-8"))
+    result = read_result(document.read_text(encoding="utf-8"))
     assert (result.outcome, result.request_id) == (Outcome.FAILED, "bad-1")
     assert result.error is not None
     assert (result.error.kind, result.error.retryable) == ("InvalidRequestError", False)
@@ -146,7 +147,7 @@ def test_spark_that_does_not_start_is_said_by_message_exit_code_and_document(
         [sys.executable, SCRIPT, *flags], {**variables, "JAVA_HOME": str(folder / "no")}, folder / "run"
     )
     assert ended.exit_code == 70, ended.log
-    error = JobResult.from_json(document.read_text(encoding="utf-8")).error
+    error = read_result(document.read_text(encoding="utf-8")).error
     assert error is not None
     assert error.kind == "ExecutionFailedError"
     assert error.message.startswith("Spark did not start: ")

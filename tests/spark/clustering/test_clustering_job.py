@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from hudi_table_services.contract.clustering import ClusteringPlanReport
 from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.services.registry import read_result
 from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.table_store import read_table_config
@@ -361,4 +362,4 @@ def test_a_reader_of_the_old_files_reads_them_to_the_end(table: TableUnderTest) 
 def test_the_result_survives_its_document(table: TableUnderTest) -> None:
     table.schedule(sort_columns=("v",))
     result = table.execute()
-    assert JobResult.from_json(result.to_json()) == dataclasses.replace(result)
+    assert read_result(result.to_json()) == dataclasses.replace(result)

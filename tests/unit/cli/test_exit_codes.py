@@ -8,6 +8,7 @@ import pytest
 from hudi_table_services import cli, errors
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import HudiTableServiceError
+from hudi_table_services.services.registry import read_result
 from hudi_table_services.services.writing import UPSERT
 
 EXIT_CODES = {
@@ -49,7 +50,7 @@ def end_with(
     monkeypatch.setattr(cli, "spark_session", raising)
     flags = ["--base-path=/t", "--source-path=/s", "--request-id=r", f"--result-path={result_path}"]
     exit_code = cli.main(UPSERT, flags)
-    return exit_code, JobResult.from_json(result_path.read_text(encoding="utf-8"))
+    return exit_code, read_result(result_path.read_text(encoding="utf-8"))
 
 
 def test_no_error_class_is_forgotten() -> None:

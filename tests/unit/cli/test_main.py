@@ -10,6 +10,7 @@ import pytest
 from hudi_table_services import cli
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.contract.writing import UpsertRequest
+from hudi_table_services.services.registry import read_result
 from hudi_table_services.services.writing import UPSERT
 
 
@@ -96,7 +97,7 @@ def test_a_refused_request_says_so_in_the_document_too(
     captured = capsys.readouterr()
     assert message in captured.err
     assert captured.out == ""
-    result = JobResult.from_json(result_path.read_text(encoding="utf-8"))
+    result = read_result(result_path.read_text(encoding="utf-8"))
     assert (result.outcome, result.request_id) == (Outcome.FAILED, "r")
     assert result.error is not None
     assert result.error.kind == "InvalidRequestError"
@@ -123,5 +124,5 @@ def test_a_result_that_cannot_be_written_fails_a_job_that_was_done(
     done = JobResult(request_id="r", outcome=Outcome.COMPLETED)
     assert cli._report(document, done, 0) == 74
     captured = capsys.readouterr()
-    assert JobResult.from_json(captured.out) == done
+    assert read_result(captured.out) == done
     assert "'r.json'" in captured.err

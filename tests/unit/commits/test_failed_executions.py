@@ -17,6 +17,7 @@ from hudi_table_services.jobs.clustering.schedule import schedule_clustering
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
+from hudi_table_services.services.registry import read_result
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from support.small_tables import SmallTable
 
@@ -87,7 +88,7 @@ def failure(table: SmallTable, *instants: str) -> tuple[HudiTableServiceError, J
     request = ExecuteClusteringRequest(base_path="/t", instants=instants)
     with pytest.raises(HudiTableServiceError) as failed:
         execute_clustering(None, request, storage=table.storage, clock=table.clock)  # type: ignore[arg-type]
-    return failed.value, JobResult.from_json(JobResult.failed(request, failed.value).to_json())
+    return failed.value, read_result(JobResult.failed(request, failed.value).to_json())
 
 
 def states(result: JobResult) -> dict[str, str]:

@@ -23,6 +23,7 @@ from hudi_table_services.contract.result import (
 )
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.errors import CommitConflictError, HudiTableServiceError, InvalidRequestError
+from hudi_table_services.services.registry import read_result
 
 COUNTS = st.integers(0, 2**53)
 SECONDS = st.floats(0, 1e6)
@@ -85,7 +86,7 @@ DONE = JobResult(request_id="r", outcome=Outcome.COMPLETED)
 
 @given(RESULTS)
 def test_a_result_survives_its_document(result: JobResult) -> None:
-    assert JobResult.from_json(result.to_json()) == result
+    assert read_result(result.to_json()) == result
 
 
 def test_the_document_says_its_version_and_outcome_in_words() -> None:
@@ -112,7 +113,7 @@ def changed(**fields: object) -> str:
 )
 def test_what_is_no_result_is_refused(text: str, message: str) -> None:
     with pytest.raises(InvalidRequestError) as refused:
-        JobResult.from_json(text)
+        read_result(text)
     assert message in str(refused.value)
 
 

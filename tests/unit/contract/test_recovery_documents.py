@@ -16,6 +16,7 @@ from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.services.orphans import REPAIR_ORPHAN_FILES
 from hudi_table_services.services.recovery import RESTORE, ROLLBACK
+from hudi_table_services.services.registry import read_result
 
 TIME = "20260102030405006"
 
@@ -92,5 +93,5 @@ def test_reports_come_back_from_the_result_document() -> None:
     )
     for report in (recovery, orphans):
         result = JobResult(request_id="r", outcome=Outcome.COMPLETED, service=report.service, report=report)
-        assert JobResult.from_json(result.to_json()) == result
+        assert read_result(result.to_json()) == result
     assert (recovery.file_count, recovery.row_count) == (2, 3)

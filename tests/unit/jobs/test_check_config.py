@@ -9,7 +9,7 @@ import pytest
 
 from hudi_table_services import cli
 from hudi_table_services.contract.config_check import CheckConfigRequest, ConfigReport
-from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.contract.result import Outcome
 from hudi_table_services.errors import InvalidRequestError, UnsafeConfigError
 from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
 from hudi_table_services.jobs.check_config import check_table_config
@@ -18,6 +18,7 @@ from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_service_plans import ClusteringGroup, ClusteringPlan, ClusteringSlice
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.services.config_check import CHECK_CONFIG
+from hudi_table_services.services.registry import read_result
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.table_store import PROPERTIES
@@ -37,7 +38,7 @@ def check(storage: MemoryStorage | None = None, **fields: Any) -> ConfigReport:
     result = check_table_config(request, storage=storage)
     assert before == ([(f.path, f.size_bytes) for f in storage.list_files()] if storage else [])
     assert (result.outcome, result.operation) == (Outcome.COMPLETED, "check_config")
-    assert JobResult.from_json(result.to_json()) == result
+    assert read_result(result.to_json()) == result
     assert result.report is not None
     return result.report
 
@@ -175,7 +176,7 @@ def test_the_script_ends_with_78_and_leaves_its_findings(
     document = tmp_path / "result.json"
     flags = ["--option=hoodie.keep.min.commits=3", f"--result-path={document}"]
     assert cli.main(CHECK_CONFIG, flags) == 78
-    result = JobResult.from_json(document.read_text(encoding="utf-8"))
+    result = read_result(document.read_text(encoding="utf-8"))
     assert (result.outcome, result.error.kind if result.error else "") == (
         Outcome.FAILED,
         "UnsafeConfigError",

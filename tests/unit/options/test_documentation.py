@@ -4,107 +4,46 @@ import dataclasses
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 
-from hudi_table_services.contract.archival import ArchiveReport, ArchiveRequest
-from hudi_table_services.contract.cleaning import CleanedPartition, CleanReport, CleanRequest
-from hudi_table_services.contract.clustering import (
-    CancelClusteringRequest,
-    ClusteringGroupReport,
-    ClusteringPlanReport,
-    ClusteringReport,
-    ClusteringRequest,
-    ColumnSkipping,
-    ExecuteClusteringRequest,
-    ScheduleClusteringRequest,
-)
-from hudi_table_services.contract.config_check import (
-    FACTS,
-    CheckConfigRequest,
-    ConfigFinding,
-    ConfigReport,
-    RuntimeFacts,
-)
-from hudi_table_services.contract.health import (
-    DEFAULT_WARNINGS,
-    MEASURES,
-    HealthFinding,
-    HealthReport,
-    HealthRequest,
-    PartitionHealth,
-    PendingInstant,
-)
-from hudi_table_services.contract.recovery import (
-    CreateSavepointRequest,
-    DeleteSavepointRequest,
-    OrphanFile,
-    OrphanReport,
-    RecoveryReport,
-    RepairOrphansRequest,
-    RestoreRequest,
-    RollbackRequest,
-    UndoneInstant,
-)
-from hudi_table_services.contract.result import (
-    HISTOGRAM_EDGES_MIB,
-    FileGroupChange,
-    FileStats,
-    JobError,
-    JobResult,
-    Outcome,
-    PartitionReport,
-    RowCounts,
-)
-from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
+from hudi_table_services.contract.config_check import FACTS, RuntimeFacts
+from hudi_table_services.contract.health import DEFAULT_WARNINGS, MEASURES
+from hudi_table_services.contract.result import HISTOGRAM_EDGES_MIB, JobResult, Outcome
 from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.planning.config_check.check import CONFIG_RULES, check_config
 from hudi_table_services.planning.config_check.settings import ConfigRule
+from hudi_table_services.services.registry import SERVICES
 
 REPOSITORY = Path(__file__).parents[3]
 CONTRACT_PAGE = (REPOSITORY / "docs" / "job-contract.md").read_text(encoding="utf-8")
+PAGES = "\n".join(page.read_text(encoding="utf-8") for page in sorted((REPOSITORY / "docs").glob("*.md")))
 
-DOCUMENTS = (
-    UpsertRequest,
-    SourceSpec,
-    JobResult,
-    RowCounts,
-    FileStats,
-    PartitionReport,
-    FileGroupChange,
-    JobError,
-    ScheduleClusteringRequest,
-    ExecuteClusteringRequest,
-    ClusteringRequest,
-    CancelClusteringRequest,
-    ClusteringReport,
-    ClusteringPlanReport,
-    ClusteringGroupReport,
-    ColumnSkipping,
-    ArchiveRequest,
-    ArchiveReport,
-    CleanRequest,
-    CleanReport,
-    CleanedPartition,
-    HealthRequest,
-    HealthReport,
-    HealthFinding,
-    PendingInstant,
-    PartitionHealth,
-    CreateSavepointRequest,
-    DeleteSavepointRequest,
-    RollbackRequest,
-    RestoreRequest,
-    RepairOrphansRequest,
-    RecoveryReport,
-    UndoneInstant,
-    OrphanReport,
-    OrphanFile,
-    CheckConfigRequest,
-    ConfigReport,
-    ConfigFinding,
-)
+
+def documents() -> list[type]:
+    """List the requests and reports of all services, the result, and the classes of their fields."""
+    found: dict[type, None] = {}
+    waiting: list[type] = [JobResult]
+    for service in SERVICES:
+        waiting += [*(script.request_type for script in service.scripts), *filter(None, [service.report])]
+    while waiting:
+        kind = waiting.pop()
+        if kind in found or not dataclasses.is_dataclass(kind):
+            continue
+        found[kind] = None
+        for hint in get_type_hints(kind).values():
+            waiting += [part for part in (hint, *parts_of(hint)) if isinstance(part, type)]
+    return [kind for kind in found if dataclasses.fields(kind)]
+
+
+def parts_of(hint: object) -> Iterator[object]:
+    """Yield the types that a type hint such as ``tuple[FileStats, ...] | None`` contains."""
+    for part in get_args(hint):
+        yield part
+        yield from parts_of(part)
 
 
 def test_options_page_is_current() -> None:
@@ -114,13 +53,13 @@ def test_options_page_is_current() -> None:
 
 
 def section(heading: str) -> str:
-    found = re.search(rf"^###? .*`{heading}`.*\n((?:(?!^##).*\n)*)", CONTRACT_PAGE, flags=re.MULTILINE)
-    assert found, f"docs/job-contract.md has no section for {heading}"
+    found = re.search(rf"^###? .*`{heading}`.*\n((?:(?!^##).*\n)*)", PAGES, flags=re.MULTILINE)
+    assert found, f"No page of docs/ has a section for {heading}"
     return found[1]
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_contract_page_lists_exactly_the_fields_of(document: type) -> None:
+@pytest.mark.parametrize("document", documents())
+def test_a_page_lists_exactly_the_fields_of(document: type) -> None:
     listed = re.findall(r"^\| `(\w+)` \|", section(document.__name__), flags=re.MULTILINE)
     fields = [field.name for field in dataclasses.fields(document)]
     assert sorted(set(listed) - {"contract_version"}) == sorted(fields)

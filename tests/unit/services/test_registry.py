@@ -1,9 +1,8 @@
-"""The records of services: each script has its file, its place in the wheel, a job and a request of its own."""
+"""The records of services: each script has its file, a job and a request of its own."""
 
 import importlib.util
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.clustering import ExecuteClusteringRequest
 from hudi_table_services.contract.request import JobRequest
-from hudi_table_services.contract.result import REPORTS
 from hudi_table_services.errors import TableNotFoundError
 from hudi_table_services.services.registry import SERVICES, script, script_of
 from hudi_table_services.services.service import Script
@@ -25,12 +23,9 @@ def all_requests(kind: type[JobRequest] = JobRequest) -> set[type[JobRequest]]:
     return {kind, *(each for child in kind.__subclasses__() for each in all_requests(child))}
 
 
-def test_every_script_has_its_file_and_its_place_in_the_wheel() -> None:
+def test_every_script_has_its_file() -> None:
     named = sorted(each.file_name for each in SCRIPTS)
     assert named == sorted(path.name for path in (REPOSITORY / "spark_jobs").glob("*.py"))
-    settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
-    included = settings["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    assert included == {f"spark_jobs/{name}": f"airflow_hudi_provider/spark_jobs/{name}" for name in named}
 
 
 def test_every_request_has_exactly_one_script() -> None:
@@ -44,7 +39,6 @@ def test_a_service_its_requests_and_its_report_have_one_name() -> None:
     for service in SERVICES:
         assert {each.request_type.service for each in service.scripts} == {service.name}
         assert service.report is None or service.report.service == service.name
-    assert {service.report for service in SERVICES} == {*REPORTS, None}
 
 
 def test_names_are_unique() -> None:

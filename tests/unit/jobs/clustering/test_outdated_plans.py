@@ -30,6 +30,7 @@ from hudi_table_services.model.table_service_plans import (
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
 from hudi_table_services.planning.clustering.outdated_plans import unchanged_groups
+from hudi_table_services.services.registry import read_result
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
 from hudi_table_services.storage.snapshot_loader import load_snapshot
@@ -99,7 +100,7 @@ def test_a_plan_whose_groups_were_all_changed_is_dropped_with_a_reason(version: 
         2,
     )
     assert result.report.instants == ()
-    assert JobResult.from_json(result.to_json()) == result
+    assert read_result(result.to_json()) == result
     assert not table.timeline_store.load().pending
     assert leftovers(table) == []
     assert execute(table).reason == "no clustering is pending on the table"

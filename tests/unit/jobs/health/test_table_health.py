@@ -26,6 +26,7 @@ from hudi_table_services.model.table_service_plans import (
 )
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.services.health import TABLE_HEALTH
+from hudi_table_services.services.registry import read_result
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import FolderListing, Storage
@@ -96,7 +97,7 @@ def test_a_healthy_table(version: TableVersion) -> None:
     assert 1.8 < report.measures["hours_since_commit"] < 2.1
     # One small file in each partition is the best possible state.
     assert (report.measures["small_files"], report.measures["small_file_ratio"]) == (0, 0)
-    assert JobResult.from_json(result.to_json()) == result
+    assert read_result(result.to_json()) == result
 
 
 @VERSIONS
@@ -201,7 +202,7 @@ def test_a_lost_file_always_fails(version: TableVersion, left: bytes | None, fau
     assert (report.status, report.missing_examples) == ("failing", (f"{path}: {fault}",))
     assert f"  missing: {path}: {fault}" in health_lines(report, FileStats())
     failed = JobResult.failed(HealthRequest(base_path="/t"), caught.value)
-    assert JobResult.from_json(failed.to_json()) == failed
+    assert read_result(failed.to_json()) == failed
     assert checked.report(fail_above={"missing_files": "1"}).status == "healthy"
 
 
@@ -258,7 +259,7 @@ def test_foreign_files_in_partitions_are_counted(version: TableVersion) -> None:
     assert report.foreign_examples == ("a/x.csv", "b/my_copy.parquet")
     assert [(f.level, f.measure, f.value) for f in report.findings] == [("warn", "foreign_files", 2)]
     assert "  foreign: b/my_copy.parquet" in health_lines(report, FileStats())
-    assert JobResult.from_json(result.to_json()) == result
+    assert read_result(result.to_json()) == result
 
 
 class ChangedDuringListing(FaultyStorage):
@@ -339,7 +340,7 @@ def test_an_instant_of_zero_bytes_always_fails(version: TableVersion) -> None:
     assert (report.status, report.measures) == ("failing", {"damaged": 1.0})
     failed = JobResult.failed(HealthRequest(base_path="/t"), caught.value)
     assert failed.report == report
-    assert JobResult.from_json(failed.to_json()) == failed
+    assert read_result(failed.to_json()) == failed
 
 
 def test_a_measure_above_its_limit_fails_or_warns() -> None:
