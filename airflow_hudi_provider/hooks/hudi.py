@@ -176,7 +176,7 @@ class HudiHook(BaseHook):
 
     def executed_by(self, request_id: str) -> "tuple[Clustering, ...]":
         """Find the clusterings on the active timeline that this request completed, including plans of other writers."""
-        from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
+        from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 
         completed = [each for each in self.clusterings().clusterings if each.instant.is_completed]
         if not completed:

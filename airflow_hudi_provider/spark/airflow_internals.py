@@ -118,7 +118,7 @@ def follow_yarn_application(task: SparkSubmitOperator, application: str) -> None
         task._hook._yarn_application_id = application
 
 
-def operator_asking(
+def operator_for_queries(
     how: Tracking, spark_conn_id: str, binary: str | None, more: Mapping[str, Any] | None = None
 ) -> SparkSubmitOperator:
     """Create an operator that asks the cluster's master for the state of a driver. The operator submits nothing.
@@ -142,7 +142,7 @@ def end_application(asking: SparkSubmitOperator, how: Tracking, application: str
     """End a driver that another process submitted.
 
     Args:
-        asking: the operator that `operator_asking` created.
+        asking: the operator that `operator_for_queries` created.
         application: Airflow's identifier of the driver: application id, driver id, or ``<namespace>:<pod>``.
     """
     hook = asking._get_hook()

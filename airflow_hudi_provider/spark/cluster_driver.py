@@ -116,7 +116,7 @@ class ClusterDriver:
         """End the driver of a deferred try. The next try does not follow this driver, but waits for its end."""
         if (application := self._run.memory.noted_driver) is not None:
             self._end(application)
-        self._run.memory.disown_driver()
+        self._run.memory.clear_driver_owner()
         self.forget_request()
 
     def discard(self) -> None:
@@ -169,7 +169,7 @@ class ClusterDriver:
         more = {"conf": task.conf, "keytab": task.keytab, "principal": task.principal}
         if (auth := airflow_internals.yarn_auth(task)) is not None:
             more["yarn_rm_auth"] = auth  # releases of the Spark provider before 6.3 do not have this argument
-        return airflow_internals.operator_asking(
+        return airflow_internals.operator_for_queries(
             tracking, airflow_internals.connection_id(task), airflow_internals.spark_binary(task), more
         )
 

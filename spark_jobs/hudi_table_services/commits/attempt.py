@@ -12,16 +12,16 @@ from types import TracebackType
 
 from hudi_table_services.commits.attempt_traces import AttemptTraces
 from hudi_table_services.commits.checks import (
-    Again,
+    ComparisonNeeded,
     NoConflict,
-    NoNewKeyTwice,
+    NoDuplicateNewKey,
     NoSecondWrite,
-    NothingArchivedMeanwhile,
+    NothingArchivedSince,
     RowComparison,
     SameSchema,
     archived_meanwhile,
 )
-from hudi_table_services.commits.door import complete
+from hudi_table_services.commits.commit_point import complete
 from hudi_table_services.commits.table_now import Check, Conditions, read_table_now
 from hudi_table_services.commits.undo import rollback_instant
 from hudi_table_services.errors import CommitStateUnknownError, HudiTableServiceError, LockNotAcquiredError
@@ -177,13 +177,13 @@ class CommitAttempt:
             rows = (
                 ()
                 if comparison is None
-                else (NoNewKeyTwice(comparison, compared, rounds == _ROUNDS_WITHOUT_LOCK),)
+                else (NoDuplicateNewKey(comparison, compared, rounds == _ROUNDS_WITHOUT_LOCK),)
             )
             try:
                 with self._lock:
                     return self._complete_if_allowed(content, (*checks, *rows))
-            except Again as again:
-                changes = again.changes
+            except ComparisonNeeded as needed:
+                changes = needed.changes
             if comparison is not None:
                 comparison.refuse(changes)
             compared |= {change.instant for change in changes}
@@ -193,7 +193,7 @@ class CommitAttempt:
         return (
             NoSecondWrite(self._request_id),
             SameSchema(),
-            NothingArchivedMeanwhile(since=self._requested_among),
+            NothingArchivedSince(since=self._requested_among),
             NoConflict(changed_file_groups(metadata), self._strategy),
         )
 

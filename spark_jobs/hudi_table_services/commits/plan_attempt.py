@@ -13,17 +13,17 @@ from types import TracebackType
 
 from hudi_table_services.commits.attempt_traces import AttemptTraces
 from hudi_table_services.commits.checks import (
-    FilesThere,
+    FilesExist,
     NotCancelled,
-    NothingArchivedMeanwhile,
+    NothingArchivedSince,
     NothingUndone,
+    NotTakenOver,
     SameSchema,
-    SomethingLeft,
-    StillOurs,
+    SomeGroupsUnchanged,
     refuse_cancelled,
     refuse_taken_over,
 )
-from hudi_table_services.commits.door import complete
+from hudi_table_services.commits.commit_point import complete
 from hudi_table_services.commits.table_now import Check, Conditions, TableNow, read_table_now
 from hudi_table_services.commits.undo import roll_back_clustering, sweep_listed, sweep_pending
 from hudi_table_services.errors import (
@@ -161,7 +161,11 @@ class ClusteringAttempt:
     ) -> None:
         if self._is_over:
             self._traces.stop_heartbeat()
-        elif self._is_dropping or isinstance(error, CommitStateUnknownError) or not self._give_back():
+        elif (
+            self._is_dropping
+            or isinstance(error, CommitStateUnknownError)
+            or not self._return_plan_to_requested()
+        ):
             # Keep the file: without a heartbeat, an inflight plan looks as if Hudi executed it, and other jobs would
             # not execute the plan until it expires.
             self._traces.abandon_heartbeat()
@@ -206,13 +210,13 @@ class ClusteringAttempt:
     def _checks(self, snapshot: TableSnapshot, metadata: CommitMetadata) -> tuple[Check, ...]:
         paths = tuple(stat.path for stat in metadata.write_stats)
         return (
-            StillOurs(self.instant_time, self.attempt),
+            NotTakenOver(self.instant_time, self.attempt),
             SameSchema(),
             NotCancelled(self._instant),
-            NothingArchivedMeanwhile(since=snapshot.timeline),
+            NothingArchivedSince(since=snapshot.timeline),
             NothingUndone(),
-            SomethingLeft(self.instant_time, metadata),
-            FilesThere(self.instant_time, paths, when_missing=lambda: self._leave_to_others(paths)),
+            SomeGroupsUnchanged(self.instant_time, metadata),
+            FilesExist(self.instant_time, paths, when_missing=lambda: self._leave_to_others(paths)),
         )
 
     def _groups_to_drop(self, now: TableNow) -> frozenset[FileGroupId]:
@@ -258,7 +262,7 @@ class ClusteringAttempt:
         self._is_over = True
         return True
 
-    def _give_back(self) -> bool:
+    def _return_plan_to_requested(self) -> bool:
         """Remove the written files and return the plan to its requested state. Returns whether this succeeded."""
         try:
             with self._lock:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
-from hudi_table_services.commits.door import complete, prepare_deletion
+from hudi_table_services.commits.commit_point import complete, prepare_deletion
 from hudi_table_services.errors import (
     CommitConflictError,
     InstantExistsError,

@@ -16,7 +16,7 @@ from hudi_table_services.options.keys.archival import (
 from hudi_table_services.options.keys.cleaning import CLEAN_POLICY, COMMITS_RETAINED
 from hudi_table_services.options.keys.writing import TABLE_NAME
 from hudi_table_services.options.locks import LockOptions
-from hudi_table_services.options.option import AnyOption, Service
+from hudi_table_services.options.option import AnyOption, OptionGroup
 from hudi_table_services.options.reader import OptionReader
 from hudi_table_services.options.shared import known_options, with_fields
 
@@ -33,7 +33,7 @@ def resolve_archive_options(request: ArchiveRequest) -> ArchiveJobOptions:
         MIN_COMMITS: request.min_commits,
         MAX_COMMITS: request.max_commits,
     }
-    named, warnings = known_options(with_fields(request.options, fields), Service.ARCHIVAL)
+    named, warnings = known_options(with_fields(request.options, fields), OptionGroup.ARCHIVAL)
     reader = OptionReader(named)
     options = _archival(reader)
     _refuse_contradictions(options, reader)

@@ -18,7 +18,7 @@ from hudi_table_services.options.keys.cleaning import (
 )
 from hudi_table_services.options.keys.writing import TABLE_NAME
 from hudi_table_services.options.locks import LockOptions
-from hudi_table_services.options.option import AnyOption, Service
+from hudi_table_services.options.option import AnyOption, OptionGroup
 from hudi_table_services.options.reader import OptionReader
 from hudi_table_services.options.shared import (
     failed_writes_policy,
@@ -49,7 +49,7 @@ def resolve_clean_options(request: CleanRequest) -> CleanJobOptions:
         FILE_VERSIONS_RETAINED: request.file_versions_retained,
         MAX_COMMITS_TO_CLEAN: request.max_commits_per_run,
     }
-    named, warnings = known_options(with_fields(request.options, fields), Service.CLEANING)
+    named, warnings = known_options(with_fields(request.options, fields), OptionGroup.CLEANING)
     reader = OptionReader(named)
     return CleanJobOptions(
         clean=_clean_options(reader),

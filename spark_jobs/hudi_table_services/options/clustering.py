@@ -14,7 +14,7 @@ from hudi_table_services.options.clustering_job_options import ClusteringJobOpti
 from hudi_table_services.options.keys import clustering as keys
 from hudi_table_services.options.keys.writing import TABLE_NAME
 from hudi_table_services.options.locks import LockOptions
-from hudi_table_services.options.option import AnyOption, Option, Service
+from hudi_table_services.options.option import AnyOption, Option, OptionGroup
 from hudi_table_services.options.reader import OptionReader
 from hudi_table_services.options.shared import (
     base_file_options,
@@ -32,7 +32,7 @@ def resolve_clustering_options(request: JobRequest) -> ClusteringJobOptions:
         InvalidRequestError: an option is invalid or contradicts another option. The message names the key, its value
             and the allowed values, or both keys of a contradiction.
     """
-    named, warnings = known_options(with_fields(request.options, _fields(request)), Service.CLUSTERING)
+    named, warnings = known_options(with_fields(request.options, _fields(request)), OptionGroup.CLUSTERING)
     reader = OptionReader(named)
     plan = _plan_options(reader)
     return ClusteringJobOptions(

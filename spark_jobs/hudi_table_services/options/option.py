@@ -20,7 +20,7 @@ class Effect(str, Enum):
     """Hudi knows the key. Jobs of this release accept and ignore it, with a warning in the result."""
 
 
-class Service(str, Enum):
+class OptionGroup(str, Enum):
     """Groups of jobs that read the same options."""
 
     WRITES = "writes"
@@ -31,9 +31,9 @@ class Service(str, Enum):
     """Jobs that have only the options of the lock and of the metadata table."""
 
 
-WRITES = (Service.WRITES,)
-ALL_SERVICES = tuple(Service)
-FILE_SERVICES = tuple(each for each in Service if each is not Service.TIMELINE)
+WRITES = (OptionGroup.WRITES,)
+ALL_SERVICES = tuple(OptionGroup)
+FILE_SERVICES = tuple(each for each in OptionGroup if each is not OptionGroup.TIMELINE)
 """Services that plan, write or delete files."""
 
 
@@ -56,7 +56,7 @@ class Option(Generic[ValueT]):
     kind: Kind[ValueT]
     effect: Effect = Effect.HONOURED
     aliases: tuple[str, ...] = ()
-    services: tuple[Service, ...] = WRITES
+    services: tuple[OptionGroup, ...] = WRITES
 
     def parse(self, text: str) -> ValueT:
         """Return the value of a text. A blank text means the default. Raises InvalidRequestError for invalid texts."""
@@ -92,7 +92,7 @@ def option(
     meaning: str,
     kind: Kind[ValueT],
     *aliases: str,
-    services: tuple[Service, ...] = WRITES,
+    services: tuple[OptionGroup, ...] = WRITES,
 ) -> Option[ValueT]:
     """Declare a key that works as in Hudi, except for the differences in the brackets of its meaning."""
     text = str(default).lower() if isinstance(default, bool) else str(default)

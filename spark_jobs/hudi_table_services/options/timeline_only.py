@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.options.locks import LockOptions
-from hudi_table_services.options.option import Service
+from hudi_table_services.options.option import OptionGroup
 from hudi_table_services.options.reader import OptionReader
 from hudi_table_services.options.shared import known_options, metadata_enable
 
@@ -27,7 +27,7 @@ class ServiceOptions:
 
 def resolve_service_options(request: JobRequest) -> ServiceOptions:
     """Check all keys of a request and convert them. Raises InvalidRequestError with the key and the allowed values."""
-    named, warnings = known_options(request.options, Service.TIMELINE)
+    named, warnings = known_options(request.options, OptionGroup.TIMELINE)
     return ServiceOptions(
         lock=LockOptions.of(named), metadata_enable=metadata_enable(OptionReader(named)), warnings=warnings
     )

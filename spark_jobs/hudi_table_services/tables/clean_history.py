@@ -14,8 +14,8 @@ from hudi_table_services.hudi_format.table_service_plans import (
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_service_plans import CleanMetadata, CleanPlan, SavepointMetadata
 from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 from hudi_table_services.storage.damage import naming
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.tables.table import TableAccess
 

@@ -12,7 +12,7 @@ from airflow_hudi_provider.tables.connection import storage_options
 from hudi_table_services.errors import TableNotFoundError
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 from hudi_table_services.storage.stores.local import LocalStorage
 from support.airflow.airflow_versions import LOOKS_UP_CONNECTIONS_ANYWHERE
 from support.small_tables import SmallTable

@@ -15,7 +15,7 @@ from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.notifications.health import HudiHealthNotifier
 from airflow_hudi_provider.notifications.payload import TableQuestion, health_payload, needs_attention
 from airflow_hudi_provider.operators.health import HudiTableHealthOperator
-from airflow_hudi_provider.results.judgement import task_error
+from airflow_hudi_provider.results.task_outcome import task_error
 from airflow_hudi_provider.tables.registry import RegisteredTable
 from hudi_table_services.contract.result import JobError
 from hudi_table_services.model.file_group import FileGroupId

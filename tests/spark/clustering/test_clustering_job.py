@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 from hudi_table_services.contract.clustering import ClusteringPlanReport
 from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 from hudi_table_services.services.registry import read_result
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore

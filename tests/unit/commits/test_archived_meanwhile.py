@@ -30,11 +30,10 @@ from hudi_table_services.model.table_service_plans import (
     RollbackMetadata,
 )
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata, WriteOperation
 from hudi_table_services.planning.recovery.rollback_plan import plan_rollback
 from hudi_table_services.storage.concurrent_changes import load_commit_changes
 from hudi_table_services.storage.locks.lock import FileSystemLock
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.tables.request_lookup import refuse_second_write

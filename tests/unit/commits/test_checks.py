@@ -7,19 +7,19 @@ from uuid import uuid4
 import pytest
 
 from hudi_table_services.commits.checks import (
-    Again,
-    FilesThere,
+    ComparisonNeeded,
+    FilesExist,
     NoConflict,
-    NoNewKeyTwice,
+    NoDuplicateNewKey,
     NoSecondWrite,
     NotCancelled,
-    NothingArchivedMeanwhile,
+    NothingArchivedSince,
     NothingUndone,
+    NotTakenOver,
     SameSchema,
-    SomethingLeft,
-    StillOurs,
+    SomeGroupsUnchanged,
 )
-from hudi_table_services.commits.door import complete
+from hudi_table_services.commits.commit_point import complete
 from hudi_table_services.commits.table_now import Conditions, TableNow, read_table_now
 from hudi_table_services.errors import (
     CommitConflictError,
@@ -35,12 +35,11 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata, WriteOperation
 from hudi_table_services.options.locks import LockOptions
 from hudi_table_services.planning.recovery.rollback_plan import plan_rollback
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
 from hudi_table_services.storage.locks.lock import FileSystemLock, table_lock
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.table_store import update_properties
@@ -123,12 +122,12 @@ def test_no_second_write(table: SmallTable) -> None:
         NoSecondWrite("mine").refuse(now)
 
 
-def test_nothing_archived_meanwhile() -> None:
+def test_nothing_archived_since() -> None:
     history = History(TableVersion.V6)
     table = history.table
     pending = table.begin()
     since = table.timeline_store.load()
-    NothingArchivedMeanwhile(since).refuse(after(table))
+    NothingArchivedSince(since).refuse(after(table))
     metadata = CommitMetadata(
         operation_type=WriteOperation.UPSERT, partition_to_write_stats={}, extra_metadata={}
     )
@@ -137,7 +136,7 @@ def test_nothing_archived_meanwhile() -> None:
         table.commit(GROUP)
     history.archive()
     with pytest.raises(FileGroupConflictError, match="may be archived already"):
-        NothingArchivedMeanwhile(since).refuse(after(table))
+        NothingArchivedSince(since).refuse(after(table))
 
 
 def test_nothing_undone(table: SmallTable) -> None:
@@ -170,32 +169,34 @@ class Comparison:
             raise FileGroupConflictError("The key is there already.")
 
 
-def test_no_new_key_twice_asks_for_another_round_and_reads_nothing(table: SmallTable) -> None:
+def test_no_duplicate_new_key_asks_for_another_round_and_reads_nothing(table: SmallTable) -> None:
     comparison = Comparison()
     now = after(table, lambda: table.commit(GROUP))
-    with pytest.raises(Again) as again:
-        NoNewKeyTwice(comparison).refuse(now)
-    assert [change.instant for change in again.value.changes] == [now.changes[0].instant]
+    with pytest.raises(ComparisonNeeded) as needed:
+        NoDuplicateNewKey(comparison).refuse(now)
+    assert [change.instant for change in needed.value.changes] == [now.changes[0].instant]
     assert comparison.compared == []
 
 
-def test_no_new_key_twice_passes_what_was_compared_and_what_does_not_concern_it(table: SmallTable) -> None:
+def test_no_duplicate_new_key_passes_what_was_compared_and_what_does_not_concern_it(
+    table: SmallTable,
+) -> None:
     now = after(table, lambda: table.commit(GROUP))
-    NoNewKeyTwice(Comparison(), compared=frozenset({now.changes[0].instant})).refuse(now)
-    NoNewKeyTwice(Comparison()).refuse(after(table, lambda: table.commit(OTHER_GROUP)))
+    NoDuplicateNewKey(Comparison(), compared=frozenset({now.changes[0].instant})).refuse(now)
+    NoDuplicateNewKey(Comparison()).refuse(after(table, lambda: table.commit(OTHER_GROUP)))
 
 
-def test_no_new_key_twice_compares_under_the_lock_in_the_last_round(table: SmallTable) -> None:
+def test_no_duplicate_new_key_compares_under_the_lock_in_the_last_round(table: SmallTable) -> None:
     now = after(table, lambda: table.commit(GROUP))
     comparison = Comparison()
-    NoNewKeyTwice(comparison, compares_under_lock=True).refuse(now)
+    NoDuplicateNewKey(comparison, compares_under_lock=True).refuse(now)
     assert len(comparison.compared) == 1
     with pytest.raises(FileGroupConflictError, match="there already"):
-        NoNewKeyTwice(Comparison(finds_rows=True), compares_under_lock=True).refuse(now)
+        NoDuplicateNewKey(Comparison(finds_rows=True), compares_under_lock=True).refuse(now)
 
 
-def test_still_ours(table: SmallTable) -> None:
-    check, now = StillOurs("20260101000000000", "mine/1"), after(table)
+def test_not_taken_over(table: SmallTable) -> None:
+    check, now = NotTakenOver("20260101000000000", "mine/1"), after(table)
     with pytest.raises(InstantVanishedError, match="took clustering 20260101000000000 over"):
         check.refuse(now)
     table.storage.write(heartbeat_path("20260101000000000"), b"mine/1")
@@ -214,7 +215,7 @@ def test_not_cancelled(table: SmallTable) -> None:
         NotCancelled(pending).refuse(after(table))
 
 
-def test_something_left(table: SmallTable) -> None:
+def test_some_groups_unchanged(table: SmallTable) -> None:
     metadata = CommitMetadata(
         operation_type=WriteOperation.CLUSTER,
         partition_to_write_stats={},
@@ -222,15 +223,15 @@ def test_something_left(table: SmallTable) -> None:
         extra_metadata={},
     )
     now = after(table)
-    SomethingLeft("1", metadata).refuse(now)
+    SomeGroupsUnchanged("1", metadata).refuse(now)
     with pytest.raises(FileGroupConflictError, match="every file group of clustering 1"):
-        SomethingLeft("1", replace(metadata, partition_to_replace_file_ids={})).refuse(now)
+        SomeGroupsUnchanged("1", replace(metadata, partition_to_replace_file_ids={})).refuse(now)
 
 
-def test_files_there(table: SmallTable) -> None:
+def test_files_exist(table: SmallTable) -> None:
     path = table.add_file("a", "new.parquet")
     called: list[str] = []
-    check = FilesThere("1", (path,), when_missing=lambda: called.append(path))
+    check = FilesExist("1", (path,), when_missing=lambda: called.append(path))
     check.refuse(after(table))
     assert called == []
     table.storage.delete(path)
@@ -283,9 +284,9 @@ def test_a_table_without_changes_passes_every_check_of_a_write(table: SmallTable
     checks = (
         NoSecondWrite("mine"),
         SameSchema(),
-        NothingArchivedMeanwhile(Timeline()),
+        NothingArchivedSince(Timeline()),
         NothingUndone(),
         NoConflict(frozenset({GROUP}), ConflictStrategy.SIMPLE),
-        NoNewKeyTwice(Comparison()),
+        NoDuplicateNewKey(Comparison()),
     )
     Conditions(after(table), checks).refuse()

@@ -12,11 +12,10 @@ from hudi_table_services.hudi_format.markers import MarkerKind
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata, WriteOperation
 from hudi_table_services.storage.locks.heartbeat import has_heartbeat, heartbeat_path
 from hudi_table_services.storage.locks.lock import FileSystemLock
 from hudi_table_services.storage.markers import MarkerStore
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.tables.table import TableAccess

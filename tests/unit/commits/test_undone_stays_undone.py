@@ -19,9 +19,8 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_service_plans import InstantReference, RestorePlan
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata, WriteOperation, WriteStat
 from hudi_table_services.storage.concurrent_changes import load_commit_changes
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.request_lookup import find_completed_anywhere
 from hudi_table_services.tables.table import TableAccess

@@ -21,7 +21,7 @@ from hudi_table_services.model.clustering import (
 from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.clustering_job_options import ClusteringJobOptions
 from hudi_table_services.options.keys.clustering import CLUSTERING_OPTIONS
-from hudi_table_services.options.option import Effect, Service
+from hudi_table_services.options.option import Effect, OptionGroup
 
 S = "hoodie.clustering.plan.strategy."
 OWN = [option for group in CLUSTERING_OPTIONS.values() for option in group]
@@ -104,7 +104,11 @@ def test_the_stated_default_of_every_key_is_what_happens_without_it() -> None:
         f.name for f in fields(ClusteringJobOptions) if f.name not in ("hoodie_options", "names_target")
     ]
     for option in OWN:
-        if option.default and Service.CLUSTERING in option.services and option.effect is not Effect.NO_EFFECT:
+        if (
+            option.default
+            and OptionGroup.CLUSTERING in option.services
+            and option.effect is not Effect.NO_EFFECT
+        ):
             resolved = resolve({option.key: option.default})
             assert [n for n in compared if getattr(resolved, n) != getattr(resolve(), n)] == [], option.key
 

@@ -16,7 +16,7 @@ from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.options.archival import resolve_archive_options
 from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.options.clustering import resolve_clustering_options
-from hudi_table_services.options.option import AnyOption, Effect, Service
+from hudi_table_services.options.option import AnyOption, Effect, OptionGroup
 from hudi_table_services.options.registry import OPTION_GROUPS
 from hudi_table_services.options.timeline_only import resolve_service_options
 from hudi_table_services.options.writing import resolve_options
@@ -46,7 +46,7 @@ def plain(value: Any) -> Any:
 
 def declared(option: AnyOption) -> dict[str, Any]:
     # The group of jobs that read a lock only was made after the values were stored.
-    services = [each.value for each in option.services if each is not Service.TIMELINE]
+    services = [each.value for each in option.services if each is not OptionGroup.TIMELINE]
     return {
         "default": option.default,
         "effect": option.effect.value,

@@ -11,8 +11,7 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_service_plans import ClusteringPlan, PlanStrategy
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata, WriteOperation
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.commit_counter import count_commits_of
 from hudi_table_services.tables.request_lookup import find_completed_anywhere

@@ -28,7 +28,7 @@ def read_source(spark: "SparkSession", source: SourceSpec) -> "DataFrame":
         # Inside brackets Spark's grammar accepts only a query, so a statement that changes data is refused.
         return spark.sql(f"(\n{source.sql.strip().rstrip(';')}\n)")
     except Exception as error:
-        if not _is_mistake(error):
+        if not _is_user_error(error):
             raise ExecutionFailedError(
                 f"Reading the source {where!r} (format {source.format}) failed: {_first_line(error).rstrip('.')}.",
                 hint="Nothing was written; run the request again.",
@@ -39,7 +39,7 @@ def read_source(spark: "SparkSession", source: SourceSpec) -> "DataFrame":
         ) from error
 
 
-def _is_mistake(error: Exception) -> bool:
+def _is_user_error(error: Exception) -> bool:
     """Whether Spark raised the error because of a wrong path, format, column, query or option.
 
     A file with a damaged footer counts too; Spark reports it as an error condition. Storage errors do not count.

@@ -29,6 +29,7 @@ from hudi_table_services.model.cleaning import (
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_service_plans import CleanMetadata
 from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.options.cleaning_job_options import CleanJobOptions
 from hudi_table_services.planning.cleaning.partition import plan_partition
@@ -45,7 +46,6 @@ from hudi_table_services.storage.file_slices import Visibility
 from hudi_table_services.storage.file_versions import partition_files, replacements, visible_times
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.pending_plans import planned_file_names
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from hudi_table_services.commits.door import complete, prepare_deletion
+from hudi_table_services.commits.commit_point import complete, prepare_deletion
 from hudi_table_services.commits.instants import begin_clean
 from hudi_table_services.errors import InstantExistsError, InstantVanishedError
 from hudi_table_services.hudi_format.partition_metadata import PARTITION_METAFILE

@@ -37,7 +37,7 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.schema import StructType
 from hudi_table_services.model.table_service_plans import ClusteringGroup
 from hudi_table_services.model.table_snapshot import TableSnapshot
-from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata, WriteOperation, WriteStat
 from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.clustering_job_options import ClusteringJobOptions
 from hudi_table_services.planning.clustering.outdated_plans import (
@@ -50,7 +50,6 @@ from hudi_table_services.planning.file_sizing.write_profile import commit_metada
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.pending_plans import groups_being_written
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage

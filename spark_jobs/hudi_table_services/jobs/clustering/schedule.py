@@ -31,7 +31,7 @@ from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.schema import ArrayType, MapType, StructType
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.model.write_stat import CommitMetadata
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata
 from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.clustering_job_options import ClusteringJobOptions
 from hudi_table_services.options.keys.clustering import MAX_PENDING_PLANS
@@ -44,7 +44,6 @@ from hudi_table_services.storage.clock import Clock, SystemClock, instant_text
 from hudi_table_services.storage.concurrent_changes import load_commit_changes
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.pending_plans import groups_being_written
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from hudi_table_services.commits.door import prepare_deletion
+from hudi_table_services.commits.commit_point import prepare_deletion
 from hudi_table_services.contract.recovery import OrphanFile, OrphanReport, RepairOrphansRequest
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import InvalidRequestError, ObjectNotFoundError, StorageError

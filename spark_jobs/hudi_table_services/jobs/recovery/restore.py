@@ -8,7 +8,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hudi_table_services.commits.door import complete
+from hudi_table_services.commits.commit_point import complete
 from hudi_table_services.commits.instants import begin_restore, remove_without_plan, request_instant
 from hudi_table_services.commits.pending_writes import remove_traces_of_finished_writes
 from hudi_table_services.commits.undo import finish_pending_rollbacks, undo_in_place
@@ -34,12 +34,12 @@ from hudi_table_services.model.table_service_plans import (
     SavepointPartition,
 )
 from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 from hudi_table_services.options.timeline_only import ServiceOptions, resolve_service_options
 from hudi_table_services.planning.recovery.undo_rules import restored_instants
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.locks.lock import TableLock, table_lock
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.stores.storage import Storage

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hudi_table_services.commits.door import complete
+from hudi_table_services.commits.commit_point import complete
 from hudi_table_services.commits.instants import begin_savepoint, remove_archived, remove_savepoints
 from hudi_table_services.contract.recovery import (
     CreateSavepointRequest,

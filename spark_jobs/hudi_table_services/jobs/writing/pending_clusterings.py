@@ -55,7 +55,7 @@ def release_file_groups(
     Raises:
         PendingPlanError: the write could not release the file groups, or a plan's execution did not end in time.
     """
-    gave_way: list[str] = []
+    replaced_plans: list[str] = []
     deadline = time.monotonic() + options.wait_seconds
     while True:
         with lock:
@@ -72,9 +72,9 @@ def release_file_groups(
                     _replace_plan(table, lock, plan, file_groups)
                 else:
                     continue
-                gave_way.append(_time(plan))
+                replaced_plans.append(_time(plan))
         if options.strategy is UpdatesStrategy.ALLOW or not running:
-            return tuple(gave_way)
+            return tuple(replaced_plans)
         if time.monotonic() >= deadline:
             raise PendingPlanError(
                 f"Clustering {_time(running[0])}, which rewrites file groups of this write, did not end within "
@@ -168,14 +168,14 @@ def _replace_plan(
     lock.verify()
     drop_plan(table, plan)
     if not kept:
-        _LOG.warning("Clustering %s gave way to this write.", _time(plan))
+        _LOG.warning("This write released all file groups of clustering %s, which cancelled it.", _time(plan))
         return
     extra = {**plan.extra_metadata, PREDECESSOR_KEY: _time(plan)}
     content = encode_requested_replace(replace(plan.plan, groups=kept), extra)
     action = plan.instant.action
     instant = request_instant(table, action, content, lock=lock)
     _LOG.warning(
-        "Clustering %s gave way to this write; clustering %s replaces it with %d of its %d groups.",
+        "This write released file groups of clustering %s; clustering %s replaces it with %d of its %d groups.",
         _time(plan),
         instant.requested_time,
         len(kept),

@@ -51,7 +51,7 @@ from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.model.write_stat import OVERWRITE, WriteOperation
+from hudi_table_services.model.write_stat import OVERWRITE, REQUEST_ID_KEY, WriteOperation
 from hudi_table_services.options.writing import resolve_options
 from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.file_sizing.write_profile import (
@@ -67,7 +67,7 @@ from hudi_table_services.planning.table.key_generator import (
 from hudi_table_services.planning.table.table_changes import partition_matches, refuse_changed_schema
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.locks.lock import TableLock
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY, find_completed
+from hudi_table_services.storage.request_identity import find_completed
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
@@ -127,7 +127,7 @@ class _UpsertJob:
         self._clock = clock
         self._watch = Stopwatch()
         self._schema_json: str | None = None
-        self._gave_way: list[str] = []
+        self._replaced_plans: list[str] = []
         self._planned_with: TableSnapshot | None = None
         self._searched = Timeline()
         self._report = Report(spark, request, options, self._watch)
@@ -302,7 +302,7 @@ class _UpsertJob:
         if self._request.dry_run or changed.isdisjoint(snapshot.reserved_file_groups):
             return False
         options = self._options.pending_clustering
-        self._gave_way.extend(release_file_groups(table, changed, options, self._lock()))
+        self._replaced_plans.extend(release_file_groups(table, changed, options, self._lock()))
         return changed.isdisjoint(load_snapshot(self._storage, ()).reserved_file_groups)
 
     def _preview(self, table: TableAccess, now: TableSnapshot, changed: set[FileGroupId]) -> TableSnapshot:
@@ -384,10 +384,10 @@ class _UpsertJob:
 
     def _extra_metadata(self, config: TableConfig, settings: WriteSettings) -> dict[str, str]:
         schema = to_avro_json(settings.writer_schema, config.table_name, with_meta_fields=False)
-        gave_way = {GAVE_WAY_KEY: ",".join(self._gave_way)} if self._gave_way else {}
+        replaced = {GAVE_WAY_KEY: ",".join(self._replaced_plans)} if self._replaced_plans else {}
         return {
             **self._options.extra_metadata,
-            **gave_way,
+            **replaced,
             REQUEST_ID_KEY: self._request.request_id,
             "schema": schema,
         }

@@ -2,7 +2,7 @@
 
 from hudi_table_services.model.cleaning import CleanPolicy
 from hudi_table_services.options.kinds import Flag, Member, Names, Number, OrNone, Pattern, WholeNumber
-from hudi_table_services.options.option import AnyOption, Service, ignored, option
+from hudi_table_services.options.option import AnyOption, OptionGroup, ignored, option
 
 CLEAN_POLICY = option(
     "hoodie.clean.policy",
@@ -11,7 +11,7 @@ CLEAN_POLICY = option(
     "three retention options is given, its policy",
     Member(CleanPolicy),
     "hoodie.cleaner.policy",
-    services=(Service.CLEANING, Service.ARCHIVAL),
+    services=(OptionGroup.CLEANING, OptionGroup.ARCHIVAL),
 )
 COMMITS_RETAINED = option(
     "hoodie.clean.commits.retained",
@@ -19,7 +19,7 @@ COMMITS_RETAINED = option(
     "number of commits whose state stays readable, `--commits-retained`; archival must keep more commits",
     WholeNumber(least=1),
     "hoodie.cleaner.commits.retained",
-    services=(Service.CLEANING, Service.ARCHIVAL),
+    services=(OptionGroup.CLEANING, OptionGroup.ARCHIVAL),
 )
 HOURS_RETAINED = option(
     "hoodie.clean.hours.retained",
@@ -27,7 +27,7 @@ HOURS_RETAINED = option(
     "number of hours whose commits stay readable, `--hours-retained` [pending instants limit this policy too]",
     WholeNumber(least=1),
     "hoodie.cleaner.hours.retained",
-    services=(Service.CLEANING,),
+    services=(OptionGroup.CLEANING,),
 )
 FILE_VERSIONS_RETAINED = option(
     "hoodie.clean.fileversions.retained",
@@ -35,7 +35,7 @@ FILE_VERSIONS_RETAINED = option(
     "number of versions to keep of each file group, `--file-versions-retained`",
     WholeNumber(least=1),
     "hoodie.cleaner.fileversions.retained",
-    services=(Service.CLEANING,),
+    services=(OptionGroup.CLEANING,),
 )
 FLOOR_HOURS = option(
     "hoodie.airflow.clean.floor.hours",
@@ -43,7 +43,7 @@ FLOOR_HOURS = option(
     "ours: under every policy, cleaning keeps files that became outdated within this number of hours, including "
     "replaced file groups",
     Number(least=0),
-    services=(Service.CLEANING,),
+    services=(OptionGroup.CLEANING,),
 )
 TRIGGER_MAX_COMMITS = option(
     "hoodie.clean.trigger.max.commits",
@@ -51,14 +51,14 @@ TRIGGER_MAX_COMMITS = option(
     "minimum number of commits since the last clean; with fewer commits, no clean is planned",
     WholeNumber(least=1),
     "hoodie.clean.max.commits",
-    services=(Service.CLEANING,),
+    services=(OptionGroup.CLEANING,),
 )
 MAX_COMMITS_TO_CLEAN = option(
     "hoodie.clean.max.commits.to.clean",
     "",
     "maximum number of commits that one run cleans, `--max-commits-per-run`",
     OrNone(WholeNumber(least=1)),
-    services=(Service.CLEANING,),
+    services=(OptionGroup.CLEANING,),
 )
 INCREMENTAL = option(
     "hoodie.clean.incremental.enabled",
@@ -66,7 +66,7 @@ INCREMENTAL = option(
     "check only partitions that changed since the last clean [and partitions where a deletion failed]",
     Flag(),
     "hoodie.cleaner.incremental.mode",
-    services=(Service.CLEANING,),
+    services=(OptionGroup.CLEANING,),
 )
 PARTITION_REGEX = option(
     "hoodie.clean.partition.filter.regex",
@@ -74,7 +74,7 @@ PARTITION_REGEX = option(
     "pattern of the partitions to clean [the job checks all matching partitions, even if cleaning is incremental]",
     Pattern(),
     "hoodie.cleaner.partition.filter.regex",
-    services=(Service.CLEANING,),
+    services=(OptionGroup.CLEANING,),
 )
 PARTITIONS_TO_CLEAN = option(
     "hoodie.clean.partition.filter.selected",
@@ -82,7 +82,7 @@ PARTITIONS_TO_CLEAN = option(
     "names of the partitions to clean",
     Names(),
     "hoodie.cleaner.partition.filter.selected",
-    services=(Service.CLEANING,),
+    services=(OptionGroup.CLEANING,),
 )
 CLEAN_PARALLELISM = option(
     "hoodie.clean.parallelism",
@@ -90,7 +90,7 @@ CLEAN_PARALLELISM = option(
     "number of threads that delete files [at most 32]",
     WholeNumber(least=1),
     "hoodie.cleaner.parallelism",
-    services=(Service.CLEANING,),
+    services=(OptionGroup.CLEANING,),
 )
 
 CLEAN_OPTIONS: dict[str, tuple[AnyOption, ...]] = {

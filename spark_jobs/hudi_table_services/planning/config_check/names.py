@@ -14,7 +14,7 @@ from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.keys.inline import AUTOMATIC_SWITCHES, INLINE_SWITCHES
 from hudi_table_services.options.keys.writing import METADATA_KEY_PREFIX
-from hudi_table_services.options.option import AnyOption, Effect, Service
+from hudi_table_services.options.option import AnyOption, Effect, OptionGroup
 from hudi_table_services.options.registry import (
     ALIASES,
     KNOWN_OPTIONS,
@@ -193,7 +193,7 @@ def _ignored_option(settings: Settings) -> Iterator[Problem]:
     engines="native",
 )
 def _refused_by_job(settings: Settings) -> Iterator[Problem]:
-    options = _worth_trying(settings)
+    options = _without_reported_errors(settings)
     reported = set()
     for check in CHECKS_OF_JOBS.values():
         try:
@@ -210,7 +210,7 @@ def _refused_by_job(settings: Settings) -> Iterator[Problem]:
             )
 
 
-def _worth_trying(settings: Settings) -> Mapping[str, str]:
+def _without_reported_errors(settings: Settings) -> Mapping[str, str]:
     """Options without errors that other rules report, so that the jobs' own checks do not stop at those errors."""
     reported = {
         key
@@ -239,11 +239,11 @@ def _archive(options: Mapping[str, str]) -> None:
     resolve_archive_options(ArchiveRequest(base_path="/", options=options))
 
 
-CHECKS_OF_JOBS: Mapping[Service, Callable[[Mapping[str, str]], None]] = {
-    Service.WRITES: _write,
-    Service.CLUSTERING: _cluster,
-    Service.CLEANING: _clean,
-    Service.ARCHIVAL: _archive,
+CHECKS_OF_JOBS: Mapping[OptionGroup, Callable[[Mapping[str, str]], None]] = {
+    OptionGroup.WRITES: _write,
+    OptionGroup.CLUSTERING: _cluster,
+    OptionGroup.CLEANING: _clean,
+    OptionGroup.ARCHIVAL: _archive,
 }
 """Table service with its own options → the check that its job runs before reading a table."""
 

@@ -71,19 +71,19 @@ def _matching(pattern: str, paths: Sequence[str]) -> bool:
     source="apache/hudi#18830",
 )
 def _overwrite_under_plan(settings: Settings) -> Iterator[Problem]:
-    hit = _plans_hit(settings, settings.table) if settings.table is not None else []
-    if not hit:
+    conflicting = _conflicting_plans(settings, settings.table) if settings.table is not None else []
+    if not conflicting:
         return
-    gives_way = not settings.facts.is_hudi and not settings.has(_UPDATES)
+    releases_plan = not settings.facts.is_hudi and not settings.has(_UPDATES)
     yield Problem(
         keys=(_OPERATION, *((_UPDATES,) if settings.has(_UPDATES) else ())),
-        reason=f"Pending: {', '.join(hit)}.",
+        reason=f"Pending: {', '.join(conflicting)}.",
         cure="Execute or cancel it first.",
-        severity=Severity.ADVICE if gives_way else Severity.ERROR,
+        severity=Severity.ADVICE if releases_plan else Severity.ERROR,
     )
 
 
-def _plans_hit(settings: Settings, table: TableFacts) -> list[str]:
+def _conflicting_plans(settings: Settings, table: TableFacts) -> list[str]:
     """Pending plans that may conflict with the write.
 
     For insert_overwrite all pending plans count, because only the rows determine which partitions are replaced.

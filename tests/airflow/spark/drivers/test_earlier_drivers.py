@@ -138,7 +138,7 @@ def test_a_pod_is_deleted_in_its_own_namespace(
         deleted.append((hook._connection["namespace"], hook._kubernetes_driver_pod))
 
     monkeypatch.setattr(spark_submit.SparkSubmitHook, "_delete_driver_pod", note)
-    master = airflow_internals.operator_asking("kubernetes", "k8s", None)
+    master = airflow_internals.operator_for_queries("kubernetes", "k8s", None)
     airflow_internals.end_application(master, "kubernetes", "lake:load-driver")
     assert deleted == [("lake", "load-driver")]
 

@@ -14,7 +14,7 @@ from hudi_table_services.jobs.recovery.savepoint import create_savepoint, delete
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import update_properties

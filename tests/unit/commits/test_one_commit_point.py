@@ -74,7 +74,7 @@ def importers(name: str) -> list[str]:
 
 def test_one_call_completes_instants() -> None:
     places = [module for module, calls in calls_by_module().items() for name in calls if name == "complete"]
-    assert places == ["hudi_table_services/commits/door.py"]
+    assert places == ["hudi_table_services/commits/commit_point.py"]
 
 
 def test_only_commits_changes_a_timeline() -> None:
@@ -83,8 +83,10 @@ def test_only_commits_changes_a_timeline() -> None:
     assert [module for module in modules if not module.startswith("hudi_table_services/commits/")] == []
 
 
-def test_only_the_door_calls_the_metadata_table() -> None:
-    assert importers("hudi_table_services.commits.metadata_table") == ["hudi_table_services/commits/door.py"]
+def test_only_the_commit_point_calls_the_metadata_table() -> None:
+    assert importers("hudi_table_services.commits.metadata_table") == [
+        "hudi_table_services/commits/commit_point.py"
+    ]
     for function in METADATA_TABLE_FUNCTIONS:
         name = f"hudi_table_services.storage.table_store.{function}"
         assert importers(name) == ["hudi_table_services/commits/metadata_table.py"]
