@@ -40,7 +40,7 @@ SECONDS = number_from("LOOP_SECONDS", 6, 20)
 CASES = [(2, "6"), (4, "9")] if IS_ALL or "LOOP_SECONDS" in os.environ else [(2, "9")]
 """Writers and table version; each writer is a JVM, so that a usual run has two of them."""
 
-PATIENCE_SECONDS = 90.0
+EXTRA_SECONDS = 90.0
 """How much longer it may take on a slow machine until everything has happened once."""
 SCRIPT = Path(__file__).with_name("looping_process.py")
 
@@ -74,7 +74,7 @@ class Loop:
                 process.ask_for("session", lambda signals=signals: signals.is_ready or None)
             (self._folder / "go").touch()
             time.sleep(seconds)
-            patient_until = time.monotonic() + PATIENCE_SECONDS
+            patient_until = time.monotonic() + EXTRA_SECONDS
             while time.monotonic() < patient_until and not self._has_seen_enough:
                 time.sleep(0.1)
             (self._folder / "stop").touch()

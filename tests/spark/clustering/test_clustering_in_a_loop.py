@@ -20,7 +20,7 @@ OPTIMISTIC = {
     "hoodie__write__lock__provider": "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider",
 }
 KEYS = 60
-PATIENCE_SECONDS = 120.0
+EXTRA_SECONDS = 120.0
 """How much longer a slow machine may take until each writer has written twice and a clustering is completed."""
 
 
@@ -31,7 +31,7 @@ class Writer:
         self._table, self._name, self._until = table, name, until
         self.rows: dict[str, Row] = {}
         self.writes = 0
-        self.wants_more: Callable[[], bool] = lambda: False
+        self.must_continue: Callable[[], bool] = lambda: False
 
     def run(self) -> None:
         while time.monotonic() < self._until or self._has_patience():
@@ -44,7 +44,7 @@ class Writer:
             self.rows.update({row[0]: row for row in batch})
 
     def _has_patience(self) -> bool:
-        return self.wants_more() and time.monotonic() < self._until + PATIENCE_SECONDS
+        return self.must_continue() and time.monotonic() < self._until + EXTRA_SECONDS
 
     def _write(self, batch: list[Row], request_id: str) -> None:
         """As often as it takes: the other writer is in the same files."""
@@ -68,7 +68,7 @@ def test_rows_of_writers_beside_clusterings(spark: SparkSession, tmp_path: Path,
     clusterings: list[str] = []
     stop = threading.Event()
     for writer in writers:
-        writer.wants_more = lambda: not clusterings or min(each.writes for each in writers) < 2
+        writer.must_continue = lambda: not clusterings or min(each.writes for each in writers) < 2
 
     def cluster() -> None:
         while not stop.is_set():
