@@ -1,4 +1,4 @@
-"""The pages as users see them, in Chromium."""
+"""Tests of the pages in a browser (Chromium)."""
 
 import re
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ def open_table(page: "Page", server: Server, name: str) -> None:
     page.wait_for_selector("text=Reading", state="detached")
 
 
-def test_the_keyboard_leads_from_the_navigation_to_a_table(page: "Page", server: Server) -> None:
+def test_a_user_can_open_a_table_with_the_keyboard(page: "Page", server: Server) -> None:
     page.goto(f"{server.url}/plugin/hudi-tables")
     frame = page.frame_locator("iframe")
     frame.locator("text=needs a look").first.wait_for()
@@ -37,7 +37,7 @@ def test_the_keyboard_leads_from_the_navigation_to_a_table(page: "Page", server:
     frame.locator("canvas").first.wait_for()
 
 
-def test_the_link_of_a_task_leads_to_its_table(page: "Page", server: Server) -> None:
+def test_the_link_of_a_task_opens_the_page_of_its_table(page: "Page", server: Server) -> None:
     page.goto(f"{server.url}/dags/shown/runs/{server.run_of('shown')}/tasks/health/details")
     page.get_by_role("link", name="Hudi table", exact=True).click()
     frame = page.frame_locator("iframe")
@@ -114,7 +114,7 @@ def test_the_page_shows_errors_of_its_address(
     page.wait_for_selector(f"text={message}")
 
 
-def test_a_failed_run_leads_to_its_log(page: "Page", server: Server) -> None:
+def test_the_page_of_a_failed_run_links_to_its_task(page: "Page", server: Server) -> None:
     page.goto(f"{server.url}/hudi/?dag_id=broken&run_id={server.run_of('broken')}")
     page.wait_for_selector("text=has returned nothing")
     page.get_by_text("broken / refused").click()

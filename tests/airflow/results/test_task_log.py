@@ -18,7 +18,7 @@ class Lines:
     warning = error = debug = info
 
 
-def test_lines_of_the_job_are_shown_and_lines_of_spark_are_folded() -> None:
+def test_the_task_log_shows_lines_of_the_job_and_folds_lines_of_spark() -> None:
     log = Lines()
     sorter = SparkLogSorter(log)
     for line in (

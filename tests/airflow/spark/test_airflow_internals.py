@@ -1,4 +1,4 @@
-"""The private names of Airflow's Spark provider that this package uses exist, and a missing name fails clearly."""
+"""Airflow's Spark provider has all private names that this package uses, and a missing name is a clear error."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Hundreds of triggers in one process: a few read storage at a time, each gets its share of reads, all fire."""
+"""Hundreds of triggers in one process: only a few read storage at a time, all read equally often, and all fire."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""The watcher's trigger on real timelines, one event at a time; tests/airflow/stack runs it in a real triggerer."""
+"""The trigger of the watcher on real timelines; tests/airflow/stack runs the watcher in a real triggerer."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -31,7 +31,7 @@ GROUP = FileGroupId("city=a", "a-0")
 
 
 class MemoryStateStore:
-    """An in-memory state store of an asset; ``shared`` makes reads fail, as they do if two assets share a trigger."""
+    """An in-memory state store of an asset; with ``shared``, reads fail as if two assets shared a trigger."""
 
     def __init__(self, *, shared: bool = False) -> None:
         self.values: dict[str, Any] = {}
@@ -217,7 +217,7 @@ def test_a_restarted_watcher_reports_all_commits_of_a_table_that_was_missing(tmp
 
 
 class ArchivedAfterLoad(HudiHook):
-    """A hook during whose first timeline read an archival moves the oldest commits to the archived timeline."""
+    """A hook that runs an archival of the oldest commits after its first read of the timeline."""
 
     def __init__(self, table: SmallTable) -> None:
         super().__init__(table.storage.base_path)
@@ -293,7 +293,7 @@ def test_watchers_of_two_assets_make_two_triggers() -> None:
     assert HudiTableWatcherTrigger(**kwargs).serialize()[1] == kwargs
 
 
-def test_an_asset_with_a_watcher_survives_serialisation() -> None:
+def test_an_asset_with_a_watcher_can_be_serialised() -> None:
     from datetime import datetime
 
     from airflow.sdk import DAG

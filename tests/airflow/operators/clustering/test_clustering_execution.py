@@ -1,4 +1,4 @@
-"""The clustering operators that rewrite files on Spark, and their reactions to its end and to the timeline."""
+"""The clustering operators that rewrite files on Spark, and their reactions to the end of the job and the timeline."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -50,7 +50,7 @@ def test_completed_plans_need_no_spark(table: SmallTable, run: Run) -> None:
     assert answer["groups"] == 2
 
 
-def test_completed_plans_outweigh_a_failed_job(table: SmallTable, run: Run) -> None:
+def test_a_task_succeeds_if_its_failed_job_completed_all_plans(table: SmallTable, run: Run) -> None:
     first, second = schedule(table), schedule(table)
     named = [first.requested_time, second.requested_time]
     only_first = f"complete_pending(base_path, [{first.requested_time!r}]); sys.exit(3)"
