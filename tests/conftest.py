@@ -28,8 +28,7 @@ GROUPS = {
 LEFT_TO_TEST_ALL = pytest.StashKey[int]()
 """Number of tests that this run skips and that ``make test-all`` runs."""
 
-# The default profile is quick and deterministic, so a failed run fails again. `HYPOTHESIS_PROFILE=deep` tries
-# many random examples.
+# The default profile is quick and deterministic, so a failed run fails again. The profile `deep` is random.
 settings.register_profile(
     "default",
     deadline=None,
