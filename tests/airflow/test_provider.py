@@ -99,7 +99,7 @@ def test_airflow_lists_provider_connection_type_and_plugin(airflow_db: None) -> 
     assert "hudi" in manager.asset_uri_handlers
 
 
-def test_templates_have_the_macro() -> None:
+def test_the_plugin_provides_the_macro_for_instant_times() -> None:
     from datetime import datetime, timezone
 
     from airflow_hudi_provider.plugins.hudi_plugin import HudiPlugin
@@ -109,7 +109,7 @@ def test_templates_have_the_macro() -> None:
 
 
 def test_importing_the_package_is_fast_and_loads_no_packages_of_jobs() -> None:
-    """The imports take less than 0.3 of Airflow's import time (better of two), and load no package of the jobs."""
+    """The imports take less than 30 % of Airflow's import time (better of two) and load no package of the jobs."""
     shares = []
     for _ in range(2):
         done = subprocess.run(

@@ -227,7 +227,7 @@ def _set_property(base_path: Path, key: str, value: str | None) -> None:
 
 
 @pytest.mark.parametrize("oracle", [V6, V8], ids=str)
-def test_rule_20_after_an_upgrade_by_hudi_we_write_the_new_version(
+def test_rule_20_after_hudi_upgraded_the_table_we_write_the_new_version(
     hudi, ours, engine: Engine, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), ours(oracle.table_version)

@@ -1,4 +1,4 @@
-"""The DAGs in ``dags_examples`` can be parsed fast and have the settings that the documentation describes."""
+"""The DAGs in ``dags_examples`` can be parsed quickly and have the settings that the documentation describes."""
 
 import sys
 from datetime import timedelta

@@ -86,7 +86,7 @@ def test_the_base_path_combines_argument_and_connection(connections: Callable[..
         ("/t", "mistyped", "is of type 'http', not hudi"),
     ],
 )
-def test_the_error_names_the_missing_base_path_or_connection(
+def test_the_error_describes_the_invalid_base_path_or_connection(
     base_path: str | None,
     conn_id: str | None,
     message: str,

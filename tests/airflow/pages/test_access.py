@@ -92,7 +92,7 @@ def test_a_table_does_not_reveal_the_hidden_run_that_wrote_it(server: Server) ->
         "/hudi/docs",
     ],
 )
-def test_other_files_and_other_tables_are_not_served(server: Server, path: str) -> None:
+def test_the_server_returns_no_other_files_and_no_other_tables(server: Server, path: str) -> None:
     assert server.request(path, "admin")[0] == 404
 
 

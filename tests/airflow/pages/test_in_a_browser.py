@@ -85,7 +85,7 @@ def test_stuck_instants_show_the_next_step(page: "Page", server: Server) -> None
     keep(page, "hudi-table-stuck")
 
 
-def test_names_are_shown_as_text(page: "Page", server: Server) -> None:
+def test_the_pages_show_html_in_names_as_text(page: "Page", server: Server) -> None:
     page.goto(f"{server.url}/hudi/")
     page.get_by_text(f"There is no Hudi table at {server.folder}/{NASTY}").wait_for()
     assert page.get_by_role("link", name=NASTY, exact=True).is_visible()
@@ -107,7 +107,7 @@ def test_narrow_screens_do_not_scroll_sideways(page: "Page", server: Server, wid
     ("address", "message"),
     [("?table=nothing", "There is no such table"), ("?dag_id=shown&run_id=x", "There is no such run")],
 )
-def test_the_page_shows_errors_of_its_address(
+def test_the_page_reports_an_unknown_table_or_run_in_its_address(
     page: "Page", server: Server, address: str, message: str
 ) -> None:
     page.goto(f"{server.url}/hudi/{address}")

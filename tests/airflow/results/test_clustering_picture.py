@@ -156,7 +156,7 @@ def test_the_return_value_is_json_and_contains_the_instants_and_figures() -> Non
     assert clustering_event(executed())["instants"] == [INSTANT]
 
 
-def test_every_outcome_and_state_has_a_sentence() -> None:
+def test_every_outcome_and_state_has_a_summary() -> None:
     for outcome in Outcome:
         assert replace(executed(), outcome=outcome, reason="because").summary()
         empty = JobResult(request_id="r", outcome=outcome, reason="because", report=ClusteringReport())

@@ -102,7 +102,7 @@ def test_a_watcher_reports_each_commit_once_and_continues_after_a_restart(table:
     watch(trigger(table, store), second)
 
 
-def test_a_triggerer_that_dies_after_an_event_sends_it_again_with_the_same_key(table: SmallTable) -> None:
+def test_an_event_before_the_death_of_a_triggerer_is_sent_again_with_the_same_key(table: SmallTable) -> None:
     store = MemoryStateStore()
     events: list[dict[str, Any]] = []
     watcher = trigger(table, store, from_beginning=True)

@@ -85,7 +85,7 @@ def test_a_second_execution_completes_the_plan_of_a_stopped_execution(
         check_ends_well(table, rows, 2)
 
 
-def test_a_stopped_schedule_is_completed_by_the_same_request(
+def test_a_stopped_scheduling_is_completed_by_the_same_request(
     small_files: Callable[[str], TableUnderTest], tmp_path: Path
 ) -> None:
     start = small_files("9")

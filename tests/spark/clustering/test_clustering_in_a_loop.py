@@ -58,7 +58,7 @@ class Writer:
 
 
 @pytest.mark.parametrize("version", ["6", "9"])
-def test_no_rows_are_lost_or_duplicated_if_clusterings_run_beside_writers(
+def test_no_rows_are_lost_or_duplicated_if_clusterings_and_writers_run_concurrently(
     spark: SparkSession, tmp_path: Path, version: str
 ) -> None:
     options = {

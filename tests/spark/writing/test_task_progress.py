@@ -64,7 +64,7 @@ def test_the_remaining_time_depends_on_the_weights_of_the_tasks(spark: SparkSess
     ("seconds", "words"),
     [(12.4, "12 s"), (60.0, "1 min 0 s"), (3_725.0, "1 h 2 min")],
 )
-def test_the_text_of_a_progress_contains_the_remaining_time(seconds: float, words: str) -> None:
+def test_the_progress_text_contains_the_remaining_time(seconds: float, words: str) -> None:
     progress = JobProgress(phase="Write", done=1, total=2, remaining_s=seconds)
     assert progress.text == f"Write: 1 of 2 done, about {words} left"
 

@@ -59,7 +59,7 @@ def test_a_preview_shows_the_plan_and_writes_nothing(
     assert "Planned, nothing written" in logged
 
 
-def test_too_few_commits_skip_succeed_or_fail_with_a_reason(table: SmallTable, run: Run) -> None:
+def test_a_task_with_too_few_commits_is_skipped_succeeds_or_fails(table: SmallTable, run: Run) -> None:
     message = "3 of 4 commits on the timeline"
     with pytest.raises(AirflowSkipException, match=message):
         run(ScheduleClusteringOperator, every_n_commits=4)
@@ -100,7 +100,7 @@ def test_the_error_about_a_missing_package_of_the_worker_names_the_package_and_a
 
 
 @pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
-def test_the_timeline_decides_about_a_schedule_on_spark(table: SmallTable, run: Run) -> None:
+def test_after_a_failed_schedule_job_the_timeline_determines_the_outcome(table: SmallTable, run: Run) -> None:
     answer = run(ScheduleClusteringOperator, PLANS + "sys.exit(3)", run_on="spark")
     (plan,) = clusterings(table)
     assert answer["instants"] == [plan.requested_time]

@@ -60,7 +60,7 @@ def test_a_failed_driver_fails_the_task(on_yarn: Operator, manager: ResourceMana
         on_yarn().execute_when_over(context(), event)
 
 
-def test_the_timeline_decides_if_the_manager_never_answers(
+def test_the_timeline_determines_the_outcome_if_the_manager_never_answers(
     on_yarn: Operator, manager: ResourceManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The manager answers no request, so only the timeline shows the outcome."""

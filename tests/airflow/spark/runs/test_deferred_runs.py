@@ -121,7 +121,7 @@ def test_an_unobserved_run_that_failed_is_repeated(operator: Operator, tmp_path:
     assert count_starts(tmp_path) == 2
 
 
-def test_a_task_waits_in_its_worker_if_the_triggerer_does_not_see_the_run(
+def test_a_task_waits_in_its_worker_if_the_triggerer_cannot_read_the_folder_of_the_run(
     operator: Operator, tmp_path: Path, read_log: Callable[[], str]
 ) -> None:
     task = operator(waiting_program(tmp_path) + SUCCEED, deferrable=True)
@@ -137,7 +137,7 @@ def test_a_task_waits_in_its_worker_if_the_triggerer_does_not_see_the_run(
     assert "Wrote 3 of 5 file groups" in logged
 
 
-def test_a_worker_that_does_not_see_the_run_reads_the_timeline(
+def test_a_worker_that_cannot_read_the_folder_of_the_run_reads_the_timeline(
     operator: Operator, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = operator(deferrable=True)
