@@ -1,4 +1,4 @@
-"""Clusterings that die, are undone or conflict with writes: no row is lost, and both sides can write afterwards.
+"""Executions of clusterings die, are undone or conflict with writes: no row is lost, and both sides can write then.
 
 Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on versions 6, 8 and 9; hudi-rs 0.5 also reads the tables.
 """

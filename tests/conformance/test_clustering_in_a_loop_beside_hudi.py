@@ -48,7 +48,8 @@ UPDATED_KEYS = 24
 HISTORY = 5
 """Number of commits before the loop, so that the first round can clean and archive.
 
-Later, each write that Hudi refuses prevents both for two minutes, until the heartbeat of the write expires.
+Later, each write that Hudi refuses blocks cleaning and archival for two minutes, until the heartbeat of the write
+expires.
 """
 
 LOCKED = {
@@ -239,7 +240,10 @@ def test_no_rows_are_lost_or_duplicated_if_hudi_writes_during_our_table_services
 def test_hudi_finds_a_conflict_with_a_clustering_that_ran_while_hudi_searched_for_its_keys(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
-    """Hudi must find the conflict: until its inflight file exists, no other job knows which files Hudi will rewrite."""
+    """Until its inflight file exists, no other job knows which files Hudi's write will change.
+
+    Therefore Hudi must find the conflict.
+    """
     judge, base_path = hudi(oracle.release), tmp_path / "t"
     options = {**oracle.options("t", **BLOOM), **LOCKED}
     model: Model = {}

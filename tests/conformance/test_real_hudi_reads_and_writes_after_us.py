@@ -30,7 +30,7 @@ SIMPLE = {"index__type": "SIMPLE", "parquet__small__file__limit": "0"}
 
 
 def tables(*sampled: tuple[Oracle, bool]) -> pytest.MarkDecorator:
-    """Parametrize a test with all oracles, on tables with and without partitions; `make test` runs only these cases."""
+    """Parametrize a test with all oracles and both kinds of tables; `make test` runs only the cases in `sampled`."""
     return pytest.mark.parametrize(
         ("oracle", "is_partitioned"),
         [

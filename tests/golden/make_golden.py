@@ -236,7 +236,7 @@ def main() -> None:
         shutil.rmtree(base, ignore_errors=True)
         pin(spark, version)
         run = Run(spark, base, arguments.out, version)
-        # Only the files of `commits` differ between table versions. The other recipes run once, for the newest version.
+        # Only the files of `commits` differ between table versions. The other recipes run once, for the last version.
         for recipe in RECIPES if version == arguments.versions[-1] else RECIPES[:1]:
             print(f"{arguments.out.name} v{version}: {recipe.__name__}", flush=True)
             recipe(run)
