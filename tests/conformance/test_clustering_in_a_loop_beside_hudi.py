@@ -45,7 +45,7 @@ UPDATED_KEYS = 24
 HISTORY = 5
 """Commits before the loop, so that there is something to clean and archive from its first round on.
 
-Later each write that Hudi refuses holds both back for two minutes: until its heartbeat has expired.
+Later each write that Hudi refuses blocks both for two minutes: until its heartbeat has expired.
 """
 
 LOCKED = {

@@ -176,7 +176,7 @@ def test_a_task_marked_failed_ends_its_run(api: AirflowApi, folder: Path, runs: 
     path = f"/api/v2/dags/failed/dagRuns/{run_id(api, 'failed')}/taskInstances/load"
     api.patch(path, {"new_state": "failed"})
     wait_until(lambda: not before.is_running(), LONG, lambda: "the driver still runs")
-    wait_until(lambda: turns(folder, "failed") == [], LONG, lambda: "its turn was not given up")
+    wait_until(lambda: turns(folder, "failed") == [], LONG, lambda: "its turn was not released")
     assert instants(folder, "failed") == ["commit.requested", "inflight"]
     sentence = "was pending: readers see the table as it was"
     wait_until(lambda: sentence in logs(api, "failed"), LONG, lambda: logs(api, "failed"))
@@ -187,7 +187,7 @@ def test_a_dag_run_that_times_out_ends_its_runs(api: AirflowApi, folder: Path, r
     run = supervised(runs, "skipped")
     assert run.wait_for_end(LONG).was_asked
     assert api.runs("skipped")[0]["state"] == "failed"
-    wait_until(lambda: turns(folder, "skipped") == [], LONG, lambda: "its turn was not given up")
+    wait_until(lambda: turns(folder, "skipped") == [], LONG, lambda: "its turn was not released")
 
 
 def test_a_task_that_times_out_ends_its_run(api: AirflowApi, folder: Path, runs: Path) -> None:
