@@ -53,17 +53,17 @@ def get_provider_info() -> dict[str, Any]:
                 "conn-fields": {
                     "spark_conn_id": {
                         "label": "Spark connection",
-                        "description": "Where jobs on these tables run, unless a task says otherwise.",
+                        "description": "Spark connection of jobs on these tables, for tasks that set none themselves.",
                         "schema": _TEXT,
                     },
                     "storage_conn_id": {
                         "label": "Storage connection",
-                        "description": "Credentials and endpoint of the object store; empty: those of the environment.",
+                        "description": "Connection to the object store; empty: credentials of the environment.",
                         "schema": _TEXT,
                     },
                     "result_base_path": {
                         "label": "Results",
-                        "description": "Folder for requests and results of jobs whose driver runs on a cluster.",
+                        "description": "Folder for request and result documents of drivers on a cluster.",
                         "schema": _TEXT,
                     },
                 },
@@ -75,8 +75,8 @@ def get_provider_info() -> dict[str, Any]:
                 "options": {
                     "tables": {
                         "description": (
-                            "Tables that the UI's pages show besides those that DAGs name as assets: a JSON object, "
-                            "name to base_path, hudi_conn_id, storage_conn_id."
+                            "Tables that the pages of the UI show in addition to tables that DAGs name as assets. A "
+                            "JSON object: the name of each table, with its base_path, hudi_conn_id and storage_conn_id."
                         ),
                         "version_added": "0.1.0",
                         "type": "string",
@@ -85,8 +85,8 @@ def get_provider_info() -> dict[str, Any]:
                     },
                     "run_folder": {
                         "description": (
-                            "Folder for Spark runs of deferred tasks: their requests, output and exit codes. Workers "
-                            "and triggerers should share it. Empty: a folder in the temporary folder."
+                            "Folder for requests, output and exit codes of the Spark runs of deferred tasks. Workers "
+                            "and triggerers should share it. Empty: a folder in the temporary folder of the machine."
                         ),
                         "version_added": "0.1.0",
                         "type": "string",
@@ -95,8 +95,8 @@ def get_provider_info() -> dict[str, Any]:
                     },
                     "triggerer_looks": {
                         "description": (
-                            "How many tables one triggerer reads at once, for all waiting sensors, writers and "
-                            "watchers together; other reads wait in a queue."
+                            "Maximum number of tables that one triggerer reads at the same time, for all its sensors, "
+                            "watchers and waiting writers. Other reads wait in a queue."
                         ),
                         "version_added": "0.1.0",
                         "type": "integer",

@@ -148,7 +148,7 @@ class HudiWriteOperator(HudiJobOperator):
         """Run the task after the wait for its turn. The task asks for the turn again, as another task may be ahead."""
         if event is not None and "error" in event:
             Turn(self, self._begin(context).run).leave_after_failure()
-            raise HudiTaskError(f"Waiting for its turn failed: {event['error']}")
+            raise HudiTaskError(f"Waiting for the task's turn failed: {event['error']}")
         return self.execute(context)
 
     def leave_turn(self, run: TaskRun, request_id: str) -> None:

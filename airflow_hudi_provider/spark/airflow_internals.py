@@ -138,14 +138,14 @@ def operator_for_queries(
     )
 
 
-def end_application(asking: SparkSubmitOperator, how: Tracking, application: str) -> None:
+def end_application(operator: SparkSubmitOperator, how: Tracking, application: str) -> None:
     """End a driver that another process submitted.
 
     Args:
-        asking: the operator that `operator_for_queries` created.
+        operator: the operator that `operator_for_queries` created.
         application: Airflow's identifier of the driver: application id, driver id, or ``<namespace>:<pod>``.
     """
-    hook = asking._get_hook()
+    hook = operator._get_hook()
     require_names(hook, HOOK_NAMES)
     if how == "yarn":
         hook._yarn_application_id = application

@@ -156,7 +156,7 @@ class CommitAttempt:
         """
         assert self._traces is not None  # noqa: S101 - set on entry
         counted = {stat.path for stat in metadata.write_stats}
-        self._traces.delete_uncounted(keep=counted)
+        self._traces.delete_unlisted(keep=counted)
         completed = self._complete(metadata, comparison)
         self._is_completed = True
         _LOG.info("Completed %s %s", self._action.value, completed.requested_time)

@@ -199,7 +199,7 @@ class ClusteringAttempt:
                 encode_commit_metadata(metadata, self._table.config.table_version),
                 lock=self._lock,
                 conditions=Conditions(now, self._checks(snapshot, metadata)),
-                before=lambda: self._delete_uncounted(snapshot, kept),
+                before=lambda: self._delete_unlisted(snapshot, kept),
             )
             self._is_over = True
             self._traces.stop_heartbeat()  # under the lock, before another attempt writes its own
@@ -223,10 +223,10 @@ class ClusteringAttempt:
         """File groups that other writers changed since the plan or are changing. Those changes take precedence."""
         return groups_to_drop((*now.changes, *running_writes(self._store, now.timeline)))
 
-    def _delete_uncounted(self, snapshot: TableSnapshot, kept: Collection[str]) -> None:
+    def _delete_unlisted(self, snapshot: TableSnapshot, kept: Collection[str]) -> None:
         """Delete files that the commit does not name: after completion Hudi would treat them as part of the table."""
         self._lock.verify()
-        self._traces.delete_uncounted(keep=kept)
+        self._traces.delete_unlisted(keep=kept)
         # An earlier execution of the same instant may have left files without markers.
         sweep_listed(self._table, self.instant_time, snapshot.file_slices, kept)
 

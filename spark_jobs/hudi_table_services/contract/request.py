@@ -58,7 +58,7 @@ class JobRequest:
             raise InvalidRequestError("The request has no base path.", hint="Give --base-path.")
         if not self.request_id:
             raise InvalidRequestError(
-                "The request id is empty.", hint="Leave it out for one that is made up."
+                "The request id is empty.", hint="Leave it out: the job then generates one."
             )
         for key, value in self.options.items():
             if not isinstance(value, str):

@@ -92,7 +92,7 @@ def _bounds(timeline: Timeline, options: ArchivalOptions, facts: ArchivalFacts) 
         found.append(ArchivalBound(time=facts.retained_by_clean, reason=reason))
     savepoints = _savepointed(timeline)
     if savepoints and not options.beyond_savepoint:
-        reason = f"savepoint {min(savepoints)} holds archival back"
+        reason = f"savepoint {min(savepoints)} blocks archival"
         found.append(ArchivalBound(time=min(savepoints), reason=reason))
     if facts.has_metadata_table:
         reason = "the metadata table was never compacted"
@@ -115,7 +115,7 @@ def _bound_of_pending(timeline: Timeline) -> ArchivalBound:
     ]
     return ArchivalBound(
         time=min([oldest.requested_time, *before[-1:], *completed_since]),
-        reason=f"pending {oldest.action.value} {oldest.requested_time} holds archival back",
+        reason=f"pending {oldest.action.value} {oldest.requested_time} blocks archival",
     )
 
 

@@ -259,7 +259,7 @@ def test_an_unknown_choice_is_refused(operator: Operator) -> None:
         operator(on_pending_plan="hope")
     made = operator(NO_SPARK, on_pending_plan="{{ params.plan }}")
     made.on_pending_plan = "hope"
-    with pytest.raises(HudiTaskRefusedError, match="on_pending_plan='hope' is no choice"):
+    with pytest.raises(HudiTaskRefusedError, match="on_pending_plan='hope' is unknown"):
         made.execute(context(ti=TaskInstance()))
     with pytest.raises(ValueError, match="Give the argument or the key"):
         operator(on_pending_plan="refuse", hudi_options={STRATEGY: "SparkAllowUpdateStrategy"})

@@ -15,7 +15,7 @@ from support.airflow.task_context import context
 
 REPOSITORY = Path(__file__).parents[3]
 LOCKS = ("airflow31.txt", "spark.txt")
-PRIVATE_NAME = re.compile(r"\b(task|hook|operator|self\._task|self\._hook|asking|master)\._(?!_)\w+")
+PRIVATE_NAME = re.compile(r"\b(task|hook|operator|self\._task|self\._hook|master)\._(?!_)\w+")
 
 
 def test_the_installed_release_has_all_private_names(connections: Callable[..., None]) -> None:

@@ -268,7 +268,7 @@ class _ExecuteJob:
         kept = tuple(group for group in unchanged if written.keys().isdisjoint(file_groups_of(group)))
         if len(kept) < len(plan.groups):
             _LOG.warning(
-                "Giving up %d of the %d groups of %s: other writers changed %d of them, and are changing the others.",
+                "Dropping %d of the %d groups of %s: other writers changed %d of them, and are changing the others.",
                 len(plan.groups) - len(kept),
                 len(plan.groups),
                 time,

@@ -97,5 +97,5 @@ def _bounded(timeline: Timeline, done: Sequence[Instant], chosen: Instant, reaso
     if blocker is None or chosen.requested_time <= blocker.requested_time:
         return Retention(earliest=chosen, reason=reason)
     before = [i for i in done if i.requested_time < blocker.requested_time]
-    reason = f"{reason}, but pending {blocker.action.value} {blocker.requested_time} holds cleaning back"
+    reason = f"{reason}, but pending {blocker.action.value} {blocker.requested_time} blocks cleaning"
     return Retention(earliest=before[-1] if before else None, blocker=blocker, reason=reason)

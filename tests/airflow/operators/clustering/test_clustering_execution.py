@@ -38,8 +38,8 @@ def test_an_execution_reports_the_rewritten_files(
     assert answer["instants"] == [plan.requested_time]
     assert answer["plans"][0]["skipping"] == [{"column": "x", "before": 1.0, "after": 0.25}]
     logged = caplog.text + "".join(capfd.readouterr())
-    assert "Looking for one x reads 25% of these rows, before 100%" in logged
-    assert "75% of the 8 B asked for" in logged
+    assert "A query for one x reads 25% of these rows, before 100%" in logged
+    assert "75% of the target of 8 B" in logged
 
 
 def test_completed_plans_need_no_spark(table: SmallTable, run: Run) -> None:
@@ -119,7 +119,7 @@ sys.exit(74)
     with pytest.raises(HudiTaskError, match="StorageError: It broke"):
         run(ExecuteClusteringOperator, body)
     logged = caplog.text + "".join(capfd.readouterr())
-    assert "75% of the 8 B asked for" in logged
+    assert "75% of the target of 8 B" in logged
     assert f"Clustering {broken} (failed)" in logged
 
 

@@ -161,7 +161,7 @@ def test_a_pending_write_and_the_commit_before_it_are_not_archived(version: Tabl
     assert report(result).held_back_by == done[2].requested_time, (
         "the pending write compares its files with this commit"
     )
-    assert f"pending commit {pending.requested_time} holds archival back" in report(result).retention
+    assert f"pending commit {pending.requested_time} blocks archival" in report(result).retention
 
 
 @VERSIONS

@@ -368,7 +368,7 @@ def test_a_retry_of_a_clean_that_died_before_its_result(version: TableVersion) -
     assert (again.outcome, again.reused, again.instant_time) == (Outcome.COMPLETED, True, first.instant_time)
     assert report(again).file_count == 4
     assert history.clean(request_id="task/2").outcome is Outcome.NOTHING_TO_DO
-    # A clean that a person asks for once more is not held back by the first one.
+    # The first clean does not block a second clean that a person starts.
     history.commits(2, A)
     more = history.clean(request_id="task/1")
     assert (more.reused, report(more).file_count) == (False, 2)

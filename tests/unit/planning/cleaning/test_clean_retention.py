@@ -59,7 +59,7 @@ def test_a_pending_write_holds_cleaning_back_and_is_named(pending: int, expected
     found = retain(commits(15, pending))
     assert earliest(found) == expected
     assert found.blocker == a_commit(pending, InstantState.INFLIGHT)
-    assert f"but pending commit {at(pending)} holds cleaning back" in found.reason
+    assert f"but pending commit {at(pending)} blocks cleaning" in found.reason
 
 
 def test_a_newer_pending_write_holds_nothing_back() -> None:
