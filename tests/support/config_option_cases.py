@@ -1,4 +1,4 @@
-"""Cases of the rules about options, sizes and services."""
+"""Cases of the configuration rules about options, sizes and table services."""
 
 from support.config_cases import HUDI, STRATEGY, WRITE, Case, Cases, found, lock, table
 

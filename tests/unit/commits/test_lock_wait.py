@@ -13,7 +13,7 @@ from hudi_table_services.jobs.archival.archive import archive
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.options.locks import LockOptions
 from hudi_table_services.storage.locks.lock import FileSystemLock
-from support.archived_tables import FEW, History
+from support.archived_tables import SMALL_LIMITS, History
 
 HELD_S = 0.4
 SOON_AGAIN = {"hoodie.write.lock.wait_time_ms_between_retry": "20"}
@@ -23,7 +23,7 @@ def test_a_job_that_waited_reports_how_long() -> None:
     history = History()
     history.commits(5, FileGroupId("a", "f1"))
     request = ArchiveRequest(
-        base_path=history.storage.uri, options={**FEW, **SOON_AGAIN}, min_commits=2, max_commits=4
+        base_path=history.storage.uri, options={**SMALL_LIMITS, **SOON_AGAIN}, min_commits=2, max_commits=4
     )
     history.archive(preview=True)  # what it imports takes longer than the lock is held below
     others = FileSystemLock(history.storage)

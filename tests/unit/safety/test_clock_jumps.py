@@ -18,7 +18,7 @@ from hudi_table_services.storage.locks.heartbeat import heartbeat_path
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 from support.fixed_clock import FixedClock
-from support.jobs_on_tables import JOBS, later, look
+from support.jobs_on_tables import JOBS, later, read_state
 from support.small_tables import SmallTable
 from support.undone_tables import a_table, updated
 
@@ -84,24 +84,24 @@ class Jumping(FixedClock):
 def test_a_clock_set_back_within_a_job(job: str, version: TableVersion, back: timedelta) -> None:
     table = a_table(version, START)
     JOBS[job](table)(table.storage, later(1))
-    new = look(table)
+    new = read_state(table)
     for at in range(2, 200, 3):
         table = a_table(version, START)
         act = JOBS[job](table)
-        old, before = look(table), table.timeline_store.load()
+        old, before = read_state(table), table.timeline_store.load()
         clock = Jumping(later(1).moment, timedelta(milliseconds=1), at=at, back=back)
         refused = False
         try:
             act(table.storage, clock)
-        except InstantHeldError:  # the clock jumped back, so heartbeats look fresh and the restore waits
+        except InstantHeldError:  # the clock jumped back, so heartbeats seem fresh and the restore waits
             refused = job == "restore"
             assert refused
         if clock.looks < at:
             break
         assert_only_grew(before, table.timeline_store.load())
-        assert look(table).live == (old if refused else new).live, at
+        assert read_state(table).live == (old if refused else new).live, at
         act(table.storage, later(3))
-        assert look(table).writes == new.writes, at
+        assert read_state(table).writes == new.writes, at
 
 
 @VERSIONS

@@ -58,7 +58,7 @@ from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import BACKUP, PROPERTIES
-from support.archived_tables import FEW
+from support.archived_tables import SMALL_LIMITS
 from support.fail_points import tried
 from support.fixed_clock import FixedClock
 from support.small_tables import SmallTable, base_file_name
@@ -67,7 +67,7 @@ from support.undone_tables import a_table, clustered, planned, updated
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 A, B = FileGroupId("a", "f1"), FileGroupId("b", "f2")
 EVERY = int(os.environ.get("FAIL_EVERY", "24"))
-IMPATIENT = {"hoodie.write.lock.num_retries": "0", "hoodie.write.lock.client.num_retries": "0"}
+NO_LOCK_RETRIES = {"hoodie.write.lock.num_retries": "0", "hoodie.write.lock.client.num_retries": "0"}
 Act = Callable[[Storage, Clock], object]
 
 
@@ -87,7 +87,7 @@ def much_used(version: TableVersion, pending: str) -> tuple[dict[str, bytes], st
     for _ in range(6):
         updated(table, A, B) if table.timeline_store.load().completed else table.commit(A, B)
     clean(CleanRequest(base_path="/t", commits_retained=1), storage=storage, clock=later(1))
-    few = ArchiveRequest(base_path="/t", options=FEW, min_commits=2, max_commits=3)
+    few = ArchiveRequest(base_path="/t", options=SMALL_LIMITS, min_commits=2, max_commits=3)
     archive(few, storage=storage, clock=later(1))
     clock.moment = datetime.now(timezone.utc) + timedelta(days=1, hours=1)
     saved = updated(table, A)
@@ -153,27 +153,27 @@ def copied(content: dict[str, bytes]) -> MemoryStorage:
 
 
 def jobs(saved: str) -> dict[str, Act]:
-    few = ArchiveRequest(base_path="/t", options=FEW | IMPATIENT, min_commits=2, max_commits=3)
-    cleaning = CleanRequest(base_path="/t", commits_retained=1, options=IMPATIENT)
-    restoring = RestoreRequest(base_path="/t", savepoint=saved or "1" * 17, options=IMPATIENT)
+    few = ArchiveRequest(base_path="/t", options=SMALL_LIMITS | NO_LOCK_RETRIES, min_commits=2, max_commits=3)
+    cleaning = CleanRequest(base_path="/t", commits_retained=1, options=NO_LOCK_RETRIES)
+    restoring = RestoreRequest(base_path="/t", savepoint=saved or "1" * 17, options=NO_LOCK_RETRIES)
     return {
         "clean": lambda s, c: clean(cleaning, storage=s, clock=c),
         "archive": lambda s, c: archive(few, storage=s, clock=c),
         "rollback": lambda s, c: rollback(
-            RollbackRequest(base_path="/t", all_failed=True, options=IMPATIENT), storage=s, clock=c
+            RollbackRequest(base_path="/t", all_failed=True, options=NO_LOCK_RETRIES), storage=s, clock=c
         ),
         "restore": lambda s, c: restore(restoring, storage=s, clock=c),
         "savepoint": lambda s, c: create_savepoint(
-            CreateSavepointRequest(base_path="/t", options=IMPATIENT), storage=s, clock=c
+            CreateSavepointRequest(base_path="/t", options=NO_LOCK_RETRIES), storage=s, clock=c
         ),
         "repair": lambda s, c: repair_orphan_files(
-            RepairOrphansRequest(base_path="/t", execute=True, options=IMPATIENT), storage=s, clock=c
+            RepairOrphansRequest(base_path="/t", execute=True, options=NO_LOCK_RETRIES), storage=s, clock=c
         ),
         "health": lambda s, c: table_health(HealthRequest(base_path="/t"), storage=s, clock=c),
         "check config": lambda s, c: check_table_config(CheckConfigRequest(base_path="/t"), storage=s),
         "snapshot": lambda s, c: load_snapshot(s),
         "schedule": lambda s, c: schedule_clustering(
-            ScheduleClusteringRequest(base_path="/t", options=IMPATIENT), storage=s, clock=c
+            ScheduleClusteringRequest(base_path="/t", options=NO_LOCK_RETRIES), storage=s, clock=c
         ),
     }
 

@@ -23,7 +23,16 @@ from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.storage import Storage
 from support.apart import SmallDisk, on_a_small_disk
 from support.faulty_storage import FaultyStorage
-from support.jobs_on_tables import JOBS, ONLY_LOOKS, Act, between, later, look, swept, traces
+from support.jobs_on_tables import (
+    JOBS,
+    READ_ONLY_JOBS,
+    RunJob,
+    files_after_clean_and_repair,
+    files_outside_the_timeline,
+    is_old_or_new_state,
+    later,
+    read_state,
+)
 from support.small_tables import SmallTable
 from support.undone_tables import a_table
 
@@ -61,7 +70,7 @@ class Filling(FaultyStorage):
         return operation(*arguments)
 
 
-def failed(act: Act, storage: Storage, where: str) -> bool:
+def failed(act: RunJob, storage: Storage, where: str) -> bool:
     """Whether the job failed; if so, check that the error names the cause."""
     raised: HudiTableServiceError | None = None
     try:
@@ -87,24 +96,27 @@ class Sweep:
     def __post_init__(self) -> None:
         self.original = a_table(self.version, START, LocalStorage(str(self.disk.folder / "old")))
         self.act = JOBS[self.job](self.original)
-        self.old = look(self.original)
+        self.old = read_state(self.original)
         finished = table_at(self.disk.folder / "new", self.original)
         self.act(finished.storage, later(1))
-        self.new, self.done = look(finished), traces(finished)
-        self.final = swept(finished)
+        self.new, self.done = read_state(finished), files_outside_the_timeline(finished)
+        self.final = files_after_clean_and_repair(finished)
 
     def fails(self, where: str, act: Callable[[Storage], bool]) -> bool:
         """Whether the job fails. Checks the table afterwards, and that the next run, with space, finishes."""
         place = self.disk.folder / "t"
         table = table_at(place, self.original)
         has_failed = act(table.storage)
-        seen = look(table)  # no reader is sent to a file that is gone, also while the disk is full
+        seen = read_state(table)  # no reader is sent to a file that is gone, also while the disk is full
         self.disk.free()
-        assert between(self.job, seen, self.old, self.new), where
+        assert is_old_or_new_state(self.job, seen, self.old, self.new), where
         assert list(place.rglob(".tmp-*")) == [], where
         self.act(table.storage, later(3))
-        assert look(table) == self.new, where
-        assert traces(table) == self.done or swept(table) == self.final, where
+        assert read_state(table) == self.new, where
+        assert (
+            files_outside_the_timeline(table) == self.done
+            or files_after_clean_and_repair(table) == self.final
+        ), where
         shutil.rmtree(place)
         return has_failed
 
@@ -123,7 +135,7 @@ def test_a_disk_with_little_space(job: str, version: TableVersion, tmp_path: Pat
             return sweep.fails(f"{pages} pages left", act)
 
         levels = list(takewhile(on_pages, range(MOST)))
-        assert bool(levels) is (job not in ONLY_LOOKS)
+        assert bool(levels) is (job not in READ_ONLY_JOBS)
         assert len(levels) < MOST
 
     on_a_small_disk(tmp_path, 4096, body)

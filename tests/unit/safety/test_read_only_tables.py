@@ -24,7 +24,7 @@ from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.table_store import PROPERTIES
 from support.apart import as_unprivileged_user
-from support.jobs_on_tables import JOBS, ONLY_LOOKS, later, look
+from support.jobs_on_tables import JOBS, READ_ONLY_JOBS, later, read_state
 from support.small_tables import SmallTable
 from support.undone_tables import a_table, updated
 
@@ -75,19 +75,19 @@ def test_a_table_that_may_only_be_read(job: str, part: str, version: TableVersio
     def body() -> None:
         table = a_table(version, START, LocalStorage(str(place / "t")))
         act = JOBS[job](table)
-        old = look(table)
+        old = read_state(table)
         files = everything(place / "t")
         with without(2, *PARTS[part](place / "t")):
-            if job in ONLY_LOOKS:
+            if job in READ_ONLY_JOBS:
                 act(table.storage, later(1))
                 return
             with pytest.raises(StoragePermissionError, match=NAMED) as refusal:
                 act(table.storage, later(1))
         assert not refusal.value.retryable
-        assert look(table) == old
+        assert read_state(table) == old
         assert everything(place / "t") == files
         act(table.storage, later(3))
-        assert look(table) != old or job == "repair orphans" or job == "archive"
+        assert read_state(table) != old or job == "repair orphans" or job == "archive"
 
     as_unprivileged_user(body)
 
@@ -98,13 +98,13 @@ def test_properties_that_may_not_be_read(job: str, version: TableVersion, place:
     def body() -> None:
         table = a_table(version, START, LocalStorage(str(place / "t")))
         act = JOBS[job](table)
-        old = look(table)
+        old = read_state(table)
         with (
             without(4, place / "t" / PROPERTIES),
             pytest.raises(StoragePermissionError, match=r"hoodie\.properties': Permission denied"),
         ):
             act(table.storage, later(1))
-        assert look(table) == old
+        assert read_state(table) == old
 
     as_unprivileged_user(body)
 

@@ -30,7 +30,7 @@ from hudi_table_services.storage.table_store import (
 from hudi_table_services.tables.table import check_writable
 from support.fail_points import tried
 from support.failing_calls import FailingCalls
-from support.jobs_on_tables import JOBS, ONLY_LOOKS, later, look
+from support.jobs_on_tables import JOBS, READ_ONLY_JOBS, later, read_state
 from support.small_tables import table_properties
 from support.undone_tables import a_table
 
@@ -105,9 +105,9 @@ def test_settings_are_not_checked_against_a_table_that_vanished(version: TableVe
 def test_a_table_that_vanishes_meanwhile(job: str, after: bool, version: TableVersion) -> None:
     table = a_table(version, START)
     act = JOBS[job](table)
-    old = look(table)
+    old = read_state(table)
     act(table.storage, later(1))
-    new = look(table)
+    new = read_state(table)
     first = 1 + (list(JOBS).index(job) + 2 * after + (version is TableVersion.V9)) % EVERY
     errors = 0
     for fail_at in range(first, 10_000, EVERY):
@@ -132,7 +132,7 @@ def test_a_table_that_vanishes_meanwhile(job: str, after: bool, version: TableVe
         assert not table.storage.exists(PROPERTIES), where
         with pytest.raises((InvalidRequestError, TableNotFoundError)):
             find_table_config(table.storage)
-        if job not in ONLY_LOOKS:
+        if job not in READ_ONLY_JOBS:
             with pytest.raises(TableNotFoundError):
                 act(table.storage, later(3))
     assert errors > 0

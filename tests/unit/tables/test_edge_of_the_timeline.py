@@ -23,12 +23,12 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.timeline_store import TimelineStore
-from support.archived_tables import FEW, History
+from support.archived_tables import SMALL_LIMITS, History
 from support.faulty_storage import crashes_everywhere
 from support.small_tables import base_file_name
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
-BEYOND = {**FEW, "hoodie.archive.beyond.savepoint": "true"}
+BEYOND = {**SMALL_LIMITS, "hoodie.archive.beyond.savepoint": "true"}
 
 
 def group(number: int) -> FileGroupId:

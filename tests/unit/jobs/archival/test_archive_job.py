@@ -19,7 +19,7 @@ from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import update_properties
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
-from support.archived_tables import FEW, History
+from support.archived_tables import SMALL_LIMITS, History
 from support.faulty_storage import crashes_everywhere
 from support.fixed_clock import FixedClock
 from support.small_tables import base_file_name
@@ -176,7 +176,7 @@ def test_a_savepoint_stops_archival_until_it_is_deleted(version: TableVersion) -
     done += history.commits(5, A)
     assert report(history.archive()).held_back_by == saved.instant_time
     assert history.archived() == times(done[:1])
-    beyond = {**FEW, "hoodie.archive.beyond.savepoint": "true"}
+    beyond = {**SMALL_LIMITS, "hoodie.archive.beyond.savepoint": "true"}
     before = load_snapshot(history.storage).file_slices
     assert report(history.archive(options=beyond)).oldest_active == saved.instant_time
     assert history.active() == times([done[1], *done[-2:]])

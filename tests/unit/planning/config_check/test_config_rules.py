@@ -39,7 +39,7 @@ def test_it_is_found(rule: str, case: Case) -> None:
     (finding,) = case.findings(rule)
     assert finding.severity == case.severity
     text = f"{finding.reason} {finding.cure}"
-    assert case.says in text
+    assert case.text in text
     assert set(case.names) <= finding.options.keys()
     assert finding.source
     assert finding.cure

@@ -25,7 +25,7 @@ from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.object_store import ObjectStoreStorage
 
 LOCK = ".hoodie/.locks/table_lock.json"
-IMPATIENT = LockOptions(retries=2, retry_wait_ms=1, client_retries=0)
+FEW_RETRIES = LockOptions(retries=2, retry_wait_ms=1, client_retries=0)
 NOW_MS = 1_767_323_045_678
 """The time of the fixed clock."""
 
@@ -91,7 +91,7 @@ def test_a_lock_is_taken_over_only_after_its_expiry_plus_the_clock_drift(
 ) -> None:
     theirs = foreign(valid_until_ms)
     storage.create(LOCK, theirs)
-    lock = StorageBasedLock(storage, IMPATIENT, FixedClock())
+    lock = StorageBasedLock(storage, FEW_RETRIES, FixedClock())
     if is_taken:
         with lock:
             assert storage.read(LOCK) != theirs
@@ -103,7 +103,7 @@ def test_a_lock_is_taken_over_only_after_its_expiry_plus_the_clock_drift(
 
 def test_a_released_lock_is_free_before_its_validity_ends(storage: Place) -> None:
     storage.create(LOCK, foreign(2**63 - 1, expired=True))
-    with StorageBasedLock(storage, IMPATIENT, FixedClock()) as lock:
+    with StorageBasedLock(storage, FEW_RETRIES, FixedClock()) as lock:
         lock.verify()
 
 
@@ -127,7 +127,7 @@ def test_an_object_that_is_no_lock_is_an_error_and_never_taken_over(storage: Pla
     storage.create(LOCK, garbage)
     with (
         pytest.raises(MalformedMetadataError, match=r"table_lock.json.*then delete it"),
-        StorageBasedLock(storage, IMPATIENT, later(days=10_000)),
+        StorageBasedLock(storage, FEW_RETRIES, later(days=10_000)),
     ):
         pytest.fail("the lock was taken")
     assert storage.read(LOCK) == garbage
@@ -143,7 +143,7 @@ def test_a_lock_that_is_renewed_in_time_is_kept(storage: Place) -> None:
         assert content(storage).valid_until_ms == NOW_MS + 18_000
         with (
             pytest.raises(LockNotAcquiredError),
-            StorageBasedLock(storage, IMPATIENT, later(seconds=18)),
+            StorageBasedLock(storage, FEW_RETRIES, later(seconds=18)),
         ):
             pass
 
@@ -171,7 +171,7 @@ def test_an_expired_lock_is_lost_even_if_no_writer_took_it(storage: Place) -> No
 def test_a_lock_that_another_writer_took_over_is_lost_and_not_released(storage: Place) -> None:
     clock = FixedClock()
     with StorageBasedLock(storage, LockOptions(), clock) as sleeper:
-        with StorageBasedLock(storage, IMPATIENT, later(seconds=301)) as heir:
+        with StorageBasedLock(storage, FEW_RETRIES, later(seconds=301)) as heir:
             theirs = storage.read(LOCK)
             # The first holder's clock stands still: by its own time it still holds the lock.
             with pytest.raises(LockNotAcquiredError, match="taken over"):
@@ -219,7 +219,7 @@ class UnansweredPuts(FaultyStorage):
 
 
 def test_an_acquisition_whose_response_was_lost_holds_the_lock(storage: Place) -> None:
-    with StorageBasedLock(UnansweredPuts(storage, silent_puts=[True]), IMPATIENT, FixedClock()) as lock:
+    with StorageBasedLock(UnansweredPuts(storage, silent_puts=[True]), FEW_RETRIES, FixedClock()) as lock:
         assert not content(storage).is_released
         lock.verify()
     assert content(storage).is_released
@@ -228,7 +228,7 @@ def test_an_acquisition_whose_response_was_lost_holds_the_lock(storage: Place) -
 def test_a_failed_acquisition_raises_the_error_of_the_storage(storage: Place) -> None:
     with (
         pytest.raises(StorageError, match="no answer"),
-        StorageBasedLock(UnansweredPuts(storage, silent_puts=[False]), IMPATIENT, FixedClock()),
+        StorageBasedLock(UnansweredPuts(storage, silent_puts=[False]), FEW_RETRIES, FixedClock()),
     ):
         pass
     assert not storage.exists(LOCK)
@@ -236,7 +236,7 @@ def test_a_failed_acquisition_raises_the_error_of_the_storage(storage: Place) ->
 
 def test_a_release_whose_response_was_lost_counts_as_released(storage: Place, caplog: pytest.LogCaptureFixture) -> None:
     unsure = UnansweredPuts(storage)
-    with StorageBasedLock(unsure, IMPATIENT, FixedClock()):
+    with StorageBasedLock(unsure, FEW_RETRIES, FixedClock()):
         unsure.silent_puts = [True]
     assert content(storage).is_released
     assert caplog.messages == []
@@ -244,7 +244,7 @@ def test_a_release_whose_response_was_lost_counts_as_released(storage: Place, ca
 
 def test_a_failed_release_is_retried(storage: Place) -> None:
     unsure = UnansweredPuts(storage)
-    with StorageBasedLock(unsure, IMPATIENT, FixedClock()):
+    with StorageBasedLock(unsure, FEW_RETRIES, FixedClock()):
         unsure.silent_puts = [False, False]
     assert content(storage).is_released
 
@@ -264,7 +264,7 @@ def test_a_renewal_that_seemed_to_fail_and_arrives_late_does_not_lose_the_lock(
 
 
 def test_a_lock_is_released_on_error_and_can_be_taken_again(storage: Place) -> None:
-    lock = StorageBasedLock(storage, IMPATIENT)
+    lock = StorageBasedLock(storage, FEW_RETRIES)
     with pytest.raises(ZeroDivisionError), lock:
         raise ZeroDivisionError
     with lock:

@@ -29,7 +29,7 @@ from hudi_table_services.storage.stores.storage import Storage
 
 LOCK = ".hoodie/lock"
 HUDI_LOCK = b'{"lockCreateTime":"2026-11-21 05:24:55.786","lockThreadName":"main","lockStacksInfo":[]}'
-IMPATIENT = LockOptions(retries=2, retry_wait_ms=1, client_retries=0)
+FEW_RETRIES = LockOptions(retries=2, retry_wait_ms=1, client_retries=0)
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_a_writer_waits_for_a_lock_of_hudi_and_then_fails(storage: Storage) -> N
     storage.create(LOCK, HUDI_LOCK)
     with (
         pytest.raises(LockNotAcquiredError, match=r"main.*delete the file"),
-        FileSystemLock(storage, IMPATIENT),
+        FileSystemLock(storage, FEW_RETRIES),
     ):
         pytest.fail("the lock was taken twice")
     assert storage.read(LOCK) == HUDI_LOCK
@@ -69,14 +69,14 @@ def test_a_writer_waits_for_a_lock_of_hudi_and_then_fails(storage: Storage) -> N
 
 def test_hudis_lock_never_expires_by_default(storage: Storage) -> None:
     storage.create(LOCK, HUDI_LOCK)
-    with pytest.raises(LockNotAcquiredError), FileSystemLock(storage, IMPATIENT, in_the_future(100_000)):
+    with pytest.raises(LockNotAcquiredError), FileSystemLock(storage, FEW_RETRIES, in_the_future(100_000)):
         pass
 
 
 @pytest.mark.parametrize(("age_minutes", "is_taken"), [(9, False), (11, True)])
 def test_an_expired_lock_is_taken_over(storage: Storage, age_minutes: int, is_taken: bool) -> None:
     storage.create(LOCK, HUDI_LOCK)
-    lock = FileSystemLock(storage, replace(IMPATIENT, expire_minutes=10), in_the_future(age_minutes))
+    lock = FileSystemLock(storage, replace(FEW_RETRIES, expire_minutes=10), in_the_future(age_minutes))
     if is_taken:
         with lock:
             assert storage.read(LOCK) != HUDI_LOCK
@@ -91,9 +91,9 @@ def test_our_own_lock_expires_when_its_refresh_stops(storage: Storage) -> None:
     content = storage.read(LOCK)
     dead.__exit__(None, None, None)
     storage.create(LOCK, content)  # as after `kill -9`
-    with pytest.raises(LockNotAcquiredError), FileSystemLock(storage, IMPATIENT, in_the_future(1)):
+    with pytest.raises(LockNotAcquiredError), FileSystemLock(storage, FEW_RETRIES, in_the_future(1)):
         pass
-    with FileSystemLock(storage, IMPATIENT, in_the_future(3)):
+    with FileSystemLock(storage, FEW_RETRIES, in_the_future(3)):
         assert storage.read(LOCK) != content
 
 
@@ -111,11 +111,11 @@ def test_a_damaged_lock_expires_by_its_age(storage: Storage, content: bytes) -> 
         pytest.raises(
             LockNotAcquiredError, match=r"not a valid lock, last changed \d+ s ago.*delete the"
         ),
-        FileSystemLock(storage, IMPATIENT, in_the_future(1)),
+        FileSystemLock(storage, FEW_RETRIES, in_the_future(1)),
     ):
         pass
     assert storage.read(LOCK) == content
-    with FileSystemLock(storage, IMPATIENT, in_the_future(3)) as lock:
+    with FileSystemLock(storage, FEW_RETRIES, in_the_future(3)) as lock:
         lock.verify()
     assert not storage.exists(LOCK)
 
@@ -135,7 +135,7 @@ def test_the_error_names_a_lock_time_in_the_future(storage: Storage) -> None:
     storage.create(LOCK, HUDI_LOCK)
     with (
         pytest.raises(LockNotAcquiredError, match=r"86\d{3} s ahead of the clock of this machine"),
-        FileSystemLock(storage, IMPATIENT, AHEAD),
+        FileSystemLock(storage, FEW_RETRIES, AHEAD),
     ):
         pass
 
