@@ -62,7 +62,7 @@ class Vanishing(FailingCalls):
         return self._call(self.inner.list_files, folder)
 
     def _call(self, operation: Any, *arguments: Any) -> Any:
-        if not self._is_the_one(operation.__name__, str(arguments[0])):
+        if not self._must_fail(operation.__name__, str(arguments[0])):
             return operation(*arguments)
         if not self.after:
             self.inner.delete_folder(".hoodie")
