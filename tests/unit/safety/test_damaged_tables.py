@@ -1,6 +1,7 @@
-"""Files below ``.hoodie`` that are empty or cut short: each job ends with an error that names the file, or well.
+"""Damaged files below ``.hoodie``: each job succeeds, or ends with an error that names the damaged file.
 
-Whatever it does, what readers saw before stays where it was. ``FAIL_EVERY=1`` tries every file (two minutes).
+No job deletes a data file that readers see. ``FAIL_EVERY=1`` damages every kind of file (two minutes); by default each
+test damages every 24th.
 """
 
 import os
@@ -68,7 +69,7 @@ VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9]
 A, B = FileGroupId("a", "f1"), FileGroupId("b", "f2")
 EVERY = int(os.environ.get("FAIL_EVERY", "24"))
 NO_LOCK_RETRIES = {"hoodie.write.lock.num_retries": "0", "hoodie.write.lock.client.num_retries": "0"}
-Act = Callable[[Storage, Clock], object]
+RunJob = Callable[[Storage, Clock], object]
 
 
 def later(days: int = 2) -> FixedClock:
@@ -76,11 +77,11 @@ def later(days: int = 2) -> FixedClock:
 
 
 @cache
-def much_used(version: TableVersion, pending: str) -> tuple[dict[str, bytes], str]:
-    """A table with completed instants of each action, an archive, markers, a heartbeat, a lock and one pending action.
+def table_content(version: TableVersion, pending: str) -> tuple[dict[str, bytes], str]:
+    """A table with instants of many actions, an archive, markers, a heartbeat, a lock, and a pending table service.
 
     Returns:
-        Content by path, and the savepointed instant.
+        Content by path, and the requested time of the commit with a savepoint.
     """
     table = a_table(version)
     storage, clock = table.storage, table.clock
@@ -152,7 +153,7 @@ def copied(content: dict[str, bytes]) -> MemoryStorage:
     return storage
 
 
-def jobs(saved: str) -> dict[str, Act]:
+def jobs(saved: str) -> dict[str, RunJob]:
     few = ArchiveRequest(base_path="/t", options=SMALL_LIMITS | NO_LOCK_RETRIES, min_commits=2, max_commits=3)
     cleaning = CleanRequest(base_path="/t", commits_retained=1, options=NO_LOCK_RETRIES)
     restoring = RestoreRequest(base_path="/t", savepoint=saved or "1" * 17, options=NO_LOCK_RETRIES)
@@ -187,12 +188,12 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 
 
 def kind_of(path: str) -> str:
-    """Where a file is and what its name says, without times and numbers."""
+    """The path of a file in which ``#`` replaces each number and ``*`` each random id."""
     return re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "*", re.sub(r"\d+", "#", path))
 
 
-def victims(content: dict[str, bytes]) -> list[str]:
-    """The newest file of each kind that is below ``.hoodie`` or describes a partition."""
+def files_to_damage(content: dict[str, bytes]) -> list[str]:
+    """The newest file of each kind among the files below ``.hoodie`` and the files with partition metadata."""
     found = {
         kind_of(path): path
         for path in sorted(content)
@@ -201,14 +202,14 @@ def victims(content: dict[str, bytes]) -> list[str]:
     return sorted(found.values())
 
 
-def names_it(error: HudiTableServiceError, path: str) -> bool:
-    """Whether the message names the file: by its path, its name, or the time of its instant."""
+def names_file(error: HudiTableServiceError, path: str) -> bool:
+    """Whether the message contains the name of the file or the time of its instant."""
     name = PurePosixPath(path).name
     times = re.findall(r"\d{17}", path)
     return name in str(error) or any(time in str(error) for time in times)
 
 
-def outcome(act: Act, storage: Storage) -> HudiTableServiceError | None:
+def outcome(act: RunJob, storage: Storage) -> HudiTableServiceError | None:
     try:
         act(storage, later())
     except HudiTableServiceError as error:
@@ -221,8 +222,8 @@ def files_of(storage: Storage) -> set[str]:
 
 
 @pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Do not wait for damaged files to become whole."""
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let jobs read damaged files again without a pause."""
     monkeypatch.setattr(timeline_store, "_PAUSES", (0.0,))
     monkeypatch.setattr(table_store, "_READ_PAUSE_SECONDS", 0.0)
 
@@ -231,25 +232,27 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("pending", PENDING)
 @pytest.mark.parametrize("job", jobs(""))
-def test_a_damaged_file(version: TableVersion, pending: str, job: str, damage: str) -> None:
-    content, saved = much_used(version, pending)
+def test_a_job_names_a_damaged_file_and_deletes_no_live_file(
+    version: TableVersion, pending: str, job: str, damage: str
+) -> None:
+    content, saved = table_content(version, pending)
     act = jobs(saved)[job]
     whole = copied(content)
     live = {s.base_file_path or "" for s in load_snapshot(whole).all_slices}
     usual = outcome(act, whole)
     stays = live & files_of(whole)
-    complaints = []
+    faults = []
     first = (list(PENDING).index(pending) + list(DAMAGES).index(damage)) % EVERY
-    for path in victims(content)[first::EVERY]:
+    for path in files_to_damage(content)[first::EVERY]:
         storage = copied({**content, path: DAMAGES[damage](content[path])})
         tried(f"damage, {job}")
         try:
             error = outcome(act, storage)
         except Exception as unexpected:
-            complaints.append(f"{path}: {unexpected!r}")
+            faults.append(f"{path}: {unexpected!r}")
             continue
-        if error is not None and type(error) is not type(usual) and not names_it(error, path):
-            complaints.append(f"{path} is not named: {error!r}")
+        if error is not None and type(error) is not type(usual) and not names_file(error, path):
+            faults.append(f"{path} is not named: {error!r}")
         if gone := stays - files_of(storage):
-            complaints.append(f"{path}: live data went: {sorted(gone)}")
-    assert not complaints, "\n".join(complaints)
+            faults.append(f"{path}: live files were deleted: {sorted(gone)}")
+    assert not faults, "\n".join(faults)

@@ -1,7 +1,7 @@
-"""Storage that fails once, at any call of any job: readers see the old or the new table, and the next run finishes.
+"""One call of storage fails in a job: readers see the old or the new table, and the next run completes the work.
 
-``FAIL_EVERY=1`` tries every call (two minutes); by default each test tries every fifth, beginning where another
-test does not.
+``FAIL_EVERY=1`` lets each call fail (two minutes). By default each test lets every fifth call fail; the tests begin at
+different calls.
 """
 
 import os
@@ -36,7 +36,7 @@ EVERY = int(os.environ.get("FAIL_EVERY", "5"))
 @VERSIONS
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("job", JOBS)
-def test_one_failure(job: str, after: bool, version: TableVersion) -> None:
+def test_a_job_survives_one_failure_of_storage(job: str, after: bool, version: TableVersion) -> None:
     table = a_table(version, START)
     act = JOBS[job](table)
     old, files = read_state(table), {f.path for f in table.storage.list_files()}
@@ -63,7 +63,7 @@ def test_one_failure(job: str, after: bool, version: TableVersion) -> None:
             continue
         act(table.storage, later(3))
         assert read_state(table) == new, where
-        # Where nothing but what belongs there is left there is nothing to sweep.
+        # The clean and the repair are necessary only if the failed run left other files than a successful run.
         assert files_outside_the_timeline(table) == done or files_after_clean_and_repair(table) == final, (
             where
         )
@@ -77,14 +77,14 @@ def check_after(
     where: str,
     states: tuple[TableState, TableState],
 ) -> None:
-    seen = read_state(table)
-    assert is_old_or_new_state(job, seen, *states), where
+    state_now = read_state(table)
+    assert is_old_or_new_state(job, state_now, *states), where
     assert raised is None or raised.retryable, where
     assert job != "snapshot" or isinstance(raised, OutageError), where
 
 
-def test_the_storage_fails_at_each_call_once() -> None:
-    """The tests above prove nothing if the storage does not fail."""
+def test_failing_calls_fails_exactly_once() -> None:
+    """Without these failures, the other tests of this module would prove nothing."""
     table = a_table()
     table.commit(A)
     done: list[Any] = []

@@ -1,8 +1,8 @@
-"""Jobs on a disk with room for so many more files, from none to enough: a real small file system, filled.
+"""Jobs on a small file system that is full at the start, almost full, or becomes full during the job.
 
-A job that does not get through names the place and says that there is no space; readers see the old or the new table;
-once there is space again the next run finishes, and nothing is left over. ``FAIL_EVERY=1`` fills the disk before each
-change (a minute); by default before every fifth.
+The error of a failed job names the path and the full disk. Readers see the old or the new table. When the disk has
+space again, the next run completes the work and leaves no other files than a successful run. ``FAIL_EVERY=1`` fills the
+disk before each change (a minute), the default before every fifth change.
 """
 
 import os
@@ -38,12 +38,12 @@ from support.undone_tables import a_table
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 START = datetime.now(timezone.utc) - timedelta(hours=3)
-MOST = 300
+MAX_TRIES = 300
 EVERY = int(os.environ.get("FAIL_EVERY", "5"))
 
 
 def table_at(place: Path, like: SmallTable) -> SmallTable:
-    """A copy of the table; `a_table` would begin with one of its own."""
+    """Copy a table to another folder."""
     assert isinstance(like.storage, LocalStorage)
     shutil.copytree(like.storage.root, place)
     copied = object.__new__(SmallTable)
@@ -52,12 +52,12 @@ def table_at(place: Path, like: SmallTable) -> SmallTable:
 
 
 @dataclass
-class Filling(FaultyStorage):
-    """Another process fills the disk before the n-th change, and uses up all space that is freed after that.
+class DiskThatFills(FaultyStorage):
+    """A storage whose disk another process fills before the n-th change and before each later change.
 
     Attributes:
-        fill: takes all space.
-        full_from: number of the change, from 1.
+        fill: fills the disk.
+        full_from: number of the first change on a full disk, counted from 1.
     """
 
     fill: Callable[[], None] = lambda: None
@@ -71,7 +71,7 @@ class Filling(FaultyStorage):
 
 
 def failed(act: RunJob, storage: Storage, where: str) -> bool:
-    """Whether the job failed; if so, check that the error names the cause."""
+    """Run the job; return whether it failed. Check that the error of a failed job names the cause."""
     raised: HudiTableServiceError | None = None
     try:
         act(storage, later(1))
@@ -86,8 +86,8 @@ def failed(act: RunJob, storage: Storage, where: str) -> bool:
 
 
 @dataclass
-class Sweep:
-    """One job, run many times, each time on a new copy of the table."""
+class RepeatedJob:
+    """One job that runs many times, each time on a new copy of the table."""
 
     job: str
     version: TableVersion
@@ -103,13 +103,13 @@ class Sweep:
         self.final = files_after_clean_and_repair(finished)
 
     def fails(self, where: str, act: Callable[[Storage], bool]) -> bool:
-        """Whether the job fails. Checks the table afterwards, and that the next run, with space, finishes."""
+        """Run the job; return whether it failed. Check the table, and a second run after the disk has space again."""
         place = self.disk.folder / "t"
         table = table_at(place, self.original)
         has_failed = act(table.storage)
-        seen = read_state(table)  # no reader is sent to a file that is gone, also while the disk is full
+        state_now = read_state(table)  # also checks, on the full disk, that all visible files exist
         self.disk.free()
-        assert is_old_or_new_state(self.job, seen, self.old, self.new), where
+        assert is_old_or_new_state(self.job, state_now, self.old, self.new), where
         assert list(place.rglob(".tmp-*")) == [], where
         self.act(table.storage, later(3))
         assert read_state(table) == self.new, where
@@ -123,39 +123,43 @@ class Sweep:
 
 @VERSIONS
 @pytest.mark.parametrize("job", JOBS)
-def test_a_disk_with_little_space(job: str, version: TableVersion, tmp_path: Path) -> None:
+def test_a_job_on_an_almost_full_disk_succeeds_or_names_the_disk(
+    job: str, version: TableVersion, tmp_path: Path
+) -> None:
     def body(disk: SmallDisk) -> None:
-        sweep = Sweep(job, version, disk)
+        repeated = RepeatedJob(job, version, disk)
 
         def on_pages(pages: int) -> bool:
             def act(storage: Storage) -> bool:
                 disk.fill(pages)
-                return failed(sweep.act, storage, f"{pages} pages left")
+                return failed(repeated.act, storage, f"{pages} pages left")
 
-            return sweep.fails(f"{pages} pages left", act)
+            return repeated.fails(f"{pages} pages left", act)
 
-        levels = list(takewhile(on_pages, range(MOST)))
+        levels = list(takewhile(on_pages, range(MAX_TRIES)))
         assert bool(levels) is (job not in READ_ONLY_JOBS)
-        assert len(levels) < MOST
+        assert len(levels) < MAX_TRIES
 
     on_a_small_disk(tmp_path, 4096, body)
 
 
 @VERSIONS
 @pytest.mark.parametrize("job", JOBS)
-def test_a_disk_that_fills_meanwhile(job: str, version: TableVersion, tmp_path: Path) -> None:
+def test_a_job_whose_disk_becomes_full_succeeds_or_names_the_disk(
+    job: str, version: TableVersion, tmp_path: Path
+) -> None:
     def body(disk: SmallDisk) -> None:
-        sweep = Sweep(job, version, disk)
+        repeated = RepeatedJob(job, version, disk)
         failures = 0
         first = 1 + (list(JOBS).index(job) + 2 * (version is TableVersion.V9)) % EVERY
-        for full_from in range(first, MOST, EVERY):
-            storage = Filling(LocalStorage(""), fill=disk.fill, full_from=full_from)
+        for full_from in range(first, MAX_TRIES, EVERY):
+            storage = DiskThatFills(LocalStorage(""), fill=disk.fill, full_from=full_from)
 
-            def act(inner: Storage, storage: Filling = storage, number: int = full_from) -> bool:
+            def act(inner: Storage, storage: DiskThatFills = storage, number: int = full_from) -> bool:
                 storage.inner = inner
-                return failed(sweep.act, storage, f"full from change {number}")
+                return failed(repeated.act, storage, f"full from change {number}")
 
-            failures += sweep.fails(f"full from change {full_from}", act)
+            failures += repeated.fails(f"full from change {full_from}", act)
             if storage.changes < full_from:
                 break
         assert failures <= storage.changes

@@ -124,9 +124,7 @@ def test_later_cleans_list_only_changed_partitions(version: TableVersion) -> Non
     done = history.commits(4, A, B)
     assert report(history.clean(commits_retained=2)).partitions_listed == 2
     done += history.commits(2, A)
-    assert report(history.clean(commits_retained=2)).partitions_listed == 2, (
-        "the commits since the last clean changed both partitions"
-    )
+    assert report(history.clean(commits_retained=2)).partitions_listed == 2, "new commits in both partitions"
     done += history.commits(2, A)
     assert report(history.clean(commits_retained=2)).partitions_listed == 1
     assert history.data_files("a") == paths(A, done[5:])

@@ -159,7 +159,7 @@ def test_the_next_execution_completes_the_cancellation_of_a_dead_execution(retry
 
 
 def test_the_next_cancellation_completes_a_dead_cancellation() -> None:
-    """The execution was killed and its heartbeat has expired. The next job must not take the plan for a plan of Hudi."""
+    """The execution was killed and its heartbeat has expired. The next job must not treat the plan as one of Hudi."""
     tables: list[tuple[SmallTable, str]] = []
 
     def start() -> Storage:

@@ -1,4 +1,4 @@
-"""Hudi's storage-based lock: its bytes, its lease, and lost or unknown puts."""
+"""Hudi's storage-based lock: its content, its validity, and puts without a response."""
 
 import json
 import threading
@@ -52,18 +52,18 @@ def later(**by: float) -> FixedClock:
     return FixedClock(FixedClock().moment + timedelta(**by))
 
 
-def test_the_bytes_equal_those_of_hudis_json_library() -> None:
+def test_the_content_of_the_lock_equals_the_output_of_hudis_json_library() -> None:
     lock = StorageLockFile(is_released=False, valid_until_ms=1700000000000, owner="0a1b")
     assert encode_lock_file(lock) == b'{"expired":false,"validUntil":1700000000000,"owner":"0a1b"}'
     assert decode_lock_file(encode_lock_file(lock)) == lock
 
 
-def test_fields_of_later_releases_are_ignored() -> None:
+def test_unknown_fields_of_the_lock_are_ignored() -> None:
     data = b'{ "owner" : "x", "expired" : true, "region" : "eu", "validUntil" : -1 }'
     assert decode_lock_file(data) == StorageLockFile(is_released=True, valid_until_ms=-1, owner="x")
 
 
-def test_a_held_lock_has_an_owner_and_a_validity_and_a_released_lock_stays_as_expired(storage: Place) -> None:
+def test_a_held_lock_has_an_owner_and_a_validity_and_a_released_lock_is_marked_as_expired(storage: Place) -> None:
     with StorageBasedLock(storage, LockOptions(), FixedClock()):
         held = content(storage)
         assert (held.is_released, held.valid_until_ms) == (False, NOW_MS + 300_000)
@@ -123,7 +123,7 @@ def test_a_released_lock_is_free_before_its_validity_ends(storage: Place) -> Non
         b'{"lockCreateTime":"2026-11-21 05:24:55.786","lockThreadName":"main","lockStacksInfo":[]}',
     ],
 )
-def test_an_object_that_is_no_lock_is_an_error_and_never_taken_over(storage: Place, garbage: bytes) -> None:
+def test_an_invalid_lock_is_an_error_and_is_never_taken_over(storage: Place, garbage: bytes) -> None:
     storage.create(LOCK, garbage)
     with (
         pytest.raises(MalformedMetadataError, match=r"table_lock.json.*then delete it"),
@@ -133,7 +133,7 @@ def test_an_object_that_is_no_lock_is_an_error_and_never_taken_over(storage: Pla
     assert storage.read(LOCK) == garbage
 
 
-def test_a_lock_that_is_renewed_in_time_is_kept(storage: Place) -> None:
+def test_a_renewed_lock_is_not_taken_over(storage: Place) -> None:
     clock = FixedClock()
     with StorageBasedLock(storage, LockOptions(validity_seconds=10, renew_seconds=1), clock):
         clock.moment += timedelta(seconds=8)
@@ -170,25 +170,25 @@ def test_an_expired_lock_is_lost_even_if_no_writer_took_it(storage: Place) -> No
 
 def test_a_lock_that_another_writer_took_over_is_lost_and_not_released(storage: Place) -> None:
     clock = FixedClock()
-    with StorageBasedLock(storage, LockOptions(), clock) as sleeper:
-        with StorageBasedLock(storage, FEW_RETRIES, later(seconds=301)) as heir:
+    with StorageBasedLock(storage, LockOptions(), clock) as first_holder:
+        with StorageBasedLock(storage, FEW_RETRIES, later(seconds=301)) as successor:
             theirs = storage.read(LOCK)
-            # The first holder's clock stands still: by its own time it still holds the lock.
+            # The clock of the first holder does not advance, so the lock has not expired for this holder.
             with pytest.raises(LockNotAcquiredError, match="taken over"):
-                sleeper.verify()
-            heir.verify()
+                first_holder.verify()
+            successor.verify()
         released = storage.read(LOCK)
         assert decode_lock_file(theirs).owner == decode_lock_file(released).owner
     assert storage.read(LOCK) == released
 
 
-@pytest.mark.parametrize("what_comes", ["deleted", "garbage", "another owner"])
-def test_a_holder_whose_lock_was_changed_does_not_continue(storage: Place, what_comes: str) -> None:
+@pytest.mark.parametrize("change", ["deleted", "garbage", "another owner"])
+def test_a_holder_whose_lock_was_changed_or_deleted_does_not_continue(storage: Place, change: str) -> None:
     with StorageBasedLock(storage, LockOptions(), FixedClock()) as lock:
-        if what_comes == "deleted":
+        if change == "deleted":
             storage.delete(LOCK)
         else:
-            storage.write(LOCK, b"garbage" if what_comes == "garbage" else foreign(NOW_MS + 1))
+            storage.write(LOCK, b"garbage" if change == "garbage" else foreign(NOW_MS + 1))
         with pytest.raises(LockNotAcquiredError):
             lock.verify()
         left = storage.exists(LOCK) and storage.read(LOCK)
@@ -218,7 +218,7 @@ class UnansweredPuts(FaultyStorage):
         raise StorageError("no answer")
 
 
-def test_an_acquisition_whose_response_was_lost_holds_the_lock(storage: Place) -> None:
+def test_a_lock_is_held_even_if_the_response_to_its_acquisition_was_lost(storage: Place) -> None:
     with StorageBasedLock(UnansweredPuts(storage, silent_puts=[True]), FEW_RETRIES, FixedClock()) as lock:
         assert not content(storage).is_released
         lock.verify()
@@ -234,7 +234,7 @@ def test_a_failed_acquisition_raises_the_error_of_the_storage(storage: Place) ->
     assert not storage.exists(LOCK)
 
 
-def test_a_release_whose_response_was_lost_counts_as_released(storage: Place, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_lock_is_released_even_if_the_response_to_its_release_was_lost(storage: Place, caplog: pytest.LogCaptureFixture) -> None:
     unsure = UnansweredPuts(storage)
     with StorageBasedLock(unsure, FEW_RETRIES, FixedClock()):
         unsure.silent_puts = [True]
@@ -249,7 +249,7 @@ def test_a_failed_release_is_retried(storage: Place) -> None:
     assert content(storage).is_released
 
 
-def test_a_renewal_that_seemed_to_fail_and_arrives_late_does_not_lose_the_lock(
+def test_a_late_renewal_by_the_holder_does_not_lose_the_lock(
     storage: Place,
 ) -> None:
     clock = FixedClock()
