@@ -309,7 +309,7 @@ NAME_AND_UPKEEP_CASES: Cases = {
     ),
 }
 
-LAST_CASES: Cases = {
+OTHER_CASES: Cases = {
     "refused-by-job": (
         [
             found("error", "ZooKeeper", options=lock("org.apache.hudi.x.ZookeeperBasedLockProvider")),

@@ -178,9 +178,8 @@ def to_report_health(table: SmallTable) -> RunJob:
 def to_check_settings(table: SmallTable) -> RunJob:
     to_clean(table)
     planned(table)
-    options = {
-        "hoodie.clean.partition.filter.regex": "a.*"
-    }  # with this option the job also lists the partitions
+    # With this option, the job also lists the partitions.
+    options = {"hoodie.clean.partition.filter.regex": "a.*"}
     request = CheckConfigRequest(base_path="/t", options=options)
     return lambda storage, clock: check_table_config(request, storage=storage)
 
@@ -228,7 +227,7 @@ class TableState:
 
 def read_state(table: SmallTable) -> TableState:
     writes, live, present = state(table)
-    assert live <= present, "readers are sent to files that are gone"
+    assert live <= present, "visible files are missing"
     archived = [each.instant for each in ArchivedTimeline(table.storage, table.config).writes()]
     timeline = table.timeline_store.load()
     kept = frozenset(
@@ -238,7 +237,7 @@ def read_state(table: SmallTable) -> TableState:
         for path, each in decode_savepoint_metadata(table.timeline_store.read(i)).partitions.items()
         for name in each.file_names
     )
-    assert kept <= present, "a savepoint keeps files that are gone"
+    assert kept <= present, "files of a savepoint are missing"
     return TableState(
         frozenset(i.identity for i in (*writes, *archived)),  # type: ignore[misc]
         frozenset(live),

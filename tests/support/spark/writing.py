@@ -125,7 +125,7 @@ class TableUnderTest:
     def leftovers(self) -> set[str]:
         """Files that only a running write may have: staged rows, markers, heartbeats and uncommitted data files.
 
-        The lock is not one of them: the next writer takes the lock of a dead writer over.
+        The lock is not one of them, because the next writer takes over the lock of a dead writer.
         """
         own = (".hoodie/.temp/", ".hoodie/.aux/staging/", ".hoodie/.heartbeat/")
         committed = {p.name for p in files_below(self.base_path / ".hoodie") if p.name.endswith(COMPLETED)}

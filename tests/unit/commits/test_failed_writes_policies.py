@@ -103,10 +103,10 @@ def test_an_earlier_attempt_of_the_same_request_is_rolled_back_under_every_polic
 
 def test_the_default_policy_of_a_clean_is_lazy_if_the_table_has_several_writers() -> None:
     several = {"hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL"}
-    alone = resolve_clean_options(CleanRequest(base_path="/t"))
-    beside = resolve_clean_options(CleanRequest(base_path="/t", options=several))
+    one_writer = resolve_clean_options(CleanRequest(base_path="/t"))
+    several_writers = resolve_clean_options(CleanRequest(base_path="/t", options=several))
     never = resolve_clean_options(CleanRequest(base_path="/t", options={**several, KEY: "NEVER"}))
-    assert [o.failed_writes for o in (alone, beside, never)] == [
+    assert [o.failed_writes for o in (one_writer, several_writers, never)] == [
         FailedWritesPolicy.EAGER,
         FailedWritesPolicy.LAZY,
         FailedWritesPolicy.NEVER,

@@ -177,7 +177,7 @@ def test_rollbacks_are_not_completed_while_a_restore_is_pending(table: SmallTabl
 
 
 @pytest.mark.parametrize("was_listed_at_start", [True, False])
-def test_a_metadata_table_that_contains_the_dead_write_is_switched_off(
+def test_a_metadata_table_with_the_dead_write_is_switched_off_or_the_rollback_fails(
     table: SmallTable, was_listed_at_start: bool
 ) -> None:
     dead, _ = dead_write(table)

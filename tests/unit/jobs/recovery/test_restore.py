@@ -62,11 +62,13 @@ def save_commit(table: SmallTable, instant: Instant) -> str:
     return instant.requested_time
 
 
-def add_instants_to_undo(table: SmallTable, seen: list[set[str]] | None = None) -> tuple[Instant, ...]:
+def add_instants_to_undo(
+    table: SmallTable, visible_after_each: list[set[str]] | None = None
+) -> tuple[Instant, ...]:
     """Commit an update, a clustering and an overwrite, schedule a plan and add a dead write; return these instants.
 
     Args:
-        seen: a list to which the function adds the set of visible files after each commit.
+        visible_after_each: a list to which the function adds the set of visible files after each commit.
     """
     commits = []
     for commit in (
@@ -75,8 +77,8 @@ def add_instants_to_undo(table: SmallTable, seen: list[set[str]] | None = None) 
         lambda: table.commit(LATE, replaces={"b": ("f2",)}),
     ):
         commits.append(commit())
-        if seen is not None:
-            seen.append(state(table)[1])
+        if visible_after_each is not None:
+            visible_after_each.append(state(table)[1])
     first, second, third = commits
     plan = planned(table)
     dead = table.begin()
@@ -161,8 +163,8 @@ def test_impossible_restores_are_refused(version: TableVersion) -> None:
     later_savepoint = save_commit(table, second)
     with pytest.raises(InvalidRequestError, match=f"Savepoint {later_savepoint} keeps"):
         restore_to(table, saved)
-    living = table.begin()
-    table.storage.write(heartbeat_path(living.requested_time), b"")
+    running = table.begin()
+    table.storage.write(heartbeat_path(running.requested_time), b"")
     with pytest.raises(InstantHeldError, match="is alive"):
         restore_to(table, later_savepoint, days=0)
     table.storage.delete(f"a/{base_file_name('f1', second.requested_time)}")
@@ -187,14 +189,14 @@ def test_a_metadata_table_is_switched_off_before_a_restore(version: TableVersion
 @VERSIONS
 def test_after_a_crash_at_any_change_the_next_run_completes_the_restore(version: TableVersion) -> None:
     tables: list[tuple[SmallTable, str, Any]] = []
-    seen: list[set[str]] = []
+    visible_after_each: list[set[str]] = []
     moment = datetime.now(timezone.utc) - timedelta(hours=2)
 
     def start() -> Storage:
         table = a_table(version, moment)
         saved = save_commit(table, table.commit(A, B))
         before = tables[0][2] if tables else state(table)
-        add_instants_to_undo(table, seen if not tables else None)
+        add_instants_to_undo(table, visible_after_each if not tables else None)
         tables.append((table, saved, before))
         return table.storage
 
@@ -202,7 +204,9 @@ def test_after_a_crash_at_any_change_the_next_run_completes_the_restore(version:
     for _ in crashes_everywhere(lambda s: restore_to(*tables[-1][:2], storage=s), start):
         runs += 1
         table, saved, before = tables[-1]
-        assert state(table)[1] in (before[1], *seen), "readers see the table after one of the commits"
+        assert state(table)[1] in (before[1], *visible_after_each), (
+            "readers see the table after one of the commits"
+        )
         result = restore_to(table, saved)
         assert result.outcome in (Outcome.COMPLETED, Outcome.NOTHING_TO_DO)
         assert state(table) == before

@@ -100,7 +100,7 @@ def test_a_change_of_the_same_file_group_by_an_archived_commit_is_a_conflict(his
     assert not history.table.timeline_store.load().pending
 
 
-@pytest.mark.parametrize("is_empty", [False, True], ids=["commits seen", "none seen"])
+@pytest.mark.parametrize("is_empty", [False, True], ids=["snapshot with commits", "empty snapshot"])
 def test_an_archival_before_the_own_instant_is_a_conflict(
     history: History, young: History, is_empty: bool
 ) -> None:
