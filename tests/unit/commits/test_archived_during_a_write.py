@@ -147,7 +147,7 @@ def undo(history: History, pending: Instant) -> None:
 
 
 def test_archival_of_commits_in_the_own_snapshot_is_no_conflict(history: History) -> None:
-    """This also applies if a rollback undid another write at the same time."""
+    """A rollback of another write at the same time is no conflict either."""
     dead = history.table.begin()
 
     def others_act() -> None:
@@ -182,7 +182,7 @@ def create_savepoints(history: History) -> None:
 
 
 def test_a_dead_first_write_that_was_rolled_back_is_no_conflict(history: History) -> None:
-    """The dead write is older than every instant without a savepoint, as if it had been archived."""
+    """The dead write is older than every write without a savepoint, like an archived write."""
     create_savepoints(history)
     dead = history.table.begin()
     history.commits(1, NEW)

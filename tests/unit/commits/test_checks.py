@@ -109,20 +109,20 @@ def test_a_noted_change_is_not_reported_twice(table: SmallTable) -> None:
     assert len(read_table_now(access_to(table), planned_with, noted=noted).changes) == 1
 
 
-def test_same_schema_refuses_another_schema(table: SmallTable) -> None:
+def test_the_check_same_schema_refuses_another_schema(table: SmallTable) -> None:
     SameSchema().refuse(after(table, lambda: table.commit(GROUP)))
     with pytest.raises(CommitConflictError, match="added added to it"):
         SameSchema().refuse(after(table, lambda: table.commit(GROUP, schema=WIDER)))
 
 
-def test_no_second_write_refuses_a_second_commit_of_the_request(table: SmallTable) -> None:
+def test_the_check_no_second_write_refuses_a_second_commit_of_the_request(table: SmallTable) -> None:
     now = after(table, lambda: table.commit(GROUP, extra={REQUEST_ID_KEY: "mine"}))
     NoSecondWrite("another").refuse(now)
     with pytest.raises(CommitConflictError, match="Another attempt of request mine completed"):
         NoSecondWrite("mine").refuse(now)
 
 
-def test_nothing_archived_since_refuses_writes_that_may_be_archived() -> None:
+def test_the_check_nothing_archived_since_refuses_writes_that_may_be_archived() -> None:
     history = History(TableVersion.V6)
     table = history.table
     pending = table.begin()
@@ -139,14 +139,14 @@ def test_nothing_archived_since_refuses_writes_that_may_be_archived() -> None:
         NothingArchivedSince(since).refuse(after(table))
 
 
-def test_nothing_undone_refuses_an_undone_commit(table: SmallTable) -> None:
+def test_the_check_nothing_undone_refuses_an_undone_commit(table: SmallTable) -> None:
     newest = table.commit(GROUP)
     NothingUndone().refuse(after(table, lambda: table.commit(GROUP)))
     with pytest.raises(FileGroupConflictError, match=f"rolled back .* {newest.requested_time}"):
         NothingUndone().refuse(after(table, lambda: roll_back(table, newest)))
 
 
-def test_no_conflict_refuses_a_change_of_the_same_file_group(table: SmallTable) -> None:
+def test_the_check_no_conflict_refuses_a_change_of_the_same_file_group(table: SmallTable) -> None:
     now = after(table, lambda: table.commit(GROUP))
     NoConflict(frozenset({OTHER_GROUP}), ConflictStrategy.SIMPLE).refuse(now)
     with pytest.raises(FileGroupConflictError, match="f0-0"):
@@ -169,7 +169,7 @@ class Comparison:
             raise FileGroupConflictError("The key is there already.")
 
 
-def test_no_duplicate_new_key_requests_a_comparison_and_compares_nothing(table: SmallTable) -> None:
+def test_the_check_no_duplicate_new_key_requests_a_comparison_and_compares_nothing(table: SmallTable) -> None:
     comparison = Comparison()
     now = after(table, lambda: table.commit(GROUP))
     with pytest.raises(ComparisonNeeded) as needed:
@@ -178,7 +178,7 @@ def test_no_duplicate_new_key_requests_a_comparison_and_compares_nothing(table: 
     assert comparison.compared == []
 
 
-def test_no_duplicate_new_key_accepts_compared_and_unrelated_changes(
+def test_the_check_no_duplicate_new_key_accepts_compared_and_unrelated_changes(
     table: SmallTable,
 ) -> None:
     now = after(table, lambda: table.commit(GROUP))
@@ -186,7 +186,7 @@ def test_no_duplicate_new_key_accepts_compared_and_unrelated_changes(
     NoDuplicateNewKey(Comparison()).refuse(after(table, lambda: table.commit(OTHER_GROUP)))
 
 
-def test_no_duplicate_new_key_can_compare_under_the_lock(table: SmallTable) -> None:
+def test_the_check_no_duplicate_new_key_can_compare_under_the_lock(table: SmallTable) -> None:
     now = after(table, lambda: table.commit(GROUP))
     comparison = Comparison()
     NoDuplicateNewKey(comparison, compares_under_lock=True).refuse(now)
@@ -195,7 +195,7 @@ def test_no_duplicate_new_key_can_compare_under_the_lock(table: SmallTable) -> N
         NoDuplicateNewKey(Comparison(finds_rows=True), compares_under_lock=True).refuse(now)
 
 
-def test_not_taken_over_refuses_without_the_own_heartbeat(table: SmallTable) -> None:
+def test_the_check_not_taken_over_refuses_without_the_own_heartbeat(table: SmallTable) -> None:
     check, now = NotTakenOver("20260101000000000", "mine/1"), after(table)
     with pytest.raises(InstantVanishedError, match="took clustering 20260101000000000 over"):
         check.refuse(now)
@@ -206,7 +206,7 @@ def test_not_taken_over_refuses_without_the_own_heartbeat(table: SmallTable) -> 
         check.refuse(now)
 
 
-def test_not_cancelled_refuses_after_the_request_of_a_rollback(table: SmallTable) -> None:
+def test_the_check_not_cancelled_refuses_after_the_request_of_a_rollback(table: SmallTable) -> None:
     pending = table.begin()
     NotCancelled(pending).refuse(after(table))
     plan = encode_rollback_plan(plan_rollback(pending, (), table.storage.base_path))
@@ -215,7 +215,7 @@ def test_not_cancelled_refuses_after_the_request_of_a_rollback(table: SmallTable
         NotCancelled(pending).refuse(after(table))
 
 
-def test_some_groups_unchanged_refuses_if_no_group_remains(table: SmallTable) -> None:
+def test_the_check_some_groups_unchanged_refuses_if_no_group_remains(table: SmallTable) -> None:
     metadata = CommitMetadata(
         operation_type=WriteOperation.CLUSTER,
         partition_to_write_stats={},
@@ -228,7 +228,7 @@ def test_some_groups_unchanged_refuses_if_no_group_remains(table: SmallTable) ->
         SomeGroupsUnchanged("1", replace(metadata, partition_to_replace_file_ids={})).refuse(now)
 
 
-def test_files_exist_refuses_if_a_file_is_missing(table: SmallTable) -> None:
+def test_the_check_files_exist_refuses_if_a_file_is_missing(table: SmallTable) -> None:
     path = table.add_file("a", "new.parquet")
     called: list[str] = []
     check = FilesExist("1", (path,), when_missing=lambda: called.append(path))

@@ -1,4 +1,4 @@
-"""Executions in which some of several plans fail: one error reports all failures; it is retryable if one of them is."""
+"""Executions in which some plans fail: one error reports all failures, and is retryable if one failure is retryable."""
 
 from dataclasses import dataclass
 from uuid import uuid4

@@ -25,9 +25,7 @@ def test_a_job_that_waited_reports_its_waiting_time() -> None:
     request = ArchiveRequest(
         base_path=history.storage.uri, options={**SMALL_LIMITS, **SOON_AGAIN}, min_commits=2, max_commits=4
     )
-    history.archive(
-        preview=True
-    )  # imports modules; below, the imports would take longer than the wait for the lock
+    history.archive(preview=True)  # imports modules, so that the measured run requests the lock in time
     others = FileSystemLock(history.storage)
     others.__enter__()
     release = threading.Timer(HELD_S, others.__exit__, (None, None, None))

@@ -83,7 +83,7 @@ def check_after(
     assert job != "snapshot" or isinstance(raised, OutageError), where
 
 
-def test_failing_calls_fails_exactly_once() -> None:
+def test_the_storage_of_these_tests_fails_exactly_once() -> None:
     """Without these failures, the other tests of this module would prove nothing."""
     table = a_table()
     table.commit(A)

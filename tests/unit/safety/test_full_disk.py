@@ -123,7 +123,7 @@ class RepeatedJob:
 
 @VERSIONS
 @pytest.mark.parametrize("job", JOBS)
-def test_a_job_on_an_almost_full_disk_succeeds_or_names_the_disk(
+def test_a_job_on_an_almost_full_disk_succeeds_or_reports_the_full_disk(
     job: str, version: TableVersion, tmp_path: Path
 ) -> None:
     def body(disk: SmallDisk) -> None:
@@ -145,7 +145,7 @@ def test_a_job_on_an_almost_full_disk_succeeds_or_names_the_disk(
 
 @VERSIONS
 @pytest.mark.parametrize("job", JOBS)
-def test_a_job_whose_disk_becomes_full_succeeds_or_names_the_disk(
+def test_a_job_whose_disk_becomes_full_succeeds_or_reports_the_full_disk(
     job: str, version: TableVersion, tmp_path: Path
 ) -> None:
     def body(disk: SmallDisk) -> None:

@@ -279,7 +279,7 @@ def test_a_pending_clean_is_completed_first_and_deletes_no_file_that_readers_see
 
 
 @pytest.mark.parametrize("path", ["b/{name}", "a/.hoodie_partition_metadata", "a/../../{name}"])
-def test_a_plan_that_names_other_files_than_data_files_of_its_partition_is_refused(path: str) -> None:
+def test_a_plan_with_a_file_that_is_no_data_file_of_its_partition_is_refused(path: str) -> None:
     history = History()
     (done,) = history.commits(1, A)
     before = history.data_files()

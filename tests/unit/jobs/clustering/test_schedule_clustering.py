@@ -148,7 +148,7 @@ def test_a_base_path_without_a_table_is_an_error() -> None:
         schedule_clustering(request, storage=MemoryStorage(uuid4().hex))
 
 
-def test_a_table_with_another_name_than_the_request_is_refused() -> None:
+def test_a_table_name_that_differs_from_the_request_is_refused() -> None:
     with pytest.raises(InvalidRequestError, match="'trips'.*'other'"):
         schedule(a_table(), table_name="other")
 

@@ -90,7 +90,7 @@ def test_a_lock_of_this_project_expires_if_it_is_not_refreshed(storage: Storage)
     dead.__enter__()
     content = storage.read(LOCK)
     dead.__exit__(None, None, None)
-    storage.create(LOCK, content)  # the holder was killed
+    storage.create(LOCK, content)  # simulates that the holder was killed
     with pytest.raises(LockNotAcquiredError), FileSystemLock(storage, FEW_RETRIES, in_the_future(1)):
         pass
     with FileSystemLock(storage, FEW_RETRIES, in_the_future(3)):
