@@ -29,7 +29,7 @@ from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
-from support.archived_tables import FEW
+from support.archived_tables import SMALL_LIMITS
 from support.depth import number_from
 from support.fixed_clock import FixedClock
 from support.small_tables import SmallTable, base_file_name
@@ -79,7 +79,7 @@ def test_a_second_run_completes_the_work_of_a_killed_service(
     rng, forked = random.Random(seed), multiprocessing.get_context("fork")
     original, saved = with_history(tmp_path / "original", version)
     cleaning = CleanRequest(base_path="/t", commits_retained=1)
-    archiving = ArchiveRequest(base_path="/t", options=FEW, min_commits=2, max_commits=3)
+    archiving = ArchiveRequest(base_path="/t", options=SMALL_LIMITS, min_commits=2, max_commits=3)
     undoing = RollbackRequest(base_path="/t", all_failed=True)
     restoring = RestoreRequest(base_path="/t", savepoint=saved)
     act: Act = {

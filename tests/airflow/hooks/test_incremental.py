@@ -14,7 +14,7 @@ from hudi_table_services.jobs.recovery.savepoint import create_savepoint
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.stores.local import LocalStorage
-from support.archived_tables import FEW
+from support.archived_tables import SMALL_LIMITS
 from support.small_tables import SmallTable
 from support.undone_tables import finished
 
@@ -75,7 +75,7 @@ def test_a_savepointed_commit_on_the_active_timeline_does_not_hide_archived_comm
     create_savepoint(save, storage=table.storage, clock=table.clock)
     for number in range(8):
         table.commit(FileGroupId("city=a", f"a-{number}"))
-    beyond = {**FEW, "hoodie.archive.beyond.savepoint": "true"}
+    beyond = {**SMALL_LIMITS, "hoodie.archive.beyond.savepoint": "true"}
     request = ArchiveRequest(base_path="/t", options=beyond, min_commits=2, max_commits=3)
     archive(request, storage=table.storage, clock=table.clock)
     hook = HudiHook(table.storage.base_path)
@@ -90,7 +90,7 @@ def test_a_window_that_begins_before_archived_commits_is_refused(table: SmallTab
     first = table.commit(GROUP)
     for number in range(8):
         table.commit(FileGroupId("city=a", f"a-{number}"))
-    request = ArchiveRequest(base_path="/t", options=FEW, min_commits=2, max_commits=3)
+    request = ArchiveRequest(base_path="/t", options=SMALL_LIMITS, min_commits=2, max_commits=3)
     archive(request, storage=table.storage, clock=table.clock)
     with pytest.raises(InvalidRequestError, match="are archived"):
         hook.incremental_window(after=first.visible_from)

@@ -24,7 +24,7 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.timeline_store import TimelineStore
-from support.archived_tables import FEW
+from support.archived_tables import SMALL_LIMITS
 from support.small_tables import SmallTable
 
 GROUP = FileGroupId("city=a", "a-0")
@@ -206,7 +206,7 @@ def test_a_restarted_watcher_reports_all_commits_of_a_table_that_was_missing(tmp
     table = SmallTable(LocalStorage(path))
     for number in range(10):
         table.commit(FileGroupId("city=a", f"a-{number}"))
-    request = ArchiveRequest(base_path="/t", options=FEW, min_commits=2, max_commits=3)
+    request = ArchiveRequest(base_path="/t", options=SMALL_LIMITS, min_commits=2, max_commits=3)
     archive(request, storage=table.storage, clock=table.clock)
     assert len(table.timeline_store.load().completed_writes) < 10
 
@@ -231,7 +231,7 @@ class ArchivedAfterLoad(HudiHook):
             timeline = load()
             if table is not None:
                 self._table = None
-                beyond = {**FEW, "hoodie.archive.beyond.savepoint": "true"}
+                beyond = {**SMALL_LIMITS, "hoodie.archive.beyond.savepoint": "true"}
                 request = ArchiveRequest(base_path="/t", options=beyond, min_commits=2, max_commits=3)
                 archive(request, storage=table.storage, clock=table.clock)
             return timeline
@@ -261,7 +261,7 @@ def test_commits_archived_during_a_read_are_reported_later(table: SmallTable, sa
 def test_a_watcher_keeps_only_archived_writes_that_may_be_new(table: SmallTable) -> None:
     """A watcher runs for months in the triggerer, so its memory must stay bounded."""
     made = [table.commit(FileGroupId("city=a", f"a-{number}")).requested_time for number in range(10)]
-    request = ArchiveRequest(base_path="/t", options=FEW, min_commits=2, max_commits=3)
+    request = ArchiveRequest(base_path="/t", options=SMALL_LIMITS, min_commits=2, max_commits=3)
     archive(request, storage=table.storage, clock=table.clock)
     watch, hook = CommitWatch(), HudiHook(table.storage.base_path)
     archived = [write.instant.requested_time for write in hook.archived_writes()]

@@ -1,4 +1,4 @@
-"""One execution of a plan, without rows: readers never see rows twice, whatever other jobs do with the instant."""
+"""Executions of a clustering plan without rows: readers never see rows twice, even if other jobs change the instant."""
 
 from contextlib import suppress
 from uuid import uuid4
@@ -31,7 +31,7 @@ VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9]
 
 
 class Planned:
-    """A table of two files with a plan that merges them into one."""
+    """A table of two files, with a pending plan that merges the files into one."""
 
     def __init__(self, version: TableVersion) -> None:
         self.table = SmallTable(MemoryStorage(uuid4().hex), version)
@@ -49,7 +49,7 @@ class Planned:
         )
 
     def write(self, file_id: str) -> str:
-        """Write a marker, then the file, as a task does."""
+        """Write a marker and then the file, in the same order as a task."""
         path = f"a/{base_file_name(file_id, self.plan.requested_time)}"
         self.mark(path)
         self.table.storage.write(path, b"PAR1")
@@ -69,15 +69,15 @@ class Planned:
         attempt.complete(load_snapshot(self.table.storage), lambda _: metadata)
 
     def begin_rollback(self) -> None:
-        """Leave what a cancellation leaves that died after requesting its rollback."""
+        """Simulate a cancellation that died after it had requested its rollback."""
         plan = plan_rollback(self.plan, (), self.table.storage.base_path)
         self.table.timeline_store.request(Action.ROLLBACK, encode_rollback_plan(plan))
 
-    def clear_as_the_next_write_does(self) -> None:
+    def clear_pending_writes_like_the_next_write(self) -> None:
         lock = FileSystemLock(self.table.storage)
         clear_pending_writes(self.access, lock, "other", FailedWritesPolicy.LAZY)
 
-    def seen(self) -> list[str]:
+    def visible_file_ids(self) -> list[str]:
         return [s.file_group_id.file_id for s in load_snapshot(self.table.storage).all_slices]
 
     def files(self) -> list[str]:
@@ -90,15 +90,15 @@ def planned(version: TableVersion) -> Planned:
 
 
 @VERSIONS
-def test_a_plan_that_is_being_cancelled_is_not_taken(planned: Planned) -> None:
+def test_a_plan_with_a_pending_cancellation_is_not_executed(planned: Planned) -> None:
     planned.begin_rollback()
     with pytest.raises(InstantVanishedError, match="was begun and has not been finished"), planned.attempt():
         pass
-    assert planned.seen() == list(OLD["a"])
+    assert planned.visible_file_ids() == list(OLD["a"])
 
 
 @VERSIONS
-def test_a_plan_whose_cancellation_begins_meanwhile_is_not_completed(planned: Planned) -> None:
+def test_a_plan_is_not_completed_if_a_cancellation_begins_during_its_execution(planned: Planned) -> None:
     def execute() -> None:
         with planned.attempt() as attempt:
             path = planned.write("new-0")
@@ -107,24 +107,24 @@ def test_a_plan_whose_cancellation_begins_meanwhile_is_not_completed(planned: Pl
 
     with pytest.raises(InstantVanishedError, match="was begun and has not been finished"):
         execute()
-    planned.clear_as_the_next_write_does()
-    assert planned.seen() == list(OLD["a"])
+    planned.clear_pending_writes_like_the_next_write()
+    assert planned.visible_file_ids() == list(OLD["a"])
     assert len(planned.files()) == 2
 
 
 @VERSIONS
-def test_a_completed_clustering_is_not_undone_by_a_rollback_that_was_begun_before(planned: Planned) -> None:
-    """Hudi may begin such a rollback, since it ignores heartbeats of this project."""
+def test_a_pending_rollback_does_not_undo_a_completed_clustering(planned: Planned) -> None:
+    """Hudi may begin a rollback of a running clustering, because Hudi ignores heartbeats of this project."""
     with planned.attempt() as attempt:
         planned.complete(attempt, planned.write("new-0"))
     planned.begin_rollback()
-    planned.clear_as_the_next_write_does()
-    assert planned.seen() == ["new-0"]
+    planned.clear_pending_writes_like_the_next_write()
+    assert planned.visible_file_ids() == ["new-0"]
 
 
 @VERSIONS
-def test_a_leftover_without_a_marker_does_not_become_data(planned: Planned) -> None:
-    """Its task was killed after the first execution had been cleared, before it could remove the file."""
+def test_a_leftover_file_without_a_marker_does_not_become_part_of_the_table(planned: Planned) -> None:
+    """The task wrote the file after its execution had failed, and was killed before it could remove the file."""
     stray = f"a/{base_file_name('zombie-0', planned.plan.requested_time)}"
     with suppress(ExecutionFailedError), planned.attempt():
         planned.mark(stray)
@@ -132,13 +132,13 @@ def test_a_leftover_without_a_marker_does_not_become_data(planned: Planned) -> N
     planned.table.storage.write(stray, b"half a file")
     with planned.attempt() as attempt:
         planned.complete(attempt, planned.write("new-0"))
-    assert planned.seen() == ["new-0"]
+    assert planned.visible_file_ids() == ["new-0"]
     assert stray not in planned.files()
 
 
 @VERSIONS
-def test_files_of_another_executor_of_the_same_plan_are_left_alone(planned: Planned) -> None:
-    """Hudi executes plans without reading heartbeats, and deletes files that it considers leftovers."""
+def test_files_of_another_execution_of_the_same_plan_are_kept(planned: Planned) -> None:
+    """Hudi executes plans without reading heartbeats, and deletes files that Hudi considers leftovers."""
 
     def execute() -> None:
         with planned.attempt() as attempt:
