@@ -234,7 +234,9 @@ def test_a_failed_acquisition_raises_the_error_of_the_storage(storage: Place) ->
     assert not storage.exists(LOCK)
 
 
-def test_a_release_whose_response_was_lost_counts_as_released(storage: Place, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_release_whose_response_was_lost_counts_as_released(
+    storage: Place, caplog: pytest.LogCaptureFixture
+) -> None:
     unsure = UnansweredPuts(storage)
     with StorageBasedLock(unsure, IMPATIENT, FixedClock()):
         unsure.silent_puts = [True]
