@@ -15,9 +15,9 @@ from hudi_table_services.commits.checks import (
     NotCancelled,
     NothingArchivedSince,
     NothingUndone,
-    NotTakenOver,
     SameSchema,
     SomeGroupsUnchanged,
+    refuse_taken_over,
 )
 from hudi_table_services.commits.commit_point import complete
 from hudi_table_services.commits.table_now import Conditions, TableNow, read_table_now
@@ -195,15 +195,15 @@ def test_the_check_no_duplicate_new_key_can_compare_under_the_lock(table: SmallT
         NoDuplicateNewKey(Comparison(finds_rows=True), compares_under_lock=True).refuse(now)
 
 
-def test_the_check_not_taken_over_refuses_without_the_own_heartbeat(table: SmallTable) -> None:
-    check, now = NotTakenOver("20260101000000000", "mine/1"), after(table)
-    with pytest.raises(InstantVanishedError, match="took clustering 20260101000000000 over"):
-        check.refuse(now)
-    table.storage.write(heartbeat_path("20260101000000000"), b"mine/1")
-    check.refuse(now)
-    table.storage.write(heartbeat_path("20260101000000000"), b"others/1")
+def test_an_attempt_without_its_own_heartbeat_is_refused(table: SmallTable) -> None:
+    access, time = access_to(table), "20260101000000000"
+    with pytest.raises(InstantVanishedError, match=f"took clustering {time} over"):
+        refuse_taken_over(access, time, "mine/1")
+    table.storage.write(heartbeat_path(time), b"mine/1")
+    refuse_taken_over(access, time, "mine/1")
+    table.storage.write(heartbeat_path(time), b"others/1")
     with pytest.raises(InstantVanishedError):
-        check.refuse(now)
+        refuse_taken_over(access, time, "mine/1")
 
 
 def test_the_check_not_cancelled_refuses_after_the_request_of_a_rollback(table: SmallTable) -> None:

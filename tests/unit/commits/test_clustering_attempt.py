@@ -1,5 +1,6 @@
 """Executions of a clustering plan without rows: readers never see rows twice, even if other jobs change the instant."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from uuid import uuid4
 
@@ -18,16 +19,30 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
 from hudi_table_services.options.writing_values import FailedWritesPolicy
 from hudi_table_services.planning.recovery.rollback_plan import plan_rollback
-from hudi_table_services.storage.locks.lock import FileSystemLock
+from hudi_table_services.storage.locks.heartbeat import heartbeat_path, read_heartbeat_owner
+from hudi_table_services.storage.locks.lock import FileSystemLock, TableLock
 from hudi_table_services.storage.markers import MarkerStore
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
+from hudi_table_services.storage.table_store import update_properties
+from hudi_table_services.tables.clustering_history import ClusteringHistory
 from hudi_table_services.tables.table import TableAccess
 from support.small_tables import SmallTable, base_file_name
 
 SCHEMA = '{"type":"record","name":"r","fields":[{"name":"k","type":"string"}]}'
 OLD = {"a": ("a0-0", "a1-0")}
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
+
+
+class CountedLock(FileSystemLock):
+    """Counts how often it was acquired."""
+
+    acquired = 0
+
+    def __enter__(self) -> "CountedLock":
+        super().__enter__()
+        self.acquired += 1
+        return self
 
 
 class Planned:
@@ -43,10 +58,13 @@ class Planned:
             storage=self.table.storage, clock=self.table.clock, config=self.table.config
         )
 
-    def attempt(self) -> ClusteringAttempt:
-        return ClusteringAttempt(
-            self.access, self.plan, FileSystemLock(self.table.storage), request_id="mine"
-        )
+    def attempt(self, lock: TableLock | None = None) -> ClusteringAttempt:
+        lock = lock or FileSystemLock(self.table.storage)
+        return ClusteringAttempt(self.access, self.plan, lock, request_id="mine")
+
+    def take_over(self) -> None:
+        """Write the heartbeat of another attempt that executes the plan now."""
+        self.table.storage.write(heartbeat_path(self.plan.requested_time), b"others/1")
 
     def write(self, file_id: str) -> str:
         """Write a marker and then the file, in the same order as a task."""
@@ -150,5 +168,50 @@ def test_files_of_another_execution_of_the_same_plan_are_kept(planned: Planned) 
     with pytest.raises(InstantVanishedError, match="is gone: another job removed it"):
         execute()
     assert any("theirs-0" in path for path in planned.files())
+    (pending,) = planned.table.timeline_store.load().pending
+    assert pending.state is InstantState.INFLIGHT
+
+
+@pytest.mark.parametrize("version", [TableVersion.V9], ids=lambda v: v.name)
+def test_an_attempt_that_lost_its_plan_says_so_whatever_else_happened_to_the_table(planned: Planned) -> None:
+    def execute() -> None:
+        with planned.attempt() as attempt:
+            path = planned.write("new-0")
+            planned.take_over()
+            update_properties(planned.table.storage, {"hoodie.table.version": "8"}, planned.table.clock)
+            planned.complete(attempt, path)
+
+    with pytest.raises(InstantVanishedError, match="Another attempt took clustering .* over"):
+        execute()
+
+
+def lose_at_the_commit(planned: Planned, attempt: ClusteringAttempt) -> None:
+    planned.complete(attempt, planned.write("new-0"))
+
+
+def lose_when_dropping_the_plan(planned: Planned, attempt: ClusteringAttempt) -> None:
+    (clustering,) = ClusteringHistory.load(
+        planned.table.timeline_store, planned.table.timeline_store.load()
+    ).pending
+    attempt.drop_if_outdated(clustering.plan)
+
+
+@VERSIONS
+@pytest.mark.parametrize("lose", [lose_at_the_commit, lose_when_dropping_the_plan])
+def test_an_attempt_that_lost_its_plan_only_stops_its_heartbeat(
+    planned: Planned, lose: Callable[[Planned, ClusteringAttempt], None]
+) -> None:
+    """It does not wait for the lock a second time: the other attempt may hold the lock for long."""
+    lock = CountedLock(planned.table.storage)
+
+    def execute() -> None:
+        with planned.attempt(lock) as attempt:
+            planned.take_over()
+            lose(planned, attempt)
+
+    with pytest.raises(InstantVanishedError, match="Another attempt took clustering .* over"):
+        execute()
+    assert lock.acquired == 2  # to start the plan, and to find out that it is lost
+    assert read_heartbeat_owner(planned.table.storage, planned.plan.requested_time) == "others/1"
     (pending,) = planned.table.timeline_store.load().pending
     assert pending.state is InstantState.INFLIGHT

@@ -63,7 +63,9 @@ def test_unknown_fields_of_the_lock_are_ignored() -> None:
     assert decode_lock_file(data) == StorageLockFile(is_released=True, valid_until_ms=-1, owner="x")
 
 
-def test_a_held_lock_has_an_owner_and_a_validity_and_a_released_lock_is_marked_as_expired(storage: Place) -> None:
+def test_a_held_lock_has_an_owner_and_a_validity_and_a_released_lock_is_marked_as_expired(
+    storage: Place,
+) -> None:
     with StorageBasedLock(storage, LockOptions(), FixedClock()):
         held = content(storage)
         assert (held.is_released, held.valid_until_ms) == (False, NOW_MS + 300_000)
@@ -234,7 +236,9 @@ def test_a_failed_acquisition_raises_the_error_of_the_storage(storage: Place) ->
     assert not storage.exists(LOCK)
 
 
-def test_a_lock_is_released_even_if_the_response_to_its_release_was_lost(storage: Place, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_lock_is_released_even_if_the_response_to_its_release_was_lost(
+    storage: Place, caplog: pytest.LogCaptureFixture
+) -> None:
     unsure = UnansweredPuts(storage)
     with StorageBasedLock(unsure, FEW_RETRIES, FixedClock()):
         unsure.silent_puts = [True]

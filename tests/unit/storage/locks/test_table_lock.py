@@ -108,9 +108,7 @@ DAMAGED = pytest.mark.parametrize(
 def test_a_damaged_lock_expires_by_its_age(storage: Storage, content: bytes) -> None:
     storage.create(LOCK, content)
     with (
-        pytest.raises(
-            LockNotAcquiredError, match=r"not a valid lock, last changed \d+ s ago.*delete the"
-        ),
+        pytest.raises(LockNotAcquiredError, match=r"not a valid lock, last changed \d+ s ago.*delete the"),
         FileSystemLock(storage, FEW_RETRIES, in_the_future(1)),
     ):
         pass
@@ -200,6 +198,36 @@ def test_options_have_the_keys_and_defaults_of_hudi() -> None:
         validity_seconds=90,
         renew_seconds=9,
     )
+
+
+NUMBERS = (
+    "filesystem.expire",
+    "num_retries",
+    "client.num_retries",
+    "wait_time_ms",
+    "wait_time_ms_between_retry",
+    "client.wait_time_ms_between_retry",
+    "storage.validity.timeout.secs",
+    "storage.renew.interval.secs",
+    "storage.heartbeat.poll.secs",
+)
+
+
+@pytest.mark.parametrize("blank", ["", "  "])
+@pytest.mark.parametrize("key", [*NUMBERS, "provider", "filesystem.path"])
+def test_a_blank_option_means_the_default(key: str, blank: str) -> None:
+    assert LockOptions.of({f"hoodie.write.lock.{key}": blank}) == LockOptions()
+
+
+def test_a_blank_path_means_the_folder_where_hudis_writers_look_for_the_lock() -> None:
+    storage = MemoryStorage(uuid4().hex)
+    with table_lock(storage, LockOptions.of({"hoodie.write.lock.filesystem.path": " "})):
+        assert storage.exists(LOCK)
+
+
+def test_blanks_around_an_option_are_ignored() -> None:
+    options = {"hoodie.write.lock.filesystem.path": " locks ", "hoodie.write.lock.num_retries": " 3 "}
+    assert LockOptions.of(options) == LockOptions(folder="locks", retries=3)
 
 
 @pytest.mark.parametrize(
