@@ -1,9 +1,9 @@
 """Files below ``.hoodie`` that are empty or cut short: each job ends with an error that names the file, or well.
 
-Whatever it does, what readers saw before stays where it was. ``FAIL_EVERY=1`` tries every file (two minutes).
+Whatever it does, what readers saw before stays where it was. ``TEST_DEPTH=all`` tries every file (two
+minutes). By default each test tries every 24th file (``FAIL_EVERY``).
 """
 
-import os
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
@@ -59,6 +59,7 @@ from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import BACKUP, PROPERTIES
 from support.archived_tables import FEW
+from support.depth import number_from
 from support.fail_points import tried
 from support.fixed_clock import FixedClock
 from support.small_tables import SmallTable, base_file_name
@@ -66,7 +67,7 @@ from support.undone_tables import a_table, clustered, planned, updated
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 A, B = FileGroupId("a", "f1"), FileGroupId("b", "f2")
-EVERY = int(os.environ.get("FAIL_EVERY", "24"))
+EVERY = int(number_from("FAIL_EVERY", 24, 1))
 IMPATIENT = {"hoodie.write.lock.num_retries": "0", "hoodie.write.lock.client.num_retries": "0"}
 Act = Callable[[Storage, Clock], object]
 

@@ -1,10 +1,9 @@
 """Storage that fails once, at any call of any job: readers see the old or the new table, and the next run finishes.
 
-``FAIL_EVERY=1`` tries every call (two minutes); by default each test tries every fifth, beginning where another
-test does not.
+``TEST_DEPTH=all`` tries every call (two minutes). By default each test tries every fifth call (``FAIL_EVERY``), and
+tests begin at different calls.
 """
 
-import os
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 
 from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.model.table_version import TableVersion
+from support.depth import number_from
 from support.fail_points import tried
 from support.failing_calls import FailingCalls, OutageError
 from support.jobs_on_tables import JOBS, ONLY_LOOKS, A, Seen, between, later, look, swept, traces
@@ -20,7 +20,7 @@ from support.undone_tables import a_table
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 START = datetime.now(timezone.utc) - timedelta(hours=3)
-EVERY = int(os.environ.get("FAIL_EVERY", "5"))
+EVERY = int(number_from("FAIL_EVERY", 5, 1))
 
 
 @VERSIONS

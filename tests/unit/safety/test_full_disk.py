@@ -1,11 +1,10 @@
 """Jobs on a disk with room for so many more files, from none to enough: a real small file system, filled.
 
 A job that does not get through names the place and says that there is no space; readers see the old or the new table;
-once there is space again the next run finishes, and nothing is left over. ``FAIL_EVERY=1`` fills the disk before each
-change (a minute); by default before every fifth.
+once there is space again the next run finishes, and nothing is left over. ``TEST_DEPTH=all`` fills the disk before
+each change (a minute). By default the disk is filled before every fifth change (``FAIL_EVERY``).
 """
 
-import os
 import re
 import shutil
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.storage import Storage
 from support.apart import SmallDisk, on_a_small_disk
+from support.depth import number_from
 from support.faulty_storage import FaultyStorage
 from support.jobs_on_tables import JOBS, ONLY_LOOKS, Act, between, later, look, swept, traces
 from support.small_tables import SmallTable
@@ -30,7 +30,7 @@ from support.undone_tables import a_table
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 START = datetime.now(timezone.utc) - timedelta(hours=3)
 MOST = 300
-EVERY = int(os.environ.get("FAIL_EVERY", "5"))
+EVERY = int(number_from("FAIL_EVERY", 5, 1))
 
 
 def table_at(place: Path, like: SmallTable) -> SmallTable:
