@@ -1,4 +1,7 @@
-"""Documents of contract version 1, as its last release wrote them: read as before, with the same task logs."""
+"""Documents of contract version 1, as the last code with that version wrote them: this release reads them.
+
+The task logs beside the documents (`.log`) are those of this release. A change of a text changes them.
+"""
 
 import dataclasses
 import json
@@ -47,7 +50,7 @@ def test_a_result_is_read_without_loss(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
-def test_the_task_log_of_a_result_is_the_same(path: Path) -> None:
+def test_the_task_log_of_a_stored_result(path: Path) -> None:
     result = read_result(path.read_text(encoding="utf-8"))
     assert task_log(result) == path.with_suffix(".log").read_text(encoding="utf-8")
 
