@@ -64,12 +64,25 @@ def test_both_entry_points_are_installed() -> None:
     assert plugin.load().name == "hudi"
 
 
-def test_every_named_module_and_class_exists() -> None:
+@pytest.mark.parametrize("kind", ["hooks", "operators", "sensors", "triggers"])
+def test_exactly_the_modules_with_classes_for_users_are_named(kind: str) -> None:
+    """A class is for users if its name is public and no other class of the package derives from it."""
+    classes = {
+        value
+        for name in MODULES
+        for value in vars(importlib.import_module(name)).values()
+        if isinstance(value, type) and value.__module__ == name
+    }
+    bases = {base for each in classes for base in each.__bases__}
+    for_users = {each.__module__ for each in classes - bases if not each.__name__.startswith("_")}
+    (entry,) = get_provider_info()[kind]
+    assert entry["python-modules"] == sorted(
+        name for name in for_users if name.startswith(f"{PACKAGE.name}.{kind}.")
+    )
+
+
+def test_every_named_class_and_function_exists() -> None:
     info = get_provider_info()
-    for kind in ("hooks", "operators", "sensors", "triggers"):
-        for entry in info[kind]:
-            for module in entry["python-modules"]:
-                importlib.import_module(module)
     for connection in info["connection-types"]:
         module, _, name = connection["hook-class-name"].rpartition(".")
         assert getattr(importlib.import_module(module), name).conn_type == connection["connection-type"]

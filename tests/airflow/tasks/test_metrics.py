@@ -13,7 +13,7 @@ from airflow.providers.common.compat.sdk import AirflowSkipException, Stats, Tas
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.operators.clean import CleanOperator
 from airflow_hudi_provider.operators.config_check import HudiConfigCheckOperator
-from airflow_hudi_provider.tasks.metrics import METRICS
+from airflow_hudi_provider.tasks.metrics import METRICS, service_of
 from hudi_table_services.contract.result import JobResult, Outcome, RowCounts
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
@@ -248,6 +248,14 @@ def test_metrics_can_be_sent_with_the_statsd_client_of_airflow(
     sent = {name.partition(",")[0]: value for name, value in received_by(server).items()}
     assert sent["hudi.write.rows"] == "8|c"
     assert {"hudi.write.duration", "hudi.write.lock_wait", "hudi.write.bytes_written"} <= set(sent)
+
+
+def test_a_script_that_no_service_has_is_named_after_its_file() -> None:
+    assert [service_of(name) for name in ("upsert_with_sizing.py", "clean.py", "my_own.py")] == [
+        "write",
+        "clean",
+        "my_own",
+    ]
 
 
 def test_the_metrics_page_lists_every_metric() -> None:

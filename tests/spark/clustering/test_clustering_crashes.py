@@ -64,9 +64,12 @@ def check_ends_well(table: TableUnderTest, rows: list[Row], *files: int) -> None
     assert settled_leftovers(table) == set()
 
 
-@pytest.mark.parametrize(("version", "failure"), [("6", "killed after"), ("9", "failed after")])
+@pytest.mark.parametrize(
+    ("version", "failure", "turn"),
+    [("6", "killed after", 0), ("9", "failed after", 1), ("9", "killed before", 2)],
+)
 def test_a_second_execution_completes_the_plan_of_a_stopped_execution(
-    small_files: Callable[[str], TableUnderTest], tmp_path: Path, version: str, failure: str
+    small_files: Callable[[str], TableUnderTest], tmp_path: Path, version: str, failure: str, turn: int
 ) -> None:
     planned = small_files(version).copied_to(tmp_path / "planned")
     plan = planned.schedule().instant_time or ""
@@ -78,7 +81,7 @@ def test_a_second_execution_completes_the_plan_of_a_stopped_execution(
         lambda t, s: t.execute(plan, storage=s),
         failure,
         at_least=8,
-        turn=int(version == "9"),
+        turn=turn,
     ):
         assert table.rows() == rows
         assert table.execute(plan, clock=later()).outcome is Outcome.COMPLETED
@@ -130,6 +133,7 @@ def test_a_stopped_write_that_releases_groups_of_a_plan_is_completed_by_the_same
         tmp_path,
         lambda t, s: t.write([change], request_id="same", storage=s),
         "killed before",
+        turn=1,
     ):
         assert table.rows() in (rows, expected)
         table.write([change], request_id="same", clock=later())

@@ -69,7 +69,9 @@ def test_a_second_run_completes_a_killed_upsert(old_table: TableUnderTest, tmp_p
 
 
 def test_a_second_run_completes_a_killed_first_write(spark: SparkSession, tmp_path: Path) -> None:
-    for table in stopped_runs(lambda place: TableUnderTest(spark, place), tmp_path, write_batch, at_least=15):
+    for table in stopped_runs(
+        lambda place: TableUnderTest(spark, place), tmp_path, write_batch, at_least=15, turn=2
+    ):
         check_repaired(table, [], sorted(BATCH))
 
 

@@ -11,6 +11,8 @@ from support.faulty_storage import Crash, FaultyStorage
 from support.spark.writing import TableUnderTest
 
 STEP = 3
+FEW_CHANGES = 9
+"""A job with no more changes, such as a cancellation, is stopped at each of them."""
 COMPLETED = (".commit", ".replacecommit")
 
 Act = Callable[[TableUnderTest, FaultyStorage], JobResult]
@@ -35,8 +37,8 @@ def stopped_runs(
         after: fail after the change is done instead of before.
         error: creates the error that the storage raises.
         at_least: the minimum number of changes that the job must make.
-        turn: selects which third of the changes a sample contains. The tests of one job use the turns 0, 1 and 2, so
-            that together they stop the job at every change.
+        turn: 0, 1 or 2: selects which third of the changes a sample contains. Tests of one job that use all three turns
+            stop the job at every change; a single test stops the job at about half of them.
     """
     changes = _changes(start(folder / "whole"), act)
     assert len(changes) >= at_least, changes
@@ -53,8 +55,13 @@ def stopped_runs(
 
 
 def sample(changes: list[str], turn: int) -> list[int]:
-    """Numbers of the first and the last change, of the commit, of the change after the commit, and of every third."""
+    """Numbers of the first and the last change, of the commit, of the change after the commit, and of every third.
+
+    The sample contains all numbers if there are few changes.
+    """
     last = len(changes)
+    if last <= FEW_CHANGES:
+        return list(range(1, last + 1))
     commits = [number for number, change in enumerate(changes, start=1) if change.endswith(COMPLETED)]
     around = {number + i for number in commits for i in (0, 1)}
     every_third = {number for number in range(1, last + 1) if number % STEP == turn % STEP}

@@ -1,4 +1,7 @@
-"""Documents that the last release with contract version 1 wrote can still be read, and give the same task logs."""
+"""Documents of contract version 1, as the last code with that version wrote them: this release reads them.
+
+The task logs beside the documents (`.log`) are those of this release. A change of a text changes them.
+"""
 
 import dataclasses
 import json

@@ -1,10 +1,9 @@
 """Damaged files below ``.hoodie``: each job succeeds, or ends with an error that names the damaged file.
 
-No job deletes a data file that readers see. ``FAIL_EVERY=1`` damages every kind of file (two minutes); by default each
-test damages every 24th.
+No job deletes a data file that readers see. ``TEST_DEPTH=all`` damages every file (two minutes); by default each test
+damages every 24th file (``FAIL_EVERY``).
 """
 
-import os
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
@@ -60,6 +59,7 @@ from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import BACKUP, PROPERTIES
 from support.archived_tables import SMALL_LIMITS
+from support.depth import number_from
 from support.fail_points import tried
 from support.fixed_clock import FixedClock
 from support.small_tables import SmallTable, base_file_name
@@ -67,7 +67,7 @@ from support.undone_tables import a_table, clustered, planned, updated
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 A, B = FileGroupId("a", "f1"), FileGroupId("b", "f2")
-EVERY = int(os.environ.get("FAIL_EVERY", "24"))
+EVERY = int(number_from("FAIL_EVERY", 24, 1))
 NO_LOCK_RETRIES = {"hoodie.write.lock.num_retries": "0", "hoodie.write.lock.client.num_retries": "0"}
 RunJob = Callable[[Storage, Clock], object]
 

@@ -1,10 +1,9 @@
 """One call of storage fails in a job: readers see the old or the new table, and the next run completes the work.
 
-``FAIL_EVERY=1`` lets each call fail (two minutes). By default each test lets every fifth call fail; the tests begin at
-different calls.
+``TEST_DEPTH=all`` lets each call fail (two minutes). By default each test lets every fifth call fail (``FAIL_EVERY``);
+the tests begin at different calls.
 """
 
-import os
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 
 from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.model.table_version import TableVersion
+from support.depth import number_from
 from support.fail_points import tried
 from support.failing_calls import FailingCalls, OutageError
 from support.jobs_on_tables import (
@@ -30,7 +30,7 @@ from support.undone_tables import a_table
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 START = datetime.now(timezone.utc) - timedelta(hours=3)
-EVERY = int(os.environ.get("FAIL_EVERY", "5"))
+EVERY = int(number_from("FAIL_EVERY", 5, 1))
 
 
 @VERSIONS

@@ -1,11 +1,10 @@
 """Jobs on a small file system that is full at the start, almost full, or becomes full during the job.
 
 The error of a failed job names the path and the full disk. Readers see the old or the new table. When the disk has
-space again, the next run completes the work and leaves no other files than a successful run. ``FAIL_EVERY=1`` fills the
-disk before each change (a minute), the default before every fifth change.
+space again, the next run completes the work and leaves no other files than a successful run. ``TEST_DEPTH=all`` fills
+the disk before each change (a minute). By default the disk is filled before every fifth change (``FAIL_EVERY``).
 """
 
-import os
 import re
 import shutil
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.storage import Storage
 from support.apart import SmallDisk, on_a_small_disk
+from support.depth import number_from
 from support.faulty_storage import FaultyStorage
 from support.jobs_on_tables import (
     JOBS,
@@ -39,7 +39,7 @@ from support.undone_tables import a_table
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 START = datetime.now(timezone.utc) - timedelta(hours=3)
 MAX_TRIES = 300
-EVERY = int(os.environ.get("FAIL_EVERY", "5"))
+EVERY = int(number_from("FAIL_EVERY", 5, 1))
 
 
 def table_at(place: Path, like: SmallTable) -> SmallTable:

@@ -1,6 +1,5 @@
 """``.hoodie`` is deleted before a job or during the job: no job creates a new table over the data files."""
 
-import os
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -28,6 +27,7 @@ from hudi_table_services.storage.table_store import (
     read_table_config,
 )
 from hudi_table_services.tables.table import check_writable
+from support.depth import number_from
 from support.fail_points import tried
 from support.failing_calls import FailingCalls
 from support.jobs_on_tables import JOBS, READ_ONLY_JOBS, later, read_state
@@ -36,7 +36,7 @@ from support.undone_tables import a_table
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 START = datetime.now(timezone.utc) - timedelta(hours=3)
-EVERY = int(os.environ.get("FAIL_EVERY", "5"))
+EVERY = int(number_from("FAIL_EVERY", 5, 1))
 FEW_CALLS = 20
 """Every call of a job with fewer calls is tried, because only its first calls find out that the table is gone."""
 JOBS_THAT_NEED_A_TABLE = [job for job in JOBS if job != "check config"]
