@@ -1,7 +1,7 @@
 """Limits for the schema inside an Avro file. The limits bound the cost of reading the file.
 
 An Avro file contains the schema for reading it, so a few damaged or hostile bytes could cause unbounded work. Examples
-are an array of a million items of zero bytes, a record that contains itself, and nested records of which each level
+are an array of a million items of zero bytes, a record that contains itself, and nested records, where each level
 doubles the number of values. This module refuses such a schema before any data is read. Hudi writes no such schema.
 """
 
@@ -20,7 +20,8 @@ class _Cost:
 
     Attributes:
         takes_bytes: False if a value of the type can occupy zero bytes in the file.
-        values: number of values in one value, including the value itself; an array or map counts with one item.
+        values: number of nested values in a value of the type, including the value itself; an array or map is assumed
+            to have one item.
     """
 
     takes_bytes: bool
@@ -54,7 +55,7 @@ class _Checker:
             cost = _Cost(True, 1 + max((cost.values for _, cost in branches), default=0))
             return [branch for branch, _ in branches], cost
         if not isinstance(node, Mapping):
-            raise ValueError(f"the file's schema has a {type(node).__name__} where a type is expected")
+            raise ValueError(f"the file's schema contains {node!r:.60} where a type is expected")
         return self._check_object(node, namespace, level)
 
     def _check_object(self, node: Mapping[str, Any], namespace: str, level: int) -> tuple[Any, _Cost]:
@@ -64,7 +65,7 @@ class _Checker:
             case "array":
                 items, cost = self.check(node.get("items"), namespace, level + 1)
                 if not cost.takes_bytes:
-                    raise ValueError("the file's schema has an array of items of zero bytes")
+                    raise ValueError("the file's schema has an array whose items can occupy zero bytes")
                 return {"type": "array", "items": items}, _Cost(True, 1 + cost.values)
             case "map":
                 values, cost = self.check(node.get("values"), namespace, level + 1)
@@ -107,7 +108,7 @@ class _Checker:
             raise ValueError(f"the file's schema names an unknown type {full_name!r}")
         cost = self._named[full_name]
         if cost is None:
-            raise ValueError(f"the file's schema has {full_name} inside itself")
+            raise ValueError(f"the file's schema has a type {full_name} that contains itself")
         return full_name, cost
 
     @staticmethod

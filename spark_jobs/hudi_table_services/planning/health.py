@@ -1,4 +1,4 @@
-"""Interpret the state of a table: pending instants, the actions that each one blocks, and measures beyond limits."""
+"""Interpret the state of a table: pending instants, the actions that they block, and measures above their limits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,14 +19,16 @@ _ADVICE = {
     "commits_to_clean": "Clean the table.",
     "damaged": "Write nothing until the file is restored or the instant undone; `damage` in the report names the file "
     "or the instant.",
-    "dead_instants": "Run the next write, or take the next step that is listed for each of them.",
-    "foreign_files": "Move them out of the table: some readers treat them as data files. No job here touches them.",
-    "hours_ahead": "Correct the clocks of all writers. Until then each new instant is a millisecond after the newest.",
+    "dead_instants": "Run the next write, or take the next step that is listed for each dead instant.",
+    "foreign_files": "Move the foreign files out of the table, because some readers treat them as data files. No job "
+    "of this project touches them.",
+    "hours_ahead": "Correct the clocks of all writers. Until the clocks pass the newest instant, each new instant gets "
+    "a time one millisecond after the newest one.",
     "hours_since_commit": "Find out why nothing writes to the table.",
-    "leftover_bytes": "List them with repair_orphan_files.py, which removes nothing without --execute.",
-    "leftover_files": "List them with repair_orphan_files.py, which removes nothing without --execute.",
-    "missing_files": "Bring the files back from a copy, or restore the table to a savepoint. Run no clustering and no "
-    "clean before that: they would make the loss permanent.",
+    "leftover_bytes": "List the leftover files with repair_orphan_files.py, which removes nothing without --execute.",
+    "leftover_files": "List the leftover files with repair_orphan_files.py, which removes nothing without --execute.",
+    "missing_files": "Copy the files back from a backup, or restore the table to a savepoint. Until then, run no "
+    "clustering and no clean: they would make the loss permanent.",
     "oldest_pending_hours": "Take the next step that is listed for the oldest pending instant.",
     "outdated_bytes": "Clean the table, or keep fewer versions.",
     "outdated_files": "Clean the table, or keep fewer versions.",
@@ -44,7 +46,7 @@ class PendingFacts:
         is_clustering: whether its requested file has a clustering plan.
         has_content: whether its plan was written; a writer that dies early leaves an empty file.
         heartbeat: ``alive``, ``expired``, ``ahead`` (later than the clock of this job), or ``none``.
-        file_groups: file groups under its plan.
+        file_groups: number of file groups in its plan.
     """
 
     instant: Instant
@@ -106,7 +108,7 @@ _OTHERS = {
         "An unfinished rollback",
         "Run the next write, or roll back again: the pending rollback is finished first",
         "removing its timeline files: half of a write would become visible data",
-        ("what the undone write blocks",),
+        ("the actions that the write to be undone blocks",),
         is_dead=True,
     ),
     Action.RESTORE: _Diagnosis(
@@ -165,7 +167,8 @@ def _diagnose_plan(facts: PendingFacts) -> _Diagnosis:
     is_clustering = facts.is_clustering or facts.instant.action is Action.CLUSTERING
     what = "clustering" if is_clustering else "compaction"
     blocks = (
-        f"updates and padding of its {facts.file_groups} file groups, unless a write may replace the plan",
+        f"updates and padding of its {facts.file_groups} file groups, unless the write is allowed to release them from "
+        "the plan",
         _NEWER_INSTANTS,
     )
     if not facts.has_content:
@@ -196,9 +199,9 @@ def _diagnose_plan(facts: PendingFacts) -> _Diagnosis:
         )
     if facts.age_s < _YOUNG_S:
         return _Diagnosis(
-            f"A {what} that is planned and not begun",
+            f"A {what} that is planned but not started",
             executes,
-            "scheduling another one before it is executed",
+            f"scheduling another {what} before this one is executed",
             blocks,
         )
     return _Diagnosis(
@@ -212,7 +215,7 @@ def _diagnose_plan(facts: PendingFacts) -> _Diagnosis:
 def findings(
     measures: Mapping[str, float], warn_above: Mapping[str, float], fail_above: Mapping[str, float]
 ) -> tuple[HealthFinding, ...]:
-    """Measures beyond their limits, failures first. A measure with a failure has no additional warning."""
+    """Measures above their limits, failures first. A measure with a failure has no additional warning."""
     found: list[HealthFinding] = []
     for level, limits in (("fail", fail_above), ("warn", warn_above)):
         for measure, limit in sorted(limits.items()):

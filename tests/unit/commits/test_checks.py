@@ -111,7 +111,7 @@ def test_each_change_counts_once(table: SmallTable) -> None:
 
 def test_same_schema(table: SmallTable) -> None:
     SameSchema().refuse(after(table, lambda: table.commit(GROUP)))
-    with pytest.raises(CommitConflictError, match="added added to it"):
+    with pytest.raises(CommitConflictError, match="added the columns added"):
         SameSchema().refuse(after(table, lambda: table.commit(GROUP, schema=WIDER)))
 
 

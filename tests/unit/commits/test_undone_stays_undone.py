@@ -104,7 +104,7 @@ def test_no_savepoint_before_a_clean_by_versions(version: TableVersion) -> None:
         storage=table.storage,
         clock=later(),
     )
-    with pytest.raises(InvalidRequestError, match="may be gone"):
+    with pytest.raises(InvalidRequestError, match="may be deleted"):
         save(table, done[1])
     assert save(table, done[-1])
 

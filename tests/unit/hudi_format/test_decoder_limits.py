@@ -218,7 +218,7 @@ def test_the_limit_of_a_compressed_block_is_64_mib() -> None:
         if is_read:
             assert decode_container(wanted, data) == {}
         else:
-            with pytest.raises(CorruptTableError, match="once decompressed"):
+            with pytest.raises(CorruptTableError, match="after decompression"):
                 decode_container(wanted, data)
 
 

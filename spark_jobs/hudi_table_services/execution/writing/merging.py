@@ -53,7 +53,7 @@ class Merger:
         self.counts = MergeCounts()
 
     def apply(self, base: pa.Table) -> pa.Table:
-        """Apply the changes to the next batch of the base file."""
+        """Apply the changes to the next batch of the base file, and return the merged rows."""
         start, self._position = self._position, self._position + base.num_rows
         low, high = np.searchsorted(self._base_rows, [start, self._position])
         if low == high:

@@ -33,12 +33,12 @@ _NAMED_CHANGES = 3
 
 @dataclass(kw_only=True)
 class DuplicateCheck:
-    """Compare the rows that one write adds with the rows that other commits added since its snapshot.
+    """Compares the rows that a write adds with the rows that other commits have added since the write's snapshot.
 
     Args:
-        is_global: whether a key is unique in the whole table, and not only in its partition. Always False for
-            overwrites, which look up no keys.
-        index: compares the keys of rows with the keys in base files, within the same scope.
+        is_global: whether keys are unique in the whole table instead of in each partition. Always False for overwrites,
+            which look up no keys.
+        index: compares the keys of rows with the keys in base files, in the whole table or in each partition.
     """
 
     table: TableAccess

@@ -261,7 +261,8 @@ def _encodes_single_key_name(
     if table is not None and existing_key is None:
         raise InvalidRequestError(
             "The keys of this table may be stored as value or as column:value.",
-            hint=f"Check one _hoodie_record_key and set {NEW_ENCODING_OPTION} to true for value, else to false.",
+            hint=f"Read one _hoodie_record_key of the table. If it is a bare value, set {NEW_ENCODING_OPTION} to true; "
+            "otherwise set it to false.",
         )
     # In a table without rows, keys get the form of the releases that write these table versions (0.14.1 to 1.0.2).
     return (existing_key or "").startswith(f"{record_key[0]}:")
@@ -274,7 +275,7 @@ def _timestamp_options(table: TableConfig | None, options: Mapping[str, str]) ->
         timestamp_type = TimestampType((type_text or "").strip().upper())
     except ValueError:
         raise InvalidRequestError(
-            f"{_TIME_PREFIXES[0]}timestamp.type is {type_text!r}.",
+            f"{_TIME_PREFIXES[0]}timestamp.type is {type_text!r}, which is not a known type.",
             hint=f"Set it to one of {', '.join(kind.value for kind in TimestampType)}.",
         ) from None
     if not output_format:
@@ -307,7 +308,7 @@ def _scalar_unit(text: str | None) -> str:
     unit = (text or "SECONDS").strip().upper()
     if unit not in TIME_UNITS_US:
         raise InvalidRequestError(
-            f"{_TIME_PREFIXES[0]}timestamp.scalar.time.unit is {text!r}.",
+            f"{_TIME_PREFIXES[0]}timestamp.scalar.time.unit is {text!r}, which is not a known unit.",
             hint=f"Set it to one of {', '.join(TIME_UNITS_US)}.",
         )
     return unit

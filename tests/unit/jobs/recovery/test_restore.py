@@ -157,7 +157,7 @@ def test_impossible_restores_are_refused(version: TableVersion) -> None:
     saved = save(table, first)
     second = updated(table, A)
     later_savepoint = save(table, second)
-    with pytest.raises(InvalidRequestError, match=f"Savepoint {later_savepoint} keeps"):
+    with pytest.raises(InvalidRequestError, match=f"Savepoint {later_savepoint} protects"):
         go_back(table, saved)
     living = table.begin()
     table.storage.write(heartbeat_path(living.requested_time), b"")
@@ -227,7 +227,7 @@ def test_a_restore_that_hudi_began_is_finished(version: TableVersion, kind: Acti
     assert result.report is not None
     assert result.report.finished == (begun.requested_time,)
     assert (result.outcome, result.action) == (Outcome.COMPLETED, None)
-    assert result.reason == f"nothing was written since savepoint {saved}"
+    assert result.reason == f"nothing has been written since savepoint {saved}"
     assert state(table) == before
 
 

@@ -122,7 +122,7 @@ def test_impossible_savepoints_are_refused() -> None:
     with pytest.raises(InvalidRequestError, match="is not an instant time"):
         save(table, instant="yesterday")
     clean_all(table)
-    with pytest.raises(InvalidRequestError, match="may be gone"):
+    with pytest.raises(InvalidRequestError, match="may be deleted"):
         save(table, instant=done[0].requested_time)
     assert savepoints(table) == []
 
@@ -186,7 +186,7 @@ def test_the_latest_state_can_be_saved_although_a_clean_retained_a_write_that_is
     clean_all(table)
     request = RollbackRequest(base_path="/t", instants=(undone.requested_time,))
     rollback(request, storage=table.storage, clock=later())
-    with pytest.raises(InvalidRequestError, match="may be gone"):
+    with pytest.raises(InvalidRequestError, match="may be deleted"):
         save(table, instant=older.requested_time)
     saved = save(table)
     assert saved.instant_time == stays.requested_time

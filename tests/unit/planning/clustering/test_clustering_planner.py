@@ -130,7 +130,7 @@ def test_best_fit_needs_fewer_groups_than_next_fit() -> None:
 def test_a_single_small_file_is_not_rewritten(single_group: bool) -> None:
     proposal = plan(a_table_of(10), single_group_enabled=single_group)
     assert proposal.groups == ()
-    assert proposal.reason == "none of the table's 1 files would become fewer: 1 would not become fewer files"
+    assert proposal.reason == "none of the table's 1 files can be clustered: 1 would not become fewer files"
 
 
 def test_a_single_unsorted_file_is_a_group_unless_switched_off() -> None:
@@ -154,7 +154,7 @@ def test_the_reason_of_a_sorted_group_names_the_order() -> None:
 def test_settled_files_alone_are_not_rewritten() -> None:
     proposal = plan(a_table_of(10, 20), settled(None, 200, "f0", "f1"))
     assert proposal.groups == ()
-    assert reasons(proposal) == {"as a clustering with these options left it": 2}
+    assert reasons(proposal) == {"already clustered with these options": 2}
 
 
 def test_settled_files_join_a_group_with_new_files() -> None:
@@ -202,8 +202,8 @@ def test_every_file_left_out_has_a_reason() -> None:
         SkippedPartition(partition_path="p", reason=reason, slices=1)
         for reason in (
             "at or above the small-file limit of 100 bytes",
+            f"in the pending plan {PLAN_INSTANT}",
             "size of a file is unknown",
-            f"under the pending plan {PLAN_INSTANT}",
             "would not become fewer files",
         )
     )
@@ -252,7 +252,7 @@ def test_single_file_sort_plans_each_file_that_is_not_in_order() -> None:
     proposal = plan(table, given, layout=LINEAR_A, plan_strategy=PlanStrategyKind.SINGLE_FILE_SORT)
     assert groups(proposal) == [(["f2"], 1), (["f0"], 1)]
     assert reasons(proposal) == {
-        "its rows are in order": 1,
+        "already in the requested order": 1,
         "at or above the small-file limit of 100 bytes": 1,
     }
 
@@ -273,7 +273,7 @@ def test_the_reason_of_an_empty_plan_names_the_most_common_obstacles() -> None:
     table = a_table(*(a_slice(f"f{i}", 100 + i, p) for p in ("p", "q", "r") for i in range(2)))
     assert plan(table, partition_pattern="[pq]", layout=LINEAR_A).reason == (
         "2 of 3 partitions match hoodie.clustering.plan.strategy.partition.regex.pattern=[pq]; none of their 4 "
-        "files would become fewer or better ordered: 4 at or above the small-file limit of 100 bytes"
+        "files can be clustered: 4 at or above the small-file limit of 100 bytes"
     )
 
 

@@ -183,13 +183,13 @@ def test_file_groups_under_a_pending_plan_get_no_inserts(parity: bool) -> None:
     table = a_table_of({"a": 40 * MB, "b": 40 * MB}, reserved=("a",))
     plan = plan_file_sizing(table, a_batch(100), [], sizing(parity=parity))
     assert padding(plan) == {"b": 100}
-    assert reasons(plan)["a"] == f"under the pending plan {PLAN_INSTANT}"
+    assert reasons(plan)["a"] == f"in the pending plan {PLAN_INSTANT}"
 
 
 @pytest.mark.parametrize("parity", [False, True], ids=["ours", "parity"])
 def test_updates_of_a_file_group_under_a_pending_plan_are_refused(parity: bool) -> None:
     table = a_table_of({"a": 40 * MB}, reserved=("a",))
-    with pytest.raises(FileGroupConflictError, match=f"p/a, which is under the pending plan {PLAN_INSTANT}"):
+    with pytest.raises(FileGroupConflictError, match=f"p/a, which is in the pending plan {PLAN_INSTANT}"):
         plan_file_sizing(table, a_batch(0, updates={"a": 1}), [], sizing(parity=parity))
 
 

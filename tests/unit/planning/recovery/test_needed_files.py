@@ -95,7 +95,7 @@ def test_a_log_file_that_was_never_created_is_not_needed() -> None:
         (4, None, "gone"),
         (4, 0, "empty"),
         (0, 0, "empty"),
-        (4, 3, "3 bytes in place of 4"),
+        (4, 3, "3 bytes instead of 4"),
         (4, 4, ""),
         (0, 9, ""),
     ],

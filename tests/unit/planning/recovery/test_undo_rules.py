@@ -74,7 +74,7 @@ def test_a_restore_undoes_every_write_after_the_savepoint(timeline: Timeline) ->
 
 def test_a_later_write_is_named_with_its_state() -> None:
     timeline = Timeline.of([at(1), at(2), at(3, completed=None)])
-    with pytest.raises(InvalidRequestError, match=r"commit 20260102030400003 \(inflight\) came later"):
+    with pytest.raises(InvalidRequestError, match=r"depend on it: commit 20260102030400003 \(inflight\)"):
         require_newest(timeline, [at(2)])
     require_newest(timeline, [at(2), at(3, completed=None)])
 
@@ -91,6 +91,6 @@ def test_a_savepoint_protects_earlier_commits_and_no_later_ones() -> None:
     )
     timeline = Timeline.of([at(1), at(2), at(3), savepoint])
     for held in (at(1), at(2)):
-        with pytest.raises(InvalidRequestError, match="Savepoint 20260102030400002 keeps"):
+        with pytest.raises(InvalidRequestError, match="Savepoint 20260102030400002 protects"):
             require_unsaved(timeline, [held])
     require_unsaved(timeline, [at(3)])

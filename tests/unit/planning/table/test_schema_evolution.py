@@ -160,7 +160,7 @@ def test_the_path_of_a_nested_column_is_named() -> None:
 
 
 def test_a_column_that_differs_only_in_case_is_refused() -> None:
-    with pytest.raises(InvalidRequestError, match="has a column 'c', the rows have 'C'"):
+    with pytest.raises(InvalidRequestError, match="has a column 'c' and the rows have a column 'C'"):
         evolve_schema(a_schema(Field("c", INT)), a_schema(Field("C", INT)), fill_missing_with_null=True)
     with pytest.raises(InvalidRequestError, match="cannot distinguish the columns 'C' and 'c'"):
         evolve_schema(a_schema(Field("c", INT)), a_schema(Field("C", INT), Field("c", INT)))
