@@ -107,7 +107,10 @@ def test_a_retryable_failure_decides_and_the_document_reports_every_plan() -> No
     )
     assert f"Clustering {plans.blocked} failed: Other writers changed or are" in error.message
     assert f"Completed nevertheless: {plans.completed}." in error.message
-    assert f"Cancelled, because other writers changed all groups of each plan: {plans.outdated}." in error.message
+    assert (
+        f"Cancelled, because other writers changed all groups of each plan: {plans.outdated}."
+        in error.message
+    )
     assert result.outcome is Outcome.FAILED
     assert result.error is not None
     assert (result.error.kind, result.error.retryable) == ("FileGroupConflictError", True)

@@ -213,8 +213,7 @@ class _UpsertJob:
     def _finish_own_commit(self, table: TableAccess) -> JobResult | None:
         """Result of the commit that an earlier attempt of this request completed; None if there is no such commit.
 
-        An attempt may complete during the search. Therefore the method searches again after it has rolled back all dead
-        attempts.
+        An attempt may complete during the search, so the method searches again after rolling back dead attempts.
         """
         before = self._searched = table.load_timeline()
         done = self._own_commit(table, before) or self._own_archived_commit(table)
@@ -241,11 +240,7 @@ class _UpsertJob:
         found = archived.find_request(self._request.request_id)
         if found is None:
             return None
-        _LOG.info(
-            "Request %s was already completed by %s, which is archived.",
-            self._request.request_id,
-            found[0].requested_time,
-        )
+        _LOG.info("Archived %s completed request %s.", found[0].requested_time, self._request.request_id)
         return self._report.reused(*found)
 
     def _delete_leftovers(self, table: TableAccess) -> None:
@@ -303,10 +298,7 @@ class _UpsertJob:
         return replace(placed, snapshot=self._preview(table, snapshot, changed))
 
     def _release(self, table: TableAccess, snapshot: TableSnapshot, changed: set[FileGroupId]) -> bool:
-        """Release the file groups from pending plans.
-
-        If the result is True, no plan reserves the file groups any more, and the caller must load the table again.
-        """
+        """Release the file groups from pending plans. If the result is True, the caller must load the table again."""
         if self._request.dry_run or changed.isdisjoint(snapshot.reserved_file_groups):
             return False
         options = self._options.pending_clustering

@@ -49,7 +49,7 @@ def _request(instant: Instant, path: str, base_path: str, by_listing: bool) -> R
         raise CorruptTableError(
             f"{instant.action.value} {instant.requested_time} names {path!r}, which is outside the table's data "
             "folders.",
-            hint="Nothing was deleted. Somebody may have changed the instant's file or its markers.",
+            hint="Nothing was deleted. Another program may have changed the instant's file or its markers.",
         )
     file_id, instant_time = _file_id_and_instant(name)
     if instant_time != instant.requested_time:
