@@ -156,7 +156,7 @@ def _first_record(schema: AvroSchema, data: bytes) -> dict[str, Any]:
 def _reader_schema(schema: AvroSchema, written: AvroSchema) -> Any:
     written_name = _full_name(written)
     if written_name.startswith(f"{schema['namespace']}.") and written_name != _full_name(schema):
-        raise ValueError(f"the file holds {written_name}")
+        raise ValueError(f"the file contains a {written_name}")
     # Avro resolution requires equal names. Hudi accepts any name for the top record of a foreign file.
     namespace, _, name = written_name.rpartition(".")
     return fastavro.parse_schema({**schema, "name": name, "namespace": namespace})

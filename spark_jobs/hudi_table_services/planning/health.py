@@ -93,21 +93,21 @@ def _diagnose(facts: PendingFacts) -> _Diagnosis:
     if action.writes_data:
         return _diagnose_write(facts)
     return _OTHERS.get(
-        action, _Diagnosis("An action that this release does not support", "Let Hudi finish it")
+        action, _Diagnosis("An action that this release does not support", "Let Hudi finish the action")
     )
 
 
 _OTHERS = {
     Action.CLEAN: _Diagnosis(
         "An unfinished clean",
-        "Clean again: pending cleans are finished first",
+        "Clean the table again: the job finishes pending cleans first",
         "deleting its timeline files by hand: the next clean would not know which files were deleted",
         is_dead=True,
     ),
     Action.ROLLBACK: _Diagnosis(
         "An unfinished rollback",
-        "Run the next write, or roll back again: the pending rollback is finished first",
-        "removing its timeline files: half of a write would become visible data",
+        "Run the next write, or roll back again: the job finishes the pending rollback first",
+        "removing its timeline files: readers would see half of a write",
         ("the actions that the write to be undone blocks",),
         is_dead=True,
     ),
@@ -119,9 +119,13 @@ _OTHERS = {
         is_dead=True,
     ),
     Action.SAVEPOINT: _Diagnosis(
-        "A savepoint that was not completed; it protects no files yet", "Create it again", is_dead=True
+        "A savepoint that was not completed; it protects no files yet",
+        "Create the savepoint again",
+        is_dead=True,
     ),
-    Action.INDEXING: _Diagnosis("An index that Hudi has not built yet", "Let Hudi's indexer finish it"),
+    Action.INDEXING: _Diagnosis(
+        "An index that Hudi has not built yet", "Let Hudi's indexer finish the index"
+    ),
 }
 
 
@@ -142,21 +146,23 @@ def _diagnose_write(facts: PendingFacts) -> _Diagnosis:
     if facts.heartbeat == "alive":
         return _Diagnosis(
             "A write that is running, or whose writer was killed in the last two minutes",
-            "Wait for it; if its job has certainly ended, run the same request again, which undoes this attempt first",
+            "Wait until the write ends. If its job has certainly ended, run the same request again: the new attempt "
+            "undoes this attempt first",
             "running the same request again while its job still runs: the running attempt would be undone",
             blocks=blocks,
         )
     if facts.heartbeat == "none" and facts.age_s < _YOUNG_S:
         return _Diagnosis(
             "A write without a heartbeat: its writer has just ended, or does not write heartbeats",
-            "Check whether its writer still runs; if the table has only one writer, its next write rolls this one back",
+            "Check whether its writer is still running; if the table has only one writer, its next write rolls this "
+            "write back",
             "deleting its files by hand",
             blocks,
         )
     died = "lost its heartbeat" if facts.heartbeat == "expired" else "has no heartbeat"
     return _Diagnosis(
         f"A write that {died}: its writer died",
-        "Run the request again, or any write or clean, which rolls it back first; or roll it back with rollback.py",
+        "Run the request again, or run any write or clean, which rolls it back first; or use rollback.py",
         "deleting its files by hand: markers and timeline would contradict each other",
         blocks,
         is_dead=True,
@@ -173,15 +179,18 @@ def _diagnose_plan(facts: PendingFacts) -> _Diagnosis:
     )
     if not facts.has_content:
         return _Diagnosis(
-            f"A {what} whose plan was never written", "Cancel it", is_dead=True, blocks=(_NEWER_INSTANTS,)
+            f"A {what} whose plan was never written",
+            f"Cancel the {what}",
+            is_dead=True,
+            blocks=(_NEWER_INSTANTS,),
         )
     if facts.heartbeat == "ahead":
         return _diagnose_heartbeat_ahead(what, facts, blocks)
     if facts.heartbeat == "alive":
         return _Diagnosis(
-            f"A {what} that is being executed", "Wait for it", "a second execution of it", blocks
+            f"A {what} that is being executed", "Wait until the execution ends", "a second execution", blocks
         )
-    executes = "Execute it, or cancel it" if is_clustering else "Let Hudi execute it"
+    executes = "Execute the plan, or cancel it" if is_clustering else "Let Hudi execute the plan"
     if facts.instant.state is InstantState.INFLIGHT:
         if facts.heartbeat == "none" and facts.age_s < _YOUNG_S:
             return _Diagnosis(

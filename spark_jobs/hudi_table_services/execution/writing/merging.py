@@ -70,7 +70,7 @@ class Merger:
         return _replaced(base, incoming, hit_rows, updates, deletes)
 
     def _wins(self, base: pa.Table, hit_rows: Integers, incoming: pa.Table) -> Flags:
-        """Mask of the incoming rows that win, because their ordering value is larger or equal."""
+        """Mask of the incoming rows that replace the stored row, because their ordering value is larger or equal."""
         if not self._ordering_fields:
             return np.ones(len(hit_rows), dtype=bool)
         indices = pa.array(hit_rows)

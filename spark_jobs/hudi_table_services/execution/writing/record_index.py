@@ -35,8 +35,8 @@ class IndexLookup:
         is_global: whether keys are unique in the whole table; otherwise they are unique per partition.
         combine: whether rows of the batch with the same key are combined into one row.
         use_footers: whether to prune files by key range and bloom filter.
-        compares_moves: whether event time decides if a row that would move to another partition wins over the stored
-            row.
+        compares_moves: whether a row that would move to another partition replaces the stored row only if its ordering
+            value is not smaller.
         parallelism: target number of Spark tasks for reading key columns.
     """
 

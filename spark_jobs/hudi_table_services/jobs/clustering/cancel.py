@@ -147,7 +147,7 @@ def _named(
         if clustering.instant.is_completed:
             raise InvalidRequestError(
                 f"Clustering {time} is completed, so it cannot be cancelled.",
-                hint="A completed clustering has the same rows in other files; there is nothing to undo.",
+                hint="A completed clustering only moved the rows to other files, so there is nothing to undo.",
             )
         if is_executed(table, clustering.instant, options.expires_after_minutes):
             raise InstantHeldError(

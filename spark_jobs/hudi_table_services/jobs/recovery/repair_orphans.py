@@ -44,7 +44,7 @@ def repair_orphan_files(
 
     Raises:
         InvalidRequestError: there are more files than the request allows, or the backup folder is inside the table.
-        StorageError: a copy could not be made; nothing was deleted.
+        StorageError: a file could not be copied; nothing was deleted.
     """
     options = resolve_service_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)

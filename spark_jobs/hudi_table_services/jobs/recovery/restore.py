@@ -60,7 +60,7 @@ def restore(
     Raises:
         InvalidRequestError: the savepoint does not exist, a later savepoint protects a commit that would be undone, or
             files of the savepoint are missing.
-        InstantHeldError: a writer is alive; nothing was done.
+        InstantHeldError: a pending write has a fresh heartbeat; nothing was done.
         StorageError: a file could not be deleted; the next run finishes the restore.
     """
     options = resolve_service_options(request)
@@ -125,7 +125,7 @@ def carry_out_restore(table: TableAccess, pending: PendingRestore, lock: TableLo
     the metadata contains only the names.
 
     Raises:
-        InstantHeldError: the writer of a pending instant is alive.
+        InstantHeldError: a pending instant has a fresh heartbeat.
     """
     started = table.clock.now()
     plan, instant = pending.plan, pending.instant

@@ -50,7 +50,7 @@ def rollback(
     Raises:
         InvalidRequestError: an instant is unknown, is not a write, is not the newest write, has a savepoint, or is
             needed by another instant; nothing was undone.
-        InstantHeldError: the writer of an instant is alive; nothing was undone.
+        InstantHeldError: an instant has a fresh heartbeat; nothing was undone.
     """
     options = resolve_service_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)

@@ -61,9 +61,9 @@ class DuplicateCheck:
         """Refuse changes that would make a key appear twice in the table. Reads no file that was compared before.
 
         Raises:
-            FileGroupConflictError: another writer added a row with a key of this write; or overwrote a partition that
-                this write overwrites too, so that neither write would replace the rows of the other; or undid a commit
-                of this write's snapshot.
+            FileGroupConflictError: another writer added a row with a key of this write, or undid a commit of this
+                write's snapshot, or overwrote a partition that this write also overwrites. In the last case, neither
+                write would replace the rows of the other write.
         """
         for change in changes:
             if change.kind is ChangeKind.UNDONE:

@@ -158,7 +158,7 @@ class _UpsertJob:
             return self._with_retries(table, lambda table: self._delete_partitions(table, settings))
         if source is None:
             raise InvalidRequestError(
-                f"Operation {self._request.operation} needs a source.", hint="Give --source-path."
+                f"Operation {self._request.operation} needs a source.", hint="Set --source-path."
             )
         with self._staging_area(table) as staging:
             staged = self._stage(source, staging.folder, table, settings)

@@ -29,7 +29,7 @@ def check_clustering_options(options: ClusteringOptions) -> None:
     if unknown or not options.slices_sort_by:
         raise InvalidRequestError(
             f"{SLICES_SORT_BY} is {','.join(options.slices_sort_by)!r}, which is not a supported order.",
-            hint=f"Set it to {SORT_BY_SIZE}, {SORT_BY_INSTANT_TIME} or both, separated by a comma.",
+            hint=f"Set the option to {SORT_BY_SIZE}, {SORT_BY_INSTANT_TIME} or both, separated by a comma.",
         )
 
 
@@ -71,5 +71,5 @@ def _check_pairs(options: ClusteringOptions) -> None:
     if options.plan_strategy is PlanStrategyKind.COMMIT_BASED and not options.earliest_commit:
         raise InvalidRequestError(
             f"{PLAN_STRATEGY} is {options.plan_strategy.value}, but {EARLIEST_COMMIT} is not set.",
-            hint="Set it to the requested time of the last commit that needs no clustering.",
+            hint=f"Set {EARLIEST_COMMIT} to the requested time of the last commit that needs no clustering.",
         )

@@ -167,7 +167,7 @@ def _metadata_settings_differ(settings: Settings) -> Iterator[Problem]:
             keys=(_METADATA,),
             properties=(_METADATA_PARTITIONS,),
             reason="The next job with these options deletes the metadata table; a writer with the default rebuilds it.",
-            cure=f"Give all writers and services of the table the same {_METADATA}.",
+            cure=f"Set {_METADATA} to the same value for all writers and services of the table.",
         )
 
 

@@ -70,7 +70,7 @@ def _writers_without_lock(settings: Settings) -> Iterator[Problem]:
             keys=(_MODE,),
             facts=("writers",),
             reason=f"There are {writers} writers, but the concurrency mode is {settings.text(_MODE)}.",
-            cure=f"Set {_MODE}={_OCC}, {_FAILED_WRITES}=LAZY and {_PROVIDER}={_lock_for(settings)} for all of them.",
+            cure=f"Set {_MODE}={_OCC}, {_FAILED_WRITES}=LAZY and {_PROVIDER}={_lock_for(settings)} for all writers.",
         )
 
 
@@ -238,8 +238,8 @@ def _runs_overlap(settings: Settings) -> Iterator[Problem]:
             if is_alone
             else ": one of them writes its rows again."
         ),
-        cure="Give every task that writes the table take_turns=True (jobs of this project), or set "
-        "max_active_tis_per_dag=1, or give them a pool with one slot"
+        cure="Set take_turns=True for every task that writes the table (jobs of this project), or set "
+        "max_active_tis_per_dag=1, or assign the tasks to a pool with one slot"
         + (f"; or set {_MODE}={_OCC} with a lock." if is_alone else "."),
         severity=Severity.WARNING if is_alone else Severity.ADVICE,
     )
@@ -259,7 +259,7 @@ def _catchup_overlaps(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             facts=("catchup", *(("max_active_runs",) if facts.max_active_runs else ())),
             reason="Several runs load missed intervals at the same time.",
-            cure="Set max_active_runs=1 or depends_on_past=True; or give the rows an ordering field.",
+            cure="Set max_active_runs=1 or depends_on_past=True, or set an ordering field.",
         )
 
 

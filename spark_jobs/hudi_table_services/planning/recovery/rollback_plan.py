@@ -55,7 +55,7 @@ def _request(instant: Instant, path: str, base_path: str, by_listing: bool) -> R
     if instant_time != instant.requested_time:
         raise UnsupportedTableError(
             f"{instant.action.value} {instant.requested_time} appended to {path}, which belongs to an older slice.",
-            hint="Let a Hudi writer roll this instant back; it appends a rollback block to the log.",
+            hint="Let a Hudi writer roll this instant back; Hudi appends a rollback block to the log file.",
         )
     return RollbackRequest(
         partition_path=partition_path,
@@ -95,7 +95,7 @@ def files_to_delete(plan: RollbackPlan) -> Mapping[str, tuple[str, ...]]:
         if request.log_blocks_to_delete:
             raise UnsupportedTableError(
                 f"The pending rollback of {_undone_time(plan)} undoes log blocks, which this release does not support.",
-                hint="Let a Hudi writer finish it.",
+                hint="Let a Hudi writer finish the rollback.",
             )
         paths = found.setdefault(request.partition_path, [])
         paths += (_relative(plan, request.partition_path, path) for path in request.files_to_delete)

@@ -98,7 +98,7 @@ def _is_true(text: str) -> bool:
 def _conflict(option: str, wanted: str, stored: str) -> InvalidRequestError:
     return InvalidRequestError(
         f"Option {option} is {wanted!r}, but the table was created with {stored!r}.",
-        hint="Leave the option out: the table decides. To change it, write a new table.",
+        hint="Leave the option out: the property of the table applies. To change the property, write a new table.",
     )
 
 
@@ -111,7 +111,7 @@ def _record_key_fields(table: TableConfig | None, options: Mapping[str, str]) ->
     if table is not None and not stored:
         raise UnsupportedTableError(
             "The table has no hoodie.table.recordkey.fields: its keys are generated, not built from columns.",
-            hint="Write it with the engine that created it.",
+            hint="Write the table with the engine that created it.",
         )
     if not fields:
         raise InvalidRequestError(
@@ -211,12 +211,12 @@ def _check_field_counts(
     one_key = kind in (KeyGeneratorType.SIMPLE, KeyGeneratorType.TIMESTAMP)
     if one_key and (len(record_key) != 1 or len(partition_fields) != 1):
         raise InvalidRequestError(
-            f"The {kind.value} key generator takes one record key and one partition column, not "
+            f"The {kind.value} key generator needs one record key and one partition column, not "
             f"{len(record_key)} and {len(partition_fields)}.",
             hint="Use COMPLEX (or CUSTOM, for formatted timestamps), or leave the key generator out.",
         )
     if kind is KeyGeneratorType.NON_PARTITION and partition_fields:
-        raise InvalidRequestError("The NON_PARTITION key generator takes no partition columns.")
+        raise InvalidRequestError("The NON_PARTITION key generator allows no partition columns.")
     names = [item.name for item in partition_fields]
     if len(set(names)) < len(names):
         raise InvalidRequestError(f"The partition columns {','.join(names)!r} name a column twice.")
