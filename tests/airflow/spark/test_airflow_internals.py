@@ -1,4 +1,4 @@
-"""The private names of Airflow's Spark provider that this package uses exist, and a missing name fails clearly."""
+"""Airflow's Spark provider has all private names that this package uses, and a missing name is a clear error."""
 
 import re
 from collections.abc import Callable
@@ -18,7 +18,7 @@ LOCKS = ("airflow31.txt", "spark.txt")
 PRIVATE_NAME = re.compile(r"\b(task|hook|operator|self\._task|self\._hook|master)\._(?!_)\w+")
 
 
-def test_the_installed_release_has_all_names(connections: Callable[..., None]) -> None:
+def test_the_installed_release_has_all_private_names(connections: Callable[..., None]) -> None:
     connections("spark_default", conn_type="spark", host="local[2]")
     operator = SparkSubmitOperator(task_id="t", application="a.py", conn_id="spark_default")
     require_names(operator, OPERATOR_NAMES)
