@@ -19,12 +19,12 @@ class _Cost:
     """Cost of reading one value of a type.
 
     Attributes:
-        takes_bytes: False if a value of the type can occupy zero bytes in the file.
+        always_has_bytes: False if a value of the type can occupy zero bytes in the file.
         values: number of nested values in a value of the type, including the value itself; an array or map is assumed
             to have one item.
     """
 
-    takes_bytes: bool
+    always_has_bytes: bool
     values: int = 1
 
 
@@ -64,7 +64,7 @@ class _Checker:
                 return self._record(node, namespace, level)
             case "array":
                 items, cost = self.check(node.get("items"), namespace, level + 1)
-                if not cost.takes_bytes:
+                if not cost.always_has_bytes:
                     raise ValueError("the file's schema has an array whose items can occupy zero bytes")
                 return {"type": "array", "items": items}, _Cost(True, 1 + cost.values)
             case "map":
@@ -87,16 +87,16 @@ class _Checker:
     def _record(self, node: Mapping[str, Any], namespace: str, level: int) -> tuple[Any, _Cost]:
         name, inner = self._full_name(node, namespace)
         self._named[name] = None
-        fields, takes_bytes, values = [], False, 1
+        fields, always_has_bytes, values = [], False, 1
         for field in node.get("fields") or ():
             if not isinstance(field, Mapping) or not isinstance(field.get("name"), str):
                 raise ValueError(f"the file's schema has a field without a name in {name}")
             schema, cost = self.check(field.get("type"), inner, level + 1)
             fields.append({"name": field["name"], "type": schema})
-            takes_bytes, values = takes_bytes or cost.takes_bytes, values + cost.values
+            always_has_bytes, values = always_has_bytes or cost.always_has_bytes, values + cost.values
         if values > _MAX_VALUES:
             raise ValueError(f"the file's schema has more than {_MAX_VALUES} values in {name}")
-        total = _Cost(takes_bytes, values)
+        total = _Cost(always_has_bytes, values)
         self._named[name] = total
         return {"type": "record", "name": name, "fields": fields}, total
 

@@ -71,7 +71,7 @@ def rewrite_groups(
     outcomes = _rewrite_in_one_task_each(spark, job, groups, what)
     large = [group for group in groups if group.index not in outcomes]
     if large:
-        rewrite_large = _exchange if job.layout.is_sorted else _stitch_in_shares
+        rewrite_large = _exchange if job.layout.is_sorted else _rewrite_unsorted
         outcomes.update(rewrite_large(spark, job, large, what))
     for group in groups:
         _check(group, outcomes[group.index])
@@ -227,7 +227,7 @@ class _Share:
     rows: int
 
 
-def _stitch_in_shares(
+def _rewrite_unsorted(
     spark: "SparkSession", job: RewriteJob, groups: Sequence[GroupTask], what: str
 ) -> dict[int, GroupOutcome]:
     files = [file for group in groups for file in group.inputs]
@@ -243,7 +243,7 @@ def _stitch_in_shares(
     outcomes = run_tasks(
         spark,
         shares,
-        lambda share: _stitch_share(job, share),
+        lambda share: _write_unsorted_share(job, share),
         description=f"Write {len(shares)} files of {what}",
         measure=_written,
     )
@@ -284,7 +284,7 @@ def _shares(group: GroupTask, rows_of_file: dict[str, int]) -> Iterator[_Share]:
         yield _Share(part, max(0, first_row), stop - start)
 
 
-def _stitch_share(job: RewriteJob, share: _Share) -> GroupOutcome:
+def _write_unsorted_share(job: RewriteJob, share: _Share) -> GroupOutcome:
     source = _InputRange(Input(job, share.group.inputs), share.first_row, share.rows)
     written = write_output(job, share.group, 0, source.rows())
     return outcome_of(share.group, written, source.checksum, 0)

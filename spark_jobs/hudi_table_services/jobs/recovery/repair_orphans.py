@@ -28,7 +28,7 @@ from hudi_table_services.tables.orphan_search import Orphans, OrphanSearch
 from hudi_table_services.tables.table import TableAccess, check_writable
 
 _LOG = logging.getLogger(__name__)
-_MOST_REPORTED = 1000
+_MAX_REPORTED = 1000
 _PORTION = 250
 """Number of files that are deleted between two verifications of the lock."""
 
@@ -207,7 +207,7 @@ def _report(found: Orphans) -> OrphanReport:
         file_count=len(orphans),
         size_bytes=sum(each.size_bytes for each in orphans),
         by_reason=dict(sorted(Counter(found.files.values()).items())),
-        files=tuple(orphans[:_MOST_REPORTED]),
+        files=tuple(orphans[:_MAX_REPORTED]),
         folders=found.folders,
         heartbeats=found.heartbeats,
         too_young=found.too_young,
