@@ -1,4 +1,4 @@
-"""No file of the repository has a machine's path or an index's address, and the lock files are up to date."""
+"""No file of the repository contains a path of a machine or the host of a package index; the lock files are current."""
 
 import re
 import subprocess
@@ -46,7 +46,7 @@ def forbidden_words() -> Iterator[str]:
                 yield f"{path.relative_to(REPOSITORY)}:{number}: {found.group()}"
 
 
-def test_no_machine_path_and_no_index_address() -> None:
+def test_no_file_contains_a_machine_path_or_an_index_host() -> None:
     assert list(forbidden_words()) == []
 
 
@@ -72,7 +72,7 @@ def declared_groups() -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("lock", [*LOCKED_TOGETHER, *LOCKED_APART])
-def test_lock_satisfies_the_declared_requirements(lock: str) -> None:
+def test_a_lock_file_satisfies_the_declared_requirements(lock: str) -> None:
     declared = declared_groups()[lock]
     text = (REPOSITORY / "locks" / f"{lock}.txt").read_text(encoding="utf-8")
     pins = re.findall(r"^([\w.-]+)==(\S+)", text, flags=re.MULTILINE)
