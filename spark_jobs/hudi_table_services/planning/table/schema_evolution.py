@@ -134,8 +134,7 @@ class _Merger:
                 raise InvalidRequestError(
                     f"Column {path!r} is a timestamp without zone, which tables of version {int(self.version)} "
                     "cannot store.",
-                    hint="Select CAST(… AS TIMESTAMP) instead of the column itself in the source query, or create the "
-                    "table with version 8 or 9.",
+                    hint="Cast it to timestamp in the source query, or use table version 8 or 9.",
                 )
 
     def _type(self, table: DataType, incoming: DataType, path: str, *, nested: bool) -> DataType:
