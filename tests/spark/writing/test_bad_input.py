@@ -83,7 +83,7 @@ def test_a_null_or_empty_key_in_a_table_that_exists(table: TableUnderTest, key: 
             r"hoodie\.parquet\.small\.file\.limit \(20\) is above",
         ),
         ({"hoodie.index.type": "RECORD_INDEX"}, r"hoodie\.index\.type=RECORD_INDEX"),
-        ({"hoodie.table.name": "other"}, "'t', and its option hoodie.table.name says 'other'"),
+        ({"hoodie.table.name": "other"}, "'t', but its option hoodie.table.name is 'other'"),
         ({"hoodie.datasource.write.precombine.field": "v"}, "precombine.field"),
     ],
     ids=["unknown", "contradiction", "index", "name", "ordering"],
