@@ -15,7 +15,6 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Protocol
 
-from hudi_table_services.options.keys.locks import LOCK_EXPIRE, LOCK_FOLDER
 from hudi_table_services.errors import (
     InvalidRequestError,
     LockNotAcquiredError,
@@ -25,13 +24,14 @@ from hudi_table_services.errors import (
     StorageError,
 )
 from hudi_table_services.hudi_format.json_text import decode_json_object
+from hudi_table_services.options.keys.locks import LOCK_EXPIRE, LOCK_FOLDER
 from hudi_table_services.options.locks import FILE_SYSTEM_PROVIDER, STORAGE_BASED_PROVIDER, LockOptions
 from hudi_table_services.storage.clock import Clock, SystemClock
-from hudi_table_services.storage.stores.conditional import ConditionalStorage
 from hudi_table_services.storage.locks.lock_rounds import acquire_in_rounds
+from hudi_table_services.storage.locks.storage_based_lock import StorageBasedLock
+from hudi_table_services.storage.stores.conditional import ConditionalStorage
 from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.stores.storage import Storage
-from hudi_table_services.storage.locks.storage_based_lock import StorageBasedLock
 
 _LOG = logging.getLogger(__name__)
 

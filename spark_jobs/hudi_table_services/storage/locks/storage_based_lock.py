@@ -22,8 +22,8 @@ from hudi_table_services.errors import (
 from hudi_table_services.hudi_format.lock_file import StorageLockFile, decode_lock_file, encode_lock_file
 from hudi_table_services.options.locks import LockOptions
 from hudi_table_services.storage.clock import Clock, SystemClock
-from hudi_table_services.storage.stores.conditional import ConditionalStorage, ObjectVersion
 from hudi_table_services.storage.locks.lock_rounds import acquire_in_rounds
+from hudi_table_services.storage.stores.conditional import ConditionalStorage, ObjectVersion
 
 _LOG = logging.getLogger(__name__)
 
@@ -166,7 +166,7 @@ class StorageBasedLock:
                     self._version = present[1]
                     return True
                 if may_try_again and present is not None and _belongs_to(lock.owner, present[0]):
-                    self._version = present[1]  # this is the version of an earlier put of ours that seemed to fail
+                    self._version = present[1]  # the version of an earlier put of ours that seemed to fail
                 elif isinstance(error, ObjectExistsError):
                     return False
                 else:
