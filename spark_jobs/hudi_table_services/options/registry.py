@@ -38,8 +38,12 @@ _OWN_FAMILIES = {
     OptionGroup.CLUSTERING: ("hoodie.clustering.*",),
     OptionGroup.CLEANING: ("hoodie.clean.*", "hoodie.cleaner.*"),
     OptionGroup.ARCHIVAL: ("hoodie.archive.*",),
+    OptionGroup.TIMELINE: ("hoodie.clean.*", "hoodie.cleaner.*"),
 }
-"""Prefixes whose keys a service lists individually. The service rejects other keys with the prefix as unknown."""
+"""Prefixes whose keys are listed individually. Jobs of the group reject other keys with the prefix as unknown.
+
+Jobs of TIMELINE read none of these keys, but a misspelt key of cleaning is an error there too.
+"""
 
 
 def find_option(key: str) -> AnyOption | None:
