@@ -66,6 +66,7 @@ def check_writable(config: TableConfig, table_name: str, *, metadata_enable: boo
     if config.get(CHECKSUM) is None:
         raise CorruptTableError(
             f"{PROPERTIES} has no {CHECKSUM}, which every Hudi since 0.11 writes: it may be truncated.",
+            path=PROPERTIES,
             hint="Compare it with a copy and restore the copy. If it is complete, any write by Hudi adds the checksum.",
         )
     for feature in refused_features(config):

@@ -118,6 +118,7 @@ class _RepairJob:
             if copied != stored.size_bytes:
                 raise StorageError(
                     f"The copy of {stored.path} has {copied} bytes in place of {stored.size_bytes}.",
+                    path=stored.path,
                     hint="Nothing was deleted; run the request again.",
                 )
         _LOG.info("Copied %d files to %s", len(files), self._backup.uri)

@@ -110,6 +110,7 @@ def pending_restores(table: TableAccess, timeline: Timeline) -> tuple[PendingRes
         elif instant.state is InstantState.INFLIGHT:
             raise MalformedMetadataError(
                 f"{table.timeline_store.requested_path_of(instant)} is empty although the restore was begun.",
+                path=table.timeline_store.requested_path_of(instant),
                 hint="The table may be between two states. Bring the plan back from a copy, then restore to the same "
                 "savepoint again; until then, no job of this project writes to the table.",
             )

@@ -108,6 +108,7 @@ class FileSystemLock:
         if not self._is_ours():
             raise LockNotAcquiredError(
                 f"The lock {self._path} was taken over by another writer, or removed, while this one held it.",
+                path=self._path,
                 hint="Nothing was committed; run the request again.",
             )
 
@@ -121,6 +122,7 @@ class FileSystemLock:
         if not acquire_in_rounds(self._options, self._try_acquire):
             raise LockNotAcquiredError(
                 f"{self._path} was held by another writer for the whole waiting time: {self._holder()}.",
+                path=self._path,
                 hint="Run the request again later. If no other writer runs, one has died: delete the file, or set "
                 f"{LOCK_EXPIRE} (minutes).",
             )

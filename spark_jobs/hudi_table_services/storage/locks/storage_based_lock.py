@@ -58,6 +58,7 @@ class StorageBasedLock:
         if not acquire_in_rounds(self._options, self._try_acquire):
             raise LockNotAcquiredError(
                 f"{LOCK_PATH} was held by another writer for the whole waiting time: {self._holder()}.",
+                path=LOCK_PATH,
                 hint="Run the request again later. The lock of a dead writer can be taken over after its validUntil.",
             )
         self._released = threading.Event()
@@ -93,6 +94,7 @@ class StorageBasedLock:
             if not self._renew():
                 raise LockNotAcquiredError(
                     f"The lock {LOCK_PATH} expired or was taken over by another writer while this one held it.",
+                    path=LOCK_PATH,
                     hint="Nothing was committed; run the request again.",
                 )
 
@@ -211,5 +213,6 @@ def _decoded(data: bytes) -> StorageLockFile:
     except MalformedMetadataError as error:
         raise MalformedMetadataError(
             f"{LOCK_PATH} is not a valid Hudi lock: {error.message}",
+            path=LOCK_PATH,
             hint="No writer can take it over. Make sure that no writer runs, then delete it.",
         ) from error
