@@ -215,6 +215,12 @@ def test_not_cancelled(table: SmallTable) -> None:
         NotCancelled(pending).refuse(after(table))
 
 
+def test_a_rollback_without_a_plan_cancels_nothing_and_a_check_leaves_it(table: SmallTable) -> None:
+    pending, abandoned = table.begin(), table.begin(Action.ROLLBACK)
+    NotCancelled(pending).refuse(after(table))
+    assert abandoned in table.timeline_store.load().pending
+
+
 def test_some_groups_unchanged(table: SmallTable) -> None:
     metadata = CommitMetadata(
         operation_type=WriteOperation.CLUSTER,

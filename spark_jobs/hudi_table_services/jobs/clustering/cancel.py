@@ -109,8 +109,8 @@ def finish_cancellations(
     if not _is_being_undone(table.load_timeline()):
         return
     with lock:
+        finish_pending_rollbacks(table, table.load_timeline())
         timeline = table.load_timeline()
-        finish_pending_rollbacks(table, timeline)
         for clustering in ClusteringHistory.load(table.timeline_store, timeline).pending:
             owner = read_heartbeat_owner(table.storage, clustering.instant.requested_time) or ""
             is_ours = owner.startswith(f"{request_id}/")
