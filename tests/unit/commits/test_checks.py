@@ -85,6 +85,10 @@ def test_a_table_of_another_version_is_not_read(table: SmallTable) -> None:
         "hoodie.timeline.layout.version": str(int(other.layout)),
     }
     update_properties(table.storage, properties, table.clock)
+    # A half-finished upgrade: the new timeline has a file name of the old layout, so it cannot be loaded.
+    left = table.timeline_store.load().completed[0]
+    name = table.timeline_store.path_of(left).rpartition("/")[2]
+    table.storage.write(f"{other.layout.timeline_folder}/{name}", b"{}")
     with pytest.raises(UnsupportedTableError, match=f"from version {int(table.version)} to {int(other)}"):
         read_table_now(access, planned_with)
 
