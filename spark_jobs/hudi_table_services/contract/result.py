@@ -187,7 +187,7 @@ class JobResult:
             outcome=Outcome.FAILED,
             service=request.service,
             operation=request.work,
-            table_name=request.expected_table_name,
+            table_name=request.table_name,
             base_path=request.base_path,
             report=_evidence(error),
             error=JobError.of(error),

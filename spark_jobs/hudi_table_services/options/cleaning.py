@@ -42,7 +42,7 @@ def resolve_clean_options(request: CleanRequest) -> CleanJobOptions:
             and the allowed values, or both keys of a contradiction.
     """
     fields: dict[AnyOption, object] = {
-        TABLE_NAME: request.expected_table_name,
+        TABLE_NAME: request.table_name,
         CLEAN_POLICY: request.policy,
         COMMITS_RETAINED: request.commits_retained,
         HOURS_RETAINED: request.hours_retained,

@@ -83,7 +83,7 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
 
 def _fields(request: UpsertRequest) -> dict[AnyOption, object]:
     return {
-        keys.TABLE_NAME: request.expected_table_name,
+        keys.TABLE_NAME: request.table_name,
         RECORD_KEY: ",".join(request.record_key),
         PARTITION_PATH: ",".join(request.partition_by),
         keys.ORDERING_FIELDS: request.ordering_field,

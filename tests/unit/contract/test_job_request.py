@@ -137,12 +137,9 @@ def test_without_an_id_every_request_is_another_one() -> None:
     assert UpsertRequest(base_path="/t", request_id="mine").can_be_repeated
 
 
-def test_the_table_name_may_come_by_its_hudi_key() -> None:
-    assert (
-        UpsertRequest(base_path="/t", options={"hoodie.table.name": "flights"}).expected_table_name
-        == "flights"
-    )
-    assert (
-        UpsertRequest(base_path="/t", options={"hoodie.datasource.write.table.name": "f"}).expected_table_name
-        == "f"
-    )
+@pytest.mark.parametrize("key", ["hoodie.table.name", "hoodie.datasource.write.table.name"])
+def test_the_table_name_may_come_by_its_hudi_key(key: str) -> None:
+    request = UpsertRequest(base_path="/t", options={key: "flights"})
+    assert request.table_name == "flights"
+    assert json.loads(request.to_json())["table_name"] == "flights"
+    assert UpsertRequest(base_path="/t", table_name="trips", options={key: "flights"}).table_name == "trips"

@@ -52,7 +52,7 @@ def cancel_clustering(
         clock or SystemClock(),
     )
     config = read_table_config(storage)
-    check_writable(config, request.expected_table_name, metadata_enable=options.metadata_enable)
+    check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
     table = TableAccess(storage=storage, clock=clock, config=config)
     report = ClusteringReporter(request, options.warnings, Stopwatch())
     with table_lock(storage, options.lock, clock) as lock:
