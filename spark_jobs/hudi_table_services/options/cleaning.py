@@ -83,7 +83,3 @@ def _policy(reader: OptionReader) -> CleanPolicy:
     if CLEAN_POLICY not in reader and len(given) == 1:
         return given[0]
     return reader[CLEAN_POLICY]
-
-
-DEFAULT_CLEANING = _clean_options(OptionReader({}))
-"""Options of a clean if no key is given."""

@@ -191,7 +191,3 @@ def _payload_mode(reader: OptionReader) -> RecordMergeMode | None:
         f"{keys.PAYLOAD_CLASS}={payload} is not supported.",
         hint=f"Use {keys.MERGE_MODE}=EVENT_TIME_ORDERING or COMMIT_TIME_ORDERING.",
     )
-
-
-DEFAULT_FILE_SIZING = _file_sizing(OptionReader({}))
-"""Options of file sizing if no key is given."""
