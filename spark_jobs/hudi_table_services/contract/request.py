@@ -14,6 +14,7 @@ from hudi_table_services.contract.json_document import (
 )
 from hudi_table_services.errors import InvalidRequestError
 
+# The options cannot be imported here; a test compares these names with the declaration.
 _TABLE_NAME_OPTIONS = ("hoodie.table.name", "hoodie.datasource.write.table.name")
 _ONE_TIME_PREFIX = "once-"
 _RequestT = TypeVar("_RequestT", bound="JobRequest")

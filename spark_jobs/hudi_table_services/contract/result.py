@@ -203,6 +203,10 @@ class JobResult:
         return self.outcome is Outcome.PLANNED
 
     @property
+    def is_nothing_to_do(self) -> bool:
+        return self.outcome is Outcome.NOTHING_TO_DO
+
+    @property
     def failure(self) -> str:
         """Return the reason of the failure in one line."""
         return f"Failed: {self.error.message if self.error else 'no reason was given'}"

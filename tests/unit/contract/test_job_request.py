@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from hudi_table_services.contract.writing import OPERATIONS, SourceSpec, UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.options.keys.writing import TABLE_NAME
 
 TEXTS = st.text(max_size=12)
 NAMES = st.text(min_size=1, max_size=12)
@@ -137,7 +138,7 @@ def test_without_an_id_every_request_is_another_one() -> None:
     assert UpsertRequest(base_path="/t", request_id="mine").can_be_repeated
 
 
-@pytest.mark.parametrize("key", ["hoodie.table.name", "hoodie.datasource.write.table.name"])
+@pytest.mark.parametrize("key", [TABLE_NAME.key, *TABLE_NAME.aliases])
 def test_the_table_name_may_come_by_its_hudi_key(key: str) -> None:
     request = UpsertRequest(base_path="/t", options={key: "flights"})
     assert request.table_name == "flights"
