@@ -69,7 +69,7 @@ class HudiJobOperator(SparkSubmitOperator):
     changes_table = True
     """Whether the job can change the table; False: the job only reads the table."""
 
-    takes_turns = False
+    take_turns = False
     """Whether the task waits for its turn in the table's writer queue."""
 
     operator_extra_links: Collection[BaseOperatorLink] = (TABLE_LINK, SPARK_UI_LINK)
@@ -374,12 +374,16 @@ class HudiJobOperator(SparkSubmitOperator):
         self._log_state_after_kill(submission)
 
     def _release_in_time(self, submission: Submission) -> None:
-        """Call `release`, but wait at most one second for slow storage, since Airflow gives `on_kill` five seconds."""
+        """Remove the request document and call `release`, but wait at most one second for both.
+
+        Airflow gives `on_kill` five seconds, and storage may be slow. The document comes first: it may contain
+        credentials, and no later process removes it. A turn expires by itself.
+        """
         run_in_time(
             (submission.forget_request, lambda: self.release(submission.run)),
             _RELEASE_SECONDS,
             lambda error: self.log.warning(
-                "A release after the kill failed; what it should release expires by itself: %s", error
+                "Could not remove the request document or the turn of the killed task: %s", error
             ),
         )
 

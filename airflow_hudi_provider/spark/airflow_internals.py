@@ -1,4 +1,6 @@
-"""Access to private names of Airflow's Spark provider. No other module of this package uses a private name.
+"""Access to private names of Airflow's Spark provider.
+
+The only other use is in `operators.job`, which overrides the operator's `_get_hook`.
 
 Checked with apache-airflow-providers-apache-spark 6.0.0 (locks/airflow31.txt) and 6.3.4 (locks/spark.txt).
 """

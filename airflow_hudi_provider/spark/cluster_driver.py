@@ -116,7 +116,7 @@ class ClusterDriver:
         """End the driver of a deferred try. The next try does not follow this driver, but waits for its end."""
         if (application := self._run.memory.noted_driver) is not None:
             self._end(application)
-        self._run.memory.clear_driver_owner()
+        self._run.memory.mark_driver_as_ending()
         self.forget_request()
 
     def discard(self) -> None:

@@ -1,4 +1,4 @@
-"""Cases of the rules about options, sizes and services."""
+"""Cases of the configuration rules about options, sizes and table services."""
 
 from support.config_cases import HUDI, STRATEGY, WRITE, Case, Cases, found, lock, table
 
@@ -309,7 +309,7 @@ NAME_AND_UPKEEP_CASES: Cases = {
     ),
 }
 
-LAST_CASES: Cases = {
+OTHER_CASES: Cases = {
     "refused-by-job": (
         [
             found("error", "ZooKeeper", options=lock("org.apache.hudi.x.ZookeeperBasedLockProvider")),

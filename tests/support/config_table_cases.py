@@ -1,4 +1,4 @@
-"""Cases of the rules about writers and tables."""
+"""Cases of the configuration rules about writers and tables."""
 
 from hudi_table_services.options.locks import (
     FILE_SYSTEM_PROVIDER,

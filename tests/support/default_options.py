@@ -1,4 +1,4 @@
-"""Options with some values changed; the others have the defaults of their keys."""
+"""Options of jobs in which a test changes some values; the other values are the defaults of their keys."""
 
 from dataclasses import replace
 from typing import Any
@@ -31,5 +31,5 @@ def clustering_options(**changes: Any) -> ClusteringOptions:
 
 
 def file_sizing_options(**changes: Any) -> FileSizingOptions:
-    """Footers of constant size, so that sizes can be counted by hand."""
+    """Options for which footers have a constant size, so that a reader can calculate file sizes by hand."""
     return replace(_FILE_SIZING, **{"footer_bytes_per_record": 0.0, **changes})

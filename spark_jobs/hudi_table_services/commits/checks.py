@@ -130,18 +130,6 @@ class NoDuplicateNewKey:
 
 
 @dataclass(frozen=True, slots=True)
-class NotTakenOver:
-    """The heartbeat of the plan names this attempt: no other attempt took the plan over."""
-
-    instant_time: str
-    attempt: str
-
-    def refuse(self, now: TableNow) -> None:
-        """Raises InstantVanishedError."""
-        refuse_taken_over(now.table, self.instant_time, self.attempt)
-
-
-@dataclass(frozen=True, slots=True)
 class NotCancelled:
     """No rollback of the plan is pending: the job that finishes the rollback would delete the new files."""
 

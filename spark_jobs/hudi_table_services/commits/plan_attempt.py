@@ -17,7 +17,6 @@ from hudi_table_services.commits.checks import (
     NotCancelled,
     NothingArchivedSince,
     NothingUndone,
-    NotTakenOver,
     SameSchema,
     SomeGroupsUnchanged,
     refuse_cancelled,
@@ -189,6 +188,7 @@ class ClusteringAttempt:
             InstantVanishedError: the plan was cancelled or taken over.
         """
         with self._lock:
+            self._refuse_taken_over()  # before the table is read: reading may fail for another reason
             now = read_table_now(self._table, snapshot, own_times={self.instant_time})
             dropped_groups = self._groups_to_drop(now)
             metadata = metadata_without(dropped_groups)
@@ -210,7 +210,6 @@ class ClusteringAttempt:
     def _checks(self, snapshot: TableSnapshot, metadata: CommitMetadata) -> tuple[Check, ...]:
         paths = tuple(stat.path for stat in metadata.write_stats)
         return (
-            NotTakenOver(self.instant_time, self.attempt),
             SameSchema(),
             NotCancelled(self._instant),
             NothingArchivedSince(since=snapshot.timeline),
@@ -251,7 +250,7 @@ class ClusteringAttempt:
             StorageError: the plan could not be removed; the next execution or cancellation removes it.
         """
         with self._lock:
-            refuse_taken_over(self._table, self.instant_time, self.attempt)
+            self._refuse_taken_over()
             if unchanged_groups(plan, load_snapshot(self._table.storage, partitions_of(plan))):
                 return False
             self._lock.verify()
@@ -261,6 +260,14 @@ class ClusteringAttempt:
             roll_back_clustering(self._table, self._instant)
         self._is_over = True
         return True
+
+    def _refuse_taken_over(self) -> None:
+        """Raises InstantVanishedError if another attempt took the plan over: there is nothing left to undo."""
+        try:
+            refuse_taken_over(self._table, self.instant_time, self.attempt)
+        except InstantVanishedError:
+            self._is_over = True
+            raise
 
     def _return_plan_to_requested(self) -> bool:
         """Remove the written files and return the plan to its requested state. Returns whether this succeeded."""

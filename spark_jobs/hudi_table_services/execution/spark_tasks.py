@@ -3,8 +3,9 @@
 `spark.range(n)` over n partitions has exactly one id per partition, so a group reaches its executor without a shuffle,
 in classic Spark and in Spark Connect. The task descriptions are part of the pickled function. Each group returns its
 results as one binary cell. Spark retries a task that raises a retryable error. An error that no retry can fix
-(`retryable` is False, or a file is missing) is returned as a value, so the driver receives the original class and path
-of the error instead of Spark's wrapper.
+(`retryable` is False, or a file is missing) is returned as a value, so the driver receives the error itself and not the
+text of Spark's exception. The driver raises that error; for a missing file it raises ExecutionFailedError with the path
+of the file.
 """
 
 import pickle
@@ -54,7 +55,7 @@ def run_tasks(
 
     Raises:
         HudiTableServiceError: `work` raised an error that a retry cannot fix.
-        ExecutionFailedError: the Spark job failed after Spark's own retries.
+        ExecutionFailedError: a file is missing, which `path` names, or the Spark job failed after Spark's own retries.
     """
     if not tasks:
         return []
@@ -105,7 +106,12 @@ def map_batches(
 
 
 def collect_results(spark: "SparkSession", frame: "DataFrame", description: str) -> list[Any]:
-    """Run a frame whose cells are results of `_guarded`. If a result is an error, raise the first one."""
+    """Run a frame whose cells are results of `_guarded`.
+
+    Raises:
+        HudiTableServiceError: a result is this error. The first such result counts.
+        ExecutionFailedError: the Spark job failed, or a result is the error of a missing file.
+    """
     _describe(spark, description)
     try:
         rows = frame.collect()

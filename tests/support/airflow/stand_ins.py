@@ -1,4 +1,4 @@
-"""Programs that replace spark-submit in tests of the task's reaction to the end of a job."""
+"""Programs that replace spark-submit in tests of how a task reacts to the end of a job."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Text and names use plain technical English: the words that CONTRIBUTING rules out occur in no tracked file."""
+"""Text and names use plain technical English: the words that CONTRIBUTING rules out occur in no text of the project."""
 
 import re
 import subprocess
@@ -25,8 +25,11 @@ QUOTES: tuple[str, ...] = (
 INLINE_CODE = re.compile(r"`[^`\n]*`")
 
 
+TEXTS = ("*.py", "*.md", "*.js", "*.css", "*.html", "*.sh", "*.toml", "Makefile", ":!*/vendor/*")
+
+
 def tracked_files() -> list[Path]:
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.py", "*.md"]
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *TEXTS]
     listed = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
     paths = (REPOSITORY / name for name in listed.split("\0") if name)
     return [path for path in paths if path.is_file() and path.resolve() != THIS_FILE]

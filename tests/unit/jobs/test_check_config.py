@@ -1,4 +1,4 @@
-"""The job that checks settings: what it reads of a table, what fails it, what it leaves in its document."""
+"""The configuration check: what the job reads from a table, when the job fails, and what its result contains."""
 
 import json
 from pathlib import Path
@@ -51,13 +51,13 @@ def a_table(version: TableVersion) -> SmallTable:
     return SmallTable(MemoryStorage(uuid4().hex), version)
 
 
-def test_without_a_table() -> None:
+def test_options_are_checked_without_a_table() -> None:
     report = check(options=SMALL_MINIMUM)
     assert (report.status, report.table, rules(report)) == ("error", "", {"archival-before-cleaning"})
 
 
 @VERSIONS
-def test_properties_and_partitions_of_a_table_are_compared(version: TableVersion) -> None:
+def test_options_are_compared_with_properties_and_partitions_of_the_table(version: TableVersion) -> None:
     table = a_table(version)
     table.commit(A)
     options = {f"{WRITE}partitionpath.field": "day", SELECTED: "a"}
@@ -71,7 +71,7 @@ def test_properties_and_partitions_of_a_table_are_compared(version: TableVersion
 
 
 @VERSIONS
-def test_a_pending_plan_is_seen(version: TableVersion) -> None:
+def test_an_overwrite_of_file_groups_in_a_pending_plan_is_a_finding(version: TableVersion) -> None:
     table = a_table(version)
     table.commit(A)
     overwrite = {f"{WRITE}operation": "insert_overwrite"}
@@ -86,7 +86,7 @@ def test_a_pending_plan_is_seen(version: TableVersion) -> None:
     assert instant.requested_time in finding.reason
 
 
-def test_commits_are_counted() -> None:
+def test_the_job_counts_the_commits_of_the_active_timeline() -> None:
     table = a_table(TableVersion.V9)
     for _ in range(7):
         table.commit(A)
@@ -106,7 +106,7 @@ def test_an_unknown_table_version_is_a_finding() -> None:
     assert rules(check(table.storage)) == {"table-not-written"}
 
 
-def test_a_place_where_a_table_is_to_be_made(tmp_path: Path) -> None:
+def test_only_the_options_are_checked_if_the_base_path_has_no_table(tmp_path: Path) -> None:
     result = check_table_config(CheckConfigRequest(base_path=str(tmp_path / "new")))
     assert result.report is not None
     assert (result.report.status, result.report.table) == ("clean", "")
@@ -136,7 +136,9 @@ def test_the_scheme_of_the_base_path_is_a_fact() -> None:
         ("never", SMALL_MINIMUM, False),
     ],
 )
-def test_the_least_severity_that_fails(fail_on: str, options: dict[str, str], fails: bool) -> None:
+def test_fail_on_is_the_lowest_severity_that_fails_the_job(
+    fail_on: str, options: dict[str, str], fails: bool
+) -> None:
     request = CheckConfigRequest(options=options, fail_on=fail_on)
     if not fails:
         check_table_config(request)
@@ -164,13 +166,13 @@ def test_the_least_severity_that_fails(fail_on: str, options: dict[str, str], fa
         ({"accepted_rules": ("archival-bound",)}, "Did you mean archival-bounds?"),
     ],
 )
-def test_what_is_no_request(fields: dict[str, Any], message: str) -> None:
+def test_invalid_requests_are_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidRequestError) as error:
         check_table_config(CheckConfigRequest(**fields))
     assert message in str(error.value)
 
 
-def test_the_script_ends_with_78_and_leaves_its_findings(
+def test_the_script_ends_with_exit_code_78_and_reports_its_findings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     document = tmp_path / "result.json"
@@ -189,7 +191,9 @@ def test_the_script_ends_with_78_and_leaves_its_findings(
     assert cli.main(CHECK_CONFIG, [*flags, "--fail-on=never", "--fact=writers=2"]) == 0
 
 
-def test_the_script_looks_at_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_script_checks_options_against_a_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     table = SmallTable(LocalStorage(str(tmp_path / "t")), TableVersion.V6)
     table.commit(A)
     flags = [

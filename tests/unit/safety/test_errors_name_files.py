@@ -1,4 +1,4 @@
-"""Errors say in an attribute which file they are about, so that no code searches a message for it."""
+"""Errors have an attribute with the path of their file, so that no code searches a message for the path."""
 
 import ast
 import pickle
@@ -36,12 +36,12 @@ OTHER_GROUP = FileGroupId("a", "f1-0")
 
 
 def test_the_module_of_errors_imports_nothing() -> None:
-    """Not even for types: every layer may import errors."""
+    """The module also imports no types, because every layer imports the errors."""
     tree = ast.parse(Path(errors.__file__).read_text(encoding="utf-8"))
     assert not [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
-def test_the_path_crosses_from_workers_to_the_driver_and_evidence_does_not() -> None:
+def test_pickling_keeps_the_path_of_an_error_but_not_its_evidence() -> None:
     error = UnhealthyTableError("Too old.", hint="Run clean.py.", path="a/b.parquet", evidence=object())
     copy = pickle.loads(pickle.dumps(error))
     assert (type(copy), copy.message, copy.hint, copy.path) == (
@@ -54,7 +54,7 @@ def test_the_path_crosses_from_workers_to_the_driver_and_evidence_does_not() -> 
 
 
 @pytest.mark.parametrize("kind", ["memory", "local"])
-def test_storage_errors_name_their_object(kind: str, tmp_path: Path) -> None:
+def test_storage_errors_contain_the_path_of_their_object(kind: str, tmp_path: Path) -> None:
     storage: Storage = MemoryStorage(uuid4().hex) if kind == "memory" else LocalStorage(str(tmp_path))
     with pytest.raises(ObjectNotFoundError) as missing:
         storage.read("a/gone.parquet")
@@ -67,14 +67,14 @@ def test_storage_errors_name_their_object(kind: str, tmp_path: Path) -> None:
     assert all(error.retryable for error in found)
 
 
-def test_damage_is_named_once_by_the_innermost_file() -> None:
+def test_an_error_gets_the_path_of_the_innermost_file() -> None:
     with pytest.raises(MalformedMetadataError) as caught, naming("outer"), naming("inner"):
         raise MalformedMetadataError("Four bytes that are not Avro.")
     assert caught.value.message == "inner: Four bytes that are not Avro."
     assert caught.value.path == "inner"
 
 
-def test_a_message_that_quotes_the_path_does_not_keep_an_error_from_being_named() -> None:
+def test_an_error_gets_its_path_even_if_its_message_contains_the_path() -> None:
     with pytest.raises(MalformedMetadataError) as caught, naming("a"):
         raise MalformedMetadataError("a field is missing")
     assert (caught.value.message, caught.value.path) == ("a: a field is missing", "a")
@@ -117,7 +117,7 @@ def table() -> SmallTable:
 
 
 def read_beside_a_write(table: SmallTable, failure: Exception, *, removes: bool = True) -> None:
-    """A failure to read while another writer replaces the first file group, and a clean removes its old file."""
+    """Raise the failure of a reader while another writer updates GROUP; with `removes` a clean deletes the old file."""
     access = TableAccess(storage=table.storage, clock=table.clock, config=table.config)
     before = load_snapshot(table.storage)
     table.commit(GROUP)
@@ -142,20 +142,20 @@ def test_a_file_that_a_clean_removed_is_a_conflict(
         read_beside_a_write(table, kind("It could not be read.", path=path))
 
 
-def test_a_file_of_a_group_that_did_not_change_was_lost(table: SmallTable) -> None:
+def test_a_missing_file_of_an_unchanged_file_group_is_no_conflict(table: SmallTable) -> None:
     path = path_of(table, OTHER_GROUP)
     table.storage.delete(path)
     with pytest.raises(ObjectNotFoundError):
         read_beside_a_write(table, ObjectNotFoundError("It could not be read.", path=path))
 
 
-def test_a_failure_that_only_mentions_a_file_is_raised_as_it_is(table: SmallTable) -> None:
+def test_a_failure_without_a_path_is_no_conflict(table: SmallTable) -> None:
     path = path_of(table, GROUP)
     with pytest.raises(ExecutionFailedError, match="ran out of memory"):
         read_beside_a_write(table, ExecutionFailedError(f"A worker ran out of memory after {path}."))
 
 
-def test_a_file_that_is_still_there_is_no_conflict(table: SmallTable) -> None:
+def test_a_file_that_still_exists_is_no_conflict(table: SmallTable) -> None:
     path = path_of(table, GROUP)
     with pytest.raises(ObjectNotFoundError):
         read_beside_a_write(table, ObjectNotFoundError("It could not be read.", path=path), removes=False)

@@ -1,4 +1,4 @@
-"""The records of services: each script has its file, a job and a request of its own."""
+"""The records of services: each script has its own file, job and request type."""
 
 import importlib.util
 import subprocess
@@ -23,14 +23,14 @@ def all_requests(kind: type[JobRequest] = JobRequest) -> set[type[JobRequest]]:
     return {kind, *(each for child in kind.__subclasses__() for each in all_requests(child))}
 
 
-def test_every_script_has_its_file() -> None:
+def test_every_script_has_its_own_file() -> None:
     named = sorted(each.file_name for each in SCRIPTS)
     assert named == sorted(path.name for path in (REPOSITORY / "spark_jobs").glob("*.py"))
 
 
 def test_every_request_has_exactly_one_script() -> None:
     assert len({each.request_type for each in SCRIPTS}) == len(SCRIPTS)
-    # A class with slots is made anew by its decorator; `__subclasses__` lists the class without slots as well.
+    # The decorator of a class with slots creates a second class; `__subclasses__` lists both classes.
     ours = {each for each in all_requests() if vars(sys.modules[each.__module__]).get(each.__name__) is each}
     assert {each.request_type for each in SCRIPTS} == ours - {JobRequest}
 
@@ -41,7 +41,7 @@ def test_a_service_its_requests_and_its_report_have_one_name() -> None:
         assert service.report is None or service.report.service == service.name
 
 
-def test_names_are_unique() -> None:
+def test_names_of_services_and_metrics_are_unique() -> None:
     assert len({service.name for service in SERVICES}) == len(SERVICES)
     assert len({each.metric_name for each in SCRIPTS}) == len(SCRIPTS)
 
@@ -56,20 +56,20 @@ def test_the_file_runs_its_own_script(each: Script[JobRequest]) -> None:
     assert each in vars(module).values()
 
 
-def test_a_script_is_found_by_name_and_runs_its_job() -> None:
+def test_a_script_is_found_by_its_name_and_runs_its_job() -> None:
     with pytest.raises(TableNotFoundError):
         script("clean.py").run(None, CleanRequest(base_path="/t"), storage=MemoryStorage("t"))
 
 
-def test_a_script_refuses_the_request_of_another_one_and_a_missing_session() -> None:
+def test_a_script_refuses_another_request_type_and_a_missing_spark_session() -> None:
     with pytest.raises(TypeError, match=r"archive\.py takes a ArchiveRequest, not CleanRequest"):
         script("archive.py").run(None, CleanRequest(base_path="/t"))
     with pytest.raises(TypeError, match="needs a Spark session"):
         script("execute_clustering.py").run(None, ExecuteClusteringRequest(base_path="/t"))
 
 
-def test_the_registry_imports_no_job_and_no_package() -> None:
-    """A DAG file may import it: reading the file must stay fast, and Spark and Arrow may be missing."""
+def test_the_registry_imports_no_jobs_and_no_large_packages() -> None:
+    """A DAG file may import the registry. Airflow must parse the file fast, without Spark and Arrow."""
     code = (
         "import sys, hudi_table_services.services.registry; "
         "layers = ('jobs', 'commits', 'tables', 'storage', 'execution'); "

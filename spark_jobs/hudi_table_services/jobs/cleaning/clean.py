@@ -53,7 +53,6 @@ from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.clean_history import (
     PendingClean,
     clean_of_request,
-    cleans_without_plan,
     last_clean,
     pending_cleans,
     savepointed_names,
@@ -86,7 +85,7 @@ class _TimelineView:
     retention: Retention
 
     @property
-    def partitions_to_list(self) -> frozenset[str] | None:
+    def recheck_from_last_clean(self) -> frozenset[str] | None:
         return partitions_to_recheck(self.before) if self.before is not None else None
 
     @property
@@ -97,13 +96,13 @@ class _TimelineView:
 
 
 @dataclass(frozen=True, slots=True)
-class _FilesToDelete:
+class _CleanProposal:
     """The files to delete, and the files that were pinned when the files to delete were chosen."""
 
     pinned: PinnedFiles
     savepoints: frozenset[str]
     outdated: tuple[FilesToDelete, ...]
-    partitions_to_list: frozenset[str]
+    recheck_by_next_clean: frozenset[str]
     partitions_listed: int
 
     @property
@@ -132,13 +131,13 @@ class _CleanJob:
             if (too_early := self._too_early(view)) is not None:
                 return self._nothing_to_do(too_early, view)
             with self._watch.phase("plan"):
-                found_files = self._plan(view)
-            self._report.planned(view.retention, found_files.outdated, found_files.partitions_listed)
+                proposal = self._plan(view)
+            self._report.planned(view.retention, proposal.outdated, proposal.partitions_listed)
             if self._request.preview:
                 return self._report.previewed()
-            if found_files.is_empty and not view.moves_watermark:
+            if proposal.is_empty and not view.moves_watermark:
                 return self._nothing_to_do("no file is outdated", view)
-            pending = self._request_clean(view, found_files)
+            pending = self._request_clean(view, proposal)
             if pending is not None:
                 return self._report.cleaned(self._carry_out(pending))
             _LOG.info("Commits, savepoints or plans changed meanwhile; planning again (%d)", attempt + 1)
@@ -162,10 +161,10 @@ class _CleanJob:
             self._table, self._lock(), self._request.request_id, self._options.failed_writes
         )
         self._report.rolled_back(rolled_back)
-        timeline = self._table.load_timeline()
-        for abandoned in cleans_without_plan(self._table, timeline):
+        cleans = pending_cleans(self._table, self._table.load_timeline())
+        for abandoned in cleans.abandoned:
             remove_without_plan(self._table, abandoned)
-        for pending in pending_cleans(self._table, timeline):
+        for pending in cleans.planned:
             _LOG.info("Finishing clean %s, which was left pending", pending.instant.requested_time)
             self._report.finished(pending.instant, self._carry_out(pending, self._visible_names(pending)))
 
@@ -198,13 +197,13 @@ class _CleanJob:
         wanted = self._options.clean.trigger_commits
         since = view.before.last_completed_commit_time if view.before else ""
         count = sum(1 for i in view.timeline.completed_writes if i.requested_time > since)
-        has_work = bool(view.partitions_to_list) or (wanted == 1 and view.moves_watermark)
+        has_work = bool(view.recheck_from_last_clean) or (wanted == 1 and view.moves_watermark)
         if count >= wanted or has_work:
             return None
         where = "since the last clean" if view.before else "on the active timeline, which has no clean"
         return f"{count} of {wanted} commits {where}"
 
-    def _plan(self, view: _TimelineView) -> _FilesToDelete:
+    def _plan(self, view: _TimelineView) -> _CleanProposal:
         options, retention = self._options.clean, view.retention
         pinned, savepoints = self._pinned_files(view.timeline)
         found: dict[str, PartitionFiles] = {}
@@ -214,11 +213,11 @@ class _CleanJob:
             plan_partition(each, options, retention, floor_cutoff=view.floor_cutoff, pinned=pinned.names)
             for each in found.values()
         )
-        return _FilesToDelete(
+        return _CleanProposal(
             pinned=pinned,
             savepoints=savepoints,
             outdated=outdated,
-            partitions_to_list=frozenset(each.partition_path for each in outdated if each.waits),
+            recheck_by_next_clean=frozenset(each.partition_path for each in outdated if each.waits),
             partitions_listed=len(found),
         )
 
@@ -242,7 +241,7 @@ class _CleanJob:
             return None
         start = before.earliest_commit_to_retain if before is not None else ""
         known = any(i.requested_time == start for i in view.timeline.completed_writes)
-        if view.partitions_to_list is None or not known or earliest is None:
+        if view.recheck_from_last_clean is None or not known or earliest is None:
             return None
         written: set[str] = set()
         for instant in view.timeline.completed_writes:
@@ -251,7 +250,7 @@ class _CleanJob:
                 written.update(
                     metadata.partition_to_write_stats, metadata.partition_to_replace_file_ids or {}
                 )
-        return view.partitions_to_list | written
+        return view.recheck_from_last_clean | written
 
     def _partitions(self, view: _TimelineView) -> dict[str, PartitionFiles]:
         layout = self._table.config.table_version.layout
@@ -271,17 +270,17 @@ class _CleanJob:
         pattern = options.partition_regex
         return pattern is None or re.fullmatch(pattern, partition_path) is not None
 
-    def _request_clean(self, view: _TimelineView, found_files: _FilesToDelete) -> PendingClean | None:
-        """Request the clean. Returns None if files were pinned or commits were undone after the planning."""
+    def _request_clean(self, view: _TimelineView, proposal: _CleanProposal) -> PendingClean | None:
+        """Request the clean. Returns None if pinned files changed, a commit was undone, or a restore is pending."""
         writes = view.timeline.completed_writes
         options = self._options.clean
         # If this clean skips partitions, the next clean must not rely on the notes of this clean.
         is_partial = bool(options.partition_regex or options.partitions_selected)
-        notes = notes_for_the_next_clean(found_files.savepoints, found_files.partitions_to_list)
+        notes = notes_for_the_next_clean(proposal.savepoints, proposal.recheck_by_next_clean)
         request = self._request
         identity = {REQUEST_ID_KEY: request.request_id} if request.can_be_repeated else {}
         plan = stored_clean_plan(
-            found_files.outdated,
+            proposal.outdated,
             options,
             view.retention,
             base_path=self._storage.base_path,
@@ -294,7 +293,7 @@ class _CleanJob:
             present = {i.identity for i in timeline.completed_writes}
             is_undone = any(i.identity not in present for i in view.timeline.completed_writes)
             is_restored = any(i.action is Action.RESTORE for i in timeline.pending)
-            if pinned != found_files.pinned or is_undone or is_restored:
+            if pinned != proposal.pinned or is_undone or is_restored:
                 return None
             instant = request_instant(self._table, Action.CLEAN, encode_clean_plan(plan), lock=lock)
         _LOG.info("Requested clean %s", instant.requested_time)

@@ -68,7 +68,8 @@ def schedule_clustering(
         storage, clock: for tests. The defaults are the storage of the base path and the clock of the system.
 
     Raises:
-        HudiTableServiceError: see the module `errors`; nothing was written.
+        HudiTableServiceError: see the module `errors`. Nothing was scheduled, or only the first of several plans; the
+            next attempt of this request reports these plans.
     """
     options = resolve_clustering_options(request)
     check_clustering_options(options.plan)

@@ -1,7 +1,8 @@
 """Restore a table to a savepoint: undo all later instants, newest first, under one restore instant, as Hudi does.
 
 The job writes the plan, with the request id, to the timeline before it undoes the first instant. If a restore dies,
-the next restore job finishes that plan. Until then every other job of this project refuses the table.
+the next restore job finishes that plan. Until then, writes, clusterings, cleans, rollbacks, repairs and new savepoints
+refuse the table.
 """
 
 import logging
@@ -112,7 +113,7 @@ def pending_restores(table: TableAccess, timeline: Timeline) -> tuple[PendingRes
                 f"{table.timeline_store.requested_path_of(instant)} is empty although the restore was begun.",
                 path=table.timeline_store.requested_path_of(instant),
                 hint="The table may be between two states. Bring the plan back from a copy, then restore to the same "
-                "savepoint again; until then, no job of this project writes to the table.",
+                "savepoint again; until then, writes, clusterings, cleans and rollbacks refuse the table.",
             )
         else:
             remove_without_plan(table, instant)

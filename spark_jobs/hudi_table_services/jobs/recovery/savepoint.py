@@ -47,6 +47,8 @@ def create_savepoint(
     Raises:
         InvalidRequestError: the instant is not a completed write of the active timeline, or cleaning may have deleted
             files of the write.
+        LockNotAcquiredError: another writer took the lock over. The savepoint may be inflight; a second request
+            completes it.
     """
     table, options = _open(request, storage, clock)
     with table_lock(table.storage, options.lock, table.clock) as lock:
@@ -172,7 +174,7 @@ def _require_uncleaned(table: TableAccess, timeline: Timeline, commit: Instant) 
         pending.plan.earliest_instant_to_retain.requested_time
         if pending.plan.earliest_instant_to_retain is not None
         else pending.plan.last_completed_commit_time
-        for pending in pending_cleans(table, timeline)
+        for pending in pending_cleans(table, timeline).planned
     ]
     if (before := last_clean(table, timeline)) is not None:
         # A clean by versions kept the state that was the latest when it ran. Files of older states may be deleted.

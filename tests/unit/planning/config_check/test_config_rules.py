@@ -21,10 +21,10 @@ from hudi_table_services.options.registry import KNOWN_OPTIONS
 from hudi_table_services.options.writing import resolve_options
 from hudi_table_services.planning.config_check.check import CONFIG_RULES, check_config
 from support.config_cases import Case
-from support.config_option_cases import LAST_CASES, NAME_AND_UPKEEP_CASES
+from support.config_option_cases import NAME_AND_UPKEEP_CASES, OTHER_CASES
 from support.config_table_cases import TABLE_CASES, WRITER_CASES
 
-CASES = {**NAME_AND_UPKEEP_CASES, **WRITER_CASES, **TABLE_CASES, **LAST_CASES}
+CASES = {**NAME_AND_UPKEEP_CASES, **WRITER_CASES, **TABLE_CASES, **OTHER_CASES}
 FOUND = [(rule, case) for rule, (cases, _) in CASES.items() for case in cases]
 NOT_FOUND = [(rule, case) for rule, (_, cases) in CASES.items() for case in cases]
 
@@ -39,7 +39,7 @@ def test_it_is_found(rule: str, case: Case) -> None:
     (finding,) = case.findings(rule)
     assert finding.severity == case.severity
     text = f"{finding.reason} {finding.cure}"
-    assert case.says in text
+    assert case.text in text
     assert set(case.names) <= finding.options.keys()
     assert finding.source
     assert finding.cure

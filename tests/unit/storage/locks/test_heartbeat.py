@@ -1,4 +1,4 @@
-"""Heartbeats of running writes."""
+"""Heartbeats of running writes: owner, age, refreshing and deletion."""
 
 import time
 from datetime import timedelta
