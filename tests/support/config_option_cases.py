@@ -17,7 +17,7 @@ NAME_AND_UPKEEP_CASES: Cases = {
                 options={"hoodie.keep.min.commit": "20"},
                 facts=HUDI,
             ),
-            found("warning", "none of the options known", options={"hoodie.clustering.some.new.thing": "1"}),
+            found("warning", "does not list", options={"hoodie.clustering.some.new.thing": "1"}),
             found("error", "Did you mean", options={"hoodie.clustering.inlin": "true"}),
             found("error", "no option path", options={"path": "/t"}),
         ],

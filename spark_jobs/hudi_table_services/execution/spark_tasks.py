@@ -51,7 +51,8 @@ def run_tasks(
         description: job description in the Spark UI, and phase of the job's progress.
         weights: cost of each task in bytes (see `task_groups`), to combine small tasks; None to run each task as a
             separate Spark task.
-        measure: picklable function: result → rows and bytes written, for the job's progress.
+        measure: picklable function that returns the rows and bytes written by a task, given the task's result; for the
+            job's progress.
 
     Raises:
         HudiTableServiceError: `work` raised an error that a retry cannot fix.
@@ -159,7 +160,7 @@ def _is_connect(spark: "SparkSession") -> bool:
 
 
 def _cause_line(error: Exception) -> str:
-    """The line of a worker's traceback that names the cause, without Spark's Java frames."""
+    """The last line of the error text that names a Python or Java error; it is usually the cause."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     causes = [line for line in lines if "Error:" in line and not line.startswith("at ")]
     return (causes or lines or [type(error).__name__])[-1]

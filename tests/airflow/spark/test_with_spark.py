@@ -165,7 +165,7 @@ def test_the_job_refuses_a_load_of_unknown_partitions_or_the_task_waits(
     assert run("refuse") == "failed"
     logged = "".join(capfd.readouterr())
     assert re.search(
-        f"This write changes file groups under the pending clustering {plan}, [0-9] min old", logged
+        f"This write changes file groups of the pending clustering {plan}, [0-9] min old", logged
     )
     assert files_below(base_path) == before
 

@@ -157,10 +157,10 @@ def test_with_the_reject_strategy_the_write_fails_and_changes_nothing(table: Tab
     hudis = "org.apache.hudi.client.clustering.update.strategy.SparkRejectUpdateStrategy"
     with pytest.raises(
         PendingPlanError,
-        match=f"pending clustering {plan}, [0-9] min old, .*SparkRejectUpdateStrategy rejects it",
+        match=f"pending clustering {plan}, [0-9] min old, .*SparkRejectUpdateStrategy rejects the write",
     ):
         table.write([("a1", 2, "a", 2.0)], options={STRATEGY: hudis})
-    with pytest.raises(PendingPlanError, match="SparkAllowUpdateStrategy rejects it"):
+    with pytest.raises(PendingPlanError, match="SparkAllowUpdateStrategy rejects the write"):
         table.write([("a1", 2, "a", 2.0)], options={STRATEGY: "SparkAllowUpdateStrategy"})
     assert table.files() == files
 

@@ -56,7 +56,7 @@ def test_a_dry_run_reports_which_groups_of_a_plan_the_write_would_release(
 
 def test_a_dry_run_reports_that_the_write_would_be_rejected(table: TableUnderTest) -> None:
     plan = table.schedule().instant_time
-    with pytest.raises(PendingPlanError, match=f"pending clustering {plan}.*rejects it"):
+    with pytest.raises(PendingPlanError, match=f"pending clustering {plan}.*rejects the write"):
         table.write([("a1", 2, "a", 2.0)], options={STRATEGY: "SparkRejectUpdateStrategy"}, dry_run=True)
 
 
@@ -65,5 +65,5 @@ def test_a_dry_run_does_not_wait_for_the_execution_of_a_plan(table: TableUnderTe
     with HeldUp(table):
         (warning,) = table.write([("a1", 2, "a", 2.0)], dry_run=True).warnings
     assert warning.startswith(
-        f"The pending clustering {plan} is being executed: this write would wait for it"
+        f"The pending clustering {plan} is being executed: this write would wait up to "
     )

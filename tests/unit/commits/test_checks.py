@@ -115,7 +115,7 @@ def test_a_noted_change_is_not_reported_twice(table: SmallTable) -> None:
 
 def test_the_check_same_schema_refuses_another_schema(table: SmallTable) -> None:
     SameSchema().refuse(after(table, lambda: table.commit(GROUP)))
-    with pytest.raises(CommitConflictError, match="added added to it"):
+    with pytest.raises(CommitConflictError, match="added the columns added"):
         SameSchema().refuse(after(table, lambda: table.commit(GROUP, schema=WIDER)))
 
 

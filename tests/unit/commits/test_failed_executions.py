@@ -101,13 +101,16 @@ def test_a_retryable_failure_is_raised_and_the_result_reports_every_plan() -> No
     plans.block()
     error, result = failure(plans.table, plans.unsortable, plans.blocked, plans.outdated, plans.completed)
     assert isinstance(error, FileGroupConflictError)
-    assert error.hint == "Nothing was committed; run the job again when they have ended."
+    assert error.hint == "Nothing was committed; run the job again when the other writers have ended."
     assert (
         f"Clustering {plans.unsortable} failed: Clustering {plans.unsortable} sorts by 'x'" in error.message
     )
     assert f"Clustering {plans.blocked} failed: Other writers changed or are" in error.message
     assert f"Completed nevertheless: {plans.completed}." in error.message
-    assert f"Cancelled, since other writers changed all of their groups: {plans.outdated}." in error.message
+    assert (
+        f"Cancelled, because other writers changed all groups of each plan: {plans.outdated}."
+        in error.message
+    )
     assert result.outcome is Outcome.FAILED
     assert result.error is not None
     assert (result.error.kind, result.error.retryable) == ("FileGroupConflictError", True)
@@ -133,5 +136,5 @@ def test_the_first_failure_is_raised_if_none_is_retryable() -> None:
 def test_the_failure_of_a_single_plan_keeps_its_message() -> None:
     plans = Plans.make()
     error, result = failure(plans.table, plans.unsortable)
-    assert error.message == f"Clustering {plans.unsortable} sorts by 'x', no column of the table."
+    assert error.message == f"Clustering {plans.unsortable} sorts by 'x', which the table does not have."
     assert states(result) == {plans.unsortable: "failed"}

@@ -131,5 +131,5 @@ def test_a_schema_change_by_another_writer_is_a_conflict(table: SmallTable) -> N
             table.commit(FileGroupId("city=b", "b-0"), schema=wide)
             attempt.complete(EMPTY)
 
-    with pytest.raises(CommitConflictError, match="added c to it"):
+    with pytest.raises(CommitConflictError, match="added the columns c"):
         write()

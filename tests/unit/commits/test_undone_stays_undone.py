@@ -106,7 +106,7 @@ def test_a_commit_whose_files_a_clean_by_versions_may_have_deleted_gets_no_savep
         storage=table.storage,
         clock=later(),
     )
-    with pytest.raises(InvalidRequestError, match="may be gone"):
+    with pytest.raises(InvalidRequestError, match="may be deleted"):
         save_commit(table, done[1])
     assert save_commit(table, done[-1])
 

@@ -1,4 +1,4 @@
-"""No file has a machine's path or an index's address, ruff checks every module, and the lock files are up to date."""
+"""No file contains a path of a machine or the host of a package index, ruff checks every module, lock files are current."""
 
 import re
 import subprocess
@@ -47,7 +47,7 @@ def forbidden_words() -> Iterator[str]:
                 yield f"{path.relative_to(REPOSITORY)}:{number}: {found.group()}"
 
 
-def test_no_machine_path_and_no_index_address() -> None:
+def test_no_file_contains_a_machine_path_or_an_index_host() -> None:
     assert list(forbidden_words()) == []
 
 
@@ -80,7 +80,7 @@ def declared_groups() -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("lock", [*LOCKED_TOGETHER, *LOCKED_APART])
-def test_lock_satisfies_the_declared_requirements(lock: str) -> None:
+def test_a_lock_file_satisfies_the_declared_requirements(lock: str) -> None:
     declared = declared_groups()[lock]
     text = (REPOSITORY / "locks" / f"{lock}.txt").read_text(encoding="utf-8")
     pins = re.findall(r"^([\w.-]+)==(\S+)", text, flags=re.MULTILINE)

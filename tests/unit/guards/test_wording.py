@@ -1,4 +1,4 @@
-"""Text and names use plain technical English: the words that CONTRIBUTING rules out occur in no text of the project."""
+"""Text and names use plain technical English: no text of the project contains a word that CONTRIBUTING rules out."""
 
 import re
 import subprocess
@@ -13,7 +13,7 @@ THIS_FILE = Path(__file__).resolve()
 # Pronouns without a noun, and verbs of speech for reports and logs. Each has a plain replacement: name the writer, job
 # or user, and write "reports", "logs" or "returns".
 WORDS = ("nobody", "somebody", "anybody", "whoever", "whomever", "told", "by and by", "this moment")
-# Letters end a word, underscores do not: names such as `_told` are found, too.
+# A word may have underscores next to it, but no letters, so names such as `_told` are found as well.
 REFUSED = re.compile(rf"(?<![a-z])(?:{'|'.join(WORDS)})(?![a-z])", re.IGNORECASE)
 
 QUOTES: tuple[str, ...] = (

@@ -1,4 +1,4 @@
-"""Keys of clustering reach their fields; those of other services are known and named."""
+"""Options of clustering set their fields, and an unknown option or an option without effect is reported."""
 
 from dataclasses import fields, replace
 from operator import attrgetter
@@ -122,7 +122,7 @@ def test_an_unknown_key_is_refused(key: str) -> None:
 
 
 @pytest.mark.parametrize("layout", ["spiral", "LINEAR"])
-def test_layouts_are_spelt_one_way(layout: str) -> None:
+def test_an_unknown_spelling_of_a_layout_is_refused(layout: str) -> None:
     with pytest.raises(InvalidRequestError, match=f"layout is '{layout}'"):
         ScheduleClusteringRequest(base_path="/t", layout=layout)
 
@@ -137,7 +137,7 @@ def test_layouts_are_spelt_one_way(layout: str) -> None:
         ExecuteClusteringRequest(base_path="/t", request_id="r", instants=("20260102030405006",)),
     ],
 )
-def test_a_request_survives_its_document(
+def test_a_request_is_unchanged_after_encoding_and_decoding(
     request_: ScheduleClusteringRequest | ExecuteClusteringRequest,
 ) -> None:
     assert type(request_).from_json(request_.to_json()) == request_

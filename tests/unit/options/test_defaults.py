@@ -1,4 +1,4 @@
-"""Defaults of all options, as they were when each key got its only declaration."""
+"""The defaults of all options are equal to the stored defaults."""
 
 import json
 from dataclasses import fields, is_dataclass
@@ -45,7 +45,7 @@ def plain(value: Any) -> Any:
 
 
 def declared(option: AnyOption) -> dict[str, Any]:
-    # The group of jobs that read a lock only was made after the values were stored.
+    # The values were stored before the group for jobs with only a lock existed.
     services = [each.value for each in option.services if each is not OptionGroup.TIMELINE]
     return {
         "default": option.default,
@@ -55,12 +55,12 @@ def declared(option: AnyOption) -> dict[str, Any]:
     }
 
 
-def test_every_key_has_the_default_that_it_had() -> None:
+def test_the_default_of_every_key_equals_the_stored_default() -> None:
     assert {option.key: declared(option) for option in OPTIONS} == STORED["keys"]
 
 
 @pytest.mark.parametrize("service", RESOLVED)
-def test_without_options_a_service_does_what_it_did(service: str) -> None:
+def test_without_options_the_settings_of_a_service_equal_the_stored_settings(service: str) -> None:
     assert plain(RESOLVED[service]) == STORED["typed"][service]
 
 

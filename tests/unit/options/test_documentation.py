@@ -1,4 +1,4 @@
-"""What docs/ says of options, request and result is what the code does."""
+"""The pages of docs/ describe options, requests, results, errors, measures and rules as the code defines them."""
 
 import dataclasses
 import re
@@ -46,7 +46,7 @@ def parts_of(hint: object) -> Iterator[object]:
         yield from parts_of(part)
 
 
-def test_options_page_is_current() -> None:
+def test_the_options_page_is_current() -> None:
     command = [sys.executable, REPOSITORY / "scripts" / "make_options_doc.py", "--check"]
     checked = subprocess.run(command, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stderr
@@ -59,7 +59,7 @@ def section(heading: str) -> str:
 
 
 @pytest.mark.parametrize("document", documents())
-def test_a_page_lists_exactly_the_fields_of(document: type) -> None:
+def test_a_page_lists_exactly_the_fields_of_a_document(document: type) -> None:
     listed = re.findall(r"^\| `(\w+)` \|", section(document.__name__), flags=re.MULTILINE)
     fields = [field.name for field in dataclasses.fields(document)]
     assert sorted(set(listed) - {"contract_version"}) == sorted(fields)
@@ -94,7 +94,7 @@ def test_config_page_lists_every_rule_and_fact() -> None:
     ]
 
 
-def test_what_the_page_of_several_writers_tells_to_set_is_free_of_errors() -> None:
+def test_the_settings_on_the_page_about_concurrency_have_no_errors() -> None:
     page = (REPOSITORY / "docs" / "concurrency.md").read_text(encoding="utf-8")
     block = page.split("## Settings for Hudi writers on the same table")[1].split("```")[1]
     options = dict(line.split("=", 1) for line in block.split())
@@ -105,13 +105,13 @@ def test_what_the_page_of_several_writers_tells_to_set_is_free_of_errors() -> No
 
 
 def errors(root: type[HudiTableServiceError]) -> list[type[HudiTableServiceError]]:
-    """The class and those below it, but for such as other tests make up."""
+    """The class and its subclasses, without classes that other tests define."""
     own = (child for child in root.__subclasses__() if child.__module__ == root.__module__)
     return [root, *(error for child in own for error in errors(child))]
 
 
 @pytest.mark.parametrize("error", errors(HudiTableServiceError)[1:])
-def test_contract_page_gives_exit_code_and_retry_of(error: type[HudiTableServiceError]) -> None:
+def test_the_contract_page_states_exit_code_and_retry_of_an_error(error: type[HudiTableServiceError]) -> None:
     answer = "yes" if error.retryable else "no"
     assert re.search(
         rf"^\| `{error.__name__}` \| {error.exit_code} \| {answer} \|", CONTRACT_PAGE, re.MULTILINE

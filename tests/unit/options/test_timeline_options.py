@@ -1,4 +1,4 @@
-"""Options of rollback, restore, savepoints and repair: a lock, a metadata table, and nothing of other services."""
+"""Rollback, restore, savepoints and repair have only the options of the lock and of the metadata table."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def test_an_option_of_another_service_gives_a_warning(key: str) -> None:
     assert warning.startswith(f"{key} has no effect here: it is for ")
 
 
-def test_the_lock_and_the_metadata_table_give_none() -> None:
+def test_options_of_the_lock_and_the_metadata_table_give_no_warning() -> None:
     options = {
         "hoodie.write.lock.num_retries": "3",
         "hoodie.metadata.enable": "false",

@@ -90,7 +90,7 @@ class _TimelineView:
 
     @property
     def moves_watermark(self) -> bool:
-        """Whether this clean, even without files, lets the next clean skip partitions that this job listed."""
+        """Whether the next clean can skip partitions that this job listed, even if this clean deletes no files."""
         known = self.before.earliest_commit_to_retain if self.before is not None else ""
         return self.retention.earliest is not None and self.retention.earliest.requested_time > known
 
@@ -140,7 +140,9 @@ class _CleanJob:
             pending = self._request_clean(view, proposal)
             if pending is not None:
                 return self._report.cleaned(self._carry_out(pending))
-            _LOG.info("Commits, savepoints or plans changed meanwhile; planning again (%d)", attempt + 1)
+            _LOG.info(
+                "Commits, savepoints or plans changed during planning; planning again (%d)", attempt + 1
+            )
         raise CommitConflictError(
             f"Commits were undone, or savepoints or plans of services changed, {_ATTEMPTS} times in a row.",
             hint="Nothing was deleted; run the request again.",
@@ -171,7 +173,7 @@ class _CleanJob:
     def _visible_names(self, pending: PendingClean) -> frozenset[str]:
         """Names of the files that readers now see in the partitions of a plan.
 
-        The plan may contain such files if it is old, or if Hudi made it.
+        A plan that is old, or that Hudi made, may delete files that readers now see.
         """
         snapshot = load_snapshot(self._storage, sorted(planned_names(pending.plan)))
         return frozenset(s.base_file.file_name for s in snapshot.all_slices if s.base_file)

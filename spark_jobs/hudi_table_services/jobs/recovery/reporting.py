@@ -17,7 +17,7 @@ _MOST_NAMES = 100
 
 
 def describe(table: TableAccess, instant: Instant, *, preview: bool) -> UndoneInstant:
-    """Describe the files that are deleted when the instant is undone. Call this function before that."""
+    """Describe the files that are deleted when the instant is undone. Call this function before undoing the instant."""
     files = undone_files(table, instant)
     described = UndoneInstant(
         instant_time=instant.requested_time,

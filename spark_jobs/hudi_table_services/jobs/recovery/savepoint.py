@@ -56,7 +56,7 @@ def create_savepoint(
         refuse_unfinished_restore(timeline)
         commit = _commit(timeline, request.instant)
         if (existing := _savepoint(timeline, commit.requested_time)) is not None and existing.is_completed:
-            result = _result(request, options, existing, reason="there is such a savepoint already")
+            result = _result(request, options, existing, reason="the savepoint already exists")
             return replace(result, reused=True)
         _require_uncleaned(table, timeline, commit)
         pending = Instant(
@@ -84,11 +84,12 @@ def delete_savepoint(
 ) -> JobResult:
     """Delete savepoints. Savepoints that do not exist are ignored.
 
-    If later commits are already archived, the commit of the savepoint is archived too. Otherwise it would be the first
-    commit of the active timeline and would hide the archived commits after it.
+    If later commits are already archived, the commit of the savepoint is archived too. Otherwise this commit would be
+    the first commit of the active timeline, and readers would not see the files of the archived commits after it.
 
     Raises:
-        InvalidRequestError: a commit has to be archived, but the files that it replaced are not cleaned yet.
+        InvalidRequestError: a commit has to be archived, but archival would make files visible, for example files that
+            the commit replaced and that are not cleaned yet.
     """
     table, options = _open(request, storage, clock)
     with table_lock(table.storage, options.lock, table.clock) as lock:
@@ -117,7 +118,7 @@ def _archive_stranded(
     ]
     if bounds := barriers(table, timeline, stranded):
         raise InvalidRequestError(
-            f"Commit {bounds[0].time} would have to be archived with its savepoint, but {bounds[0].reason}.",
+            f"Commit {bounds[0].time} must be archived before its savepoint is deleted, but {bounds[0].reason}.",
             hint="Run clean.py first, perhaps with fewer commits to retain.",
         )
     writer = archive_writer(table, DEFAULT_ARCHIVAL)
@@ -163,10 +164,11 @@ def _savepoint(timeline: Timeline, requested_time: str) -> Instant | None:
 
 
 def _require_uncleaned(table: TableAccess, timeline: Timeline, commit: Instant) -> None:
-    """Raises InvalidRequestError if cleaning may have deleted files of the commit.
+    """Raise InvalidRequestError if cleaning may have deleted files of the commit.
 
     A clean may delete files of all commits before the earliest commit that it retains, except files of the latest
-    state. After an undo the latest state may be older than that commit. Its files exist, because readers see them.
+    state. After a rollback or a restore, the latest state may be older than the earliest retained commit. The files of
+    the latest state exist, because readers see them.
     """
     if commit == timeline.completed_writes[-1]:
         return
@@ -182,7 +184,7 @@ def _require_uncleaned(table: TableAccess, timeline: Timeline, commit: Instant) 
     newest = max(retained, default="")
     if commit.requested_time < newest:
         raise InvalidRequestError(
-            f"Cleaning has retained the table since {newest} only; files of {commit.requested_time} may be gone.",
+            f"Cleaning has kept all files only since {newest}, so files of {commit.requested_time} may be deleted.",
             hint="Choose a later commit.",
         )
 

@@ -25,7 +25,7 @@ def new_table_config(
     if not request.table_name:
         raise InvalidRequestError(
             f"There is no table at {storage.uri} yet, and the request has no table name.",
-            hint="Give --table-name to create it.",
+            hint="Set --table-name, so that the job can create the table.",
         )
     table = NewTable(
         table_name=request.table_name,

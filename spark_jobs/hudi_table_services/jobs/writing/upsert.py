@@ -1,7 +1,7 @@
-"""The write job: stage the batch, find each row's place, size the files, write them, commit.
+"""The write job: stage the batch, find each row's place, plan the file sizes, write the files, and commit.
 
-The job covers every operation that adds, changes or removes rows of a copy-on-write table. Until the plan is checked,
-it writes only staged rows. The write is committed as soon as its completed instant exists, and not earlier.
+The job performs every operation that adds, changes or removes rows of a copy-on-write table. Until the plan is checked,
+the job writes only staged rows. The write is committed as soon as its completed instant exists, and not earlier.
 """
 
 import logging
@@ -138,7 +138,7 @@ class _UpsertJob:
         except TableExistsError as conflict:
             if self._options.retries_on_conflict == 0:
                 raise
-            # The table that another writer created defines keys, partitions and schema: read the rows again.
+            # The table that another writer created defines keys, partitions and schema, so read the rows again.
             _LOG.warning("%s Starting again with that table.", conflict.message)
             return self._run(source)
 
@@ -158,7 +158,7 @@ class _UpsertJob:
             return self._with_retries(table, lambda table: self._delete_partitions(table, settings))
         if source is None:
             raise InvalidRequestError(
-                f"Operation {self._request.operation} needs a source.", hint="Give --source-path."
+                f"Operation {self._request.operation} needs a source.", hint="Set --source-path."
             )
         with self._staging_area(table) as staging:
             staged = self._stage(source, staging.folder, table, settings)
@@ -167,7 +167,7 @@ class _UpsertJob:
             )
 
     def _with_retries(self, table: TableAccess, write: Callable[[TableAccess], JobResult]) -> JobResult:
-        """Run the write. After a conflict, place, plan and write the staged rows again: staging costs the most."""
+        """Run the write. After a conflict, place, plan and write the staged rows again, without staging them again."""
         for retries_left in range(self._options.retries_on_conflict, -1, -1):
             try:
                 with conflict_where_cleaned(table, lambda: self._planned_with, self._request.request_id):
@@ -213,7 +213,7 @@ class _UpsertJob:
     def _finish_own_commit(self, table: TableAccess) -> JobResult | None:
         """Result of the commit that an earlier attempt of this request completed; None if there is no such commit.
 
-        An attempt may complete during the search: search again when no other attempt can complete any more.
+        An attempt may complete during the search, so the method searches again after rolling back dead attempts.
         """
         before = self._searched = table.load_timeline()
         done = self._own_commit(table, before) or self._own_archived_commit(table)
@@ -240,7 +240,7 @@ class _UpsertJob:
         found = archived.find_request(self._request.request_id)
         if found is None:
             return None
-        _LOG.info("Request %s: archived %s completed it.", self._request.request_id, found[0].requested_time)
+        _LOG.info("Archived %s completed request %s.", found[0].requested_time, self._request.request_id)
         return self._report.reused(*found)
 
     def _delete_leftovers(self, table: TableAccess) -> None:
@@ -298,7 +298,7 @@ class _UpsertJob:
         return replace(placed, snapshot=self._preview(table, snapshot, changed))
 
     def _release(self, table: TableAccess, snapshot: TableSnapshot, changed: set[FileGroupId]) -> bool:
-        """Release the file groups from pending plans. If True, no plan reserves them now: load the table again."""
+        """Release the file groups from pending plans. If the result is True, the caller must load the table again."""
         if self._request.dry_run or changed.isdisjoint(snapshot.reserved_file_groups):
             return False
         options = self._options.pending_clustering

@@ -91,7 +91,7 @@ def _limit(done: Sequence[Instant], commits: int, retained_before: str | None) -
 def _bounded(timeline: Timeline, done: Sequence[Instant], chosen: Instant, reason: str) -> Retention:
     """Keep everything from the oldest pending write or service on.
 
-    The pending instant may read versions from that time on, or may become such a version when it completes.
+    The pending instant may read versions of that time, or it may complete and create versions of that time.
     """
     blocker = next((i for i in timeline.pending if i.action.writes_data), None)
     if blocker is None or chosen.requested_time <= blocker.requested_time:

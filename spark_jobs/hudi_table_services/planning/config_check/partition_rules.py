@@ -28,7 +28,7 @@ def _selector_matches_nothing(settings: Settings) -> Iterator[Problem]:
     there = settings.table.partitions if settings.table is not None else None
     if not there:
         return
-    example = f"Partitions are stored as {', '.join(map(repr, there[:2]))}: give paths like these."
+    example = f"Partitions are stored as {', '.join(map(repr, there[:2]))}: use paths of this form."
     for key, names in _selected(settings):
         if lost := [each for each in names if not _fitting(each, there, key == _TO_DELETE)]:
             yield Problem(keys=(key,), reason=f"The table has no partition {', '.join(lost)}.", cure=example)
@@ -78,7 +78,7 @@ def _overwrite_under_plan(settings: Settings) -> Iterator[Problem]:
     yield Problem(
         keys=(_OPERATION, *((_UPDATES,) if settings.has(_UPDATES) else ())),
         reason=f"Pending: {', '.join(conflicting)}.",
-        cure="Execute or cancel it first.",
+        cure="Execute or cancel the pending plans first.",
         severity=Severity.ADVICE if releases_plan else Severity.ERROR,
     )
 
@@ -104,7 +104,7 @@ def _conflicting_plans(settings: Settings, table: TableFacts) -> list[str]:
     "timeline-too-long",
     Severity.WARNING,
     "the active timeline has many more commits than archival should leave: readers and planning are slow, so archive "
-    "them before you cluster the table",
+    "the timeline before you cluster the table",
     source="apache/hudi#17903",
 )
 def _timeline_too_long(settings: Settings) -> Iterator[Problem]:

@@ -81,7 +81,7 @@ def test_arguments_of_executions_and_cancellations_become_the_request() -> None:
         (
             ScheduleClusteringOperator,
             {"hudi_options": {"hoodie.clustering.plan.strategy.target.file.max.bytes": 1000}},
-            "new files would be small again",
+            "the new files would count as small",
         ),
         (ScheduleClusteringOperator, {"run_on": "driver"}, "run_on='driver'"),
         (ScheduleClusteringOperator, {"on_nothing": "x"}, "on_nothing='x'"),

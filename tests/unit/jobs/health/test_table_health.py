@@ -184,7 +184,7 @@ def report_even_if_failing(checked: CheckedTable) -> HealthReport:
 @VERSIONS
 @pytest.mark.parametrize(
     ("left", "fault"),
-    [(None, "gone"), (b"", "empty"), (b"PAR", "3 bytes in place of 4")],
+    [(None, "gone"), (b"", "empty"), (b"PAR", "3 bytes instead of 4")],
     ids=["gone", "emptied", "cut"],
 )
 def test_a_missing_file_always_fails_the_check(version: TableVersion, left: bytes | None, fault: str) -> None:
@@ -196,7 +196,7 @@ def test_a_missing_file_always_fails_the_check(version: TableVersion, left: byte
         checked.storage.write(path, left)
     with pytest.raises(UnhealthyTableError, match="missing_files is 1, above 0") as caught:
         checked.result()
-    assert "Run no clustering" in (caught.value.hint or "")
+    assert "run no clustering" in (caught.value.hint or "")
     report = caught.value.evidence
     assert report is not None
     assert (report.status, report.missing_examples) == ("failing", (f"{path}: {fault}",))
@@ -303,7 +303,7 @@ def test_an_old_clustering_plan_is_reported(version: TableVersion) -> None:
     checked.plan_clustering(A, A2)
     pending = checked.pending(later=timedelta(hours=-1.8))
     assert (pending.operation, pending.file_groups, pending.is_dead) == ("CLUSTER", 2, False)
-    assert "planned and not begun" in pending.meaning
+    assert "planned but not started" in pending.meaning
     pending = checked.pending(later=timedelta(days=2))
     assert "never executed" in pending.meaning
     assert "2 file groups" in pending.blocks[0]

@@ -252,7 +252,9 @@ def test_foreign_files_are_reported_and_kept(version: TableVersion) -> None:
         table.storage.write(path, b"PAR1")
     result = repair(table, execute=True)
     assert (result.outcome, report(result).foreign_files) == (Outcome.NOTHING_TO_DO, 1)
-    assert result.reason.endswith("an instant; 1 foreign file in partitions, which no job touches")
+    assert result.reason.endswith(
+        "an instant; the partitions contain 1 foreign file; no job touches foreign files"
+    )
     table.storage.write("a/notes.txt", b"PAR1")
     assert "2 foreign files" in repair(table).reason
     assert table.storage.exists("a/my_copy.parquet")
@@ -302,7 +304,10 @@ def test_markers_heartbeats_and_staged_rows_of_ended_jobs_are_deleted(version: T
 def test_more_orphans_than_allowed_are_refused() -> None:
     table = a_table()
     orphans = add_orphans(table)
-    with pytest.raises(InvalidRequestError, match="4 files belong to no instant, more than the 3 allowed"):
+    with pytest.raises(
+        InvalidRequestError,
+        match="4 files belong to no instant, but the request allows the deletion of at most 3 files",
+    ):
         repair(table, execute=True, max_files=3)
     assert all(table.storage.exists(path) for path in orphans)
     assert repair(table, max_files=3).outcome is Outcome.PLANNED
@@ -329,7 +334,7 @@ class ShortCopies(FaultyStorage):
 def test_an_incomplete_copy_prevents_every_deletion() -> None:
     table = a_table()
     orphans = add_orphans(table)
-    with pytest.raises(StorageError, match="has 3 bytes in place of 4"):
+    with pytest.raises(StorageError, match="has 3 bytes instead of 4"):
         repair(table, execute=True, backup_path="/b", backup=ShortCopies(MemoryStorage(uuid4().hex)))
     assert all(table.storage.exists(path) for path in orphans)
 

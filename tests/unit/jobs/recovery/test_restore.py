@@ -161,7 +161,7 @@ def test_impossible_restores_are_refused(version: TableVersion) -> None:
     saved = save_commit(table, first)
     second = updated(table, A)
     later_savepoint = save_commit(table, second)
-    with pytest.raises(InvalidRequestError, match=f"Savepoint {later_savepoint} keeps"):
+    with pytest.raises(InvalidRequestError, match=f"Savepoint {later_savepoint} protects"):
         restore_to(table, saved)
     running = table.begin()
     table.storage.write(heartbeat_path(running.requested_time), b"")
@@ -233,7 +233,7 @@ def test_a_restore_that_hudi_began_is_completed(version: TableVersion, kind: Act
     assert result.report is not None
     assert result.report.finished == (begun.requested_time,)
     assert (result.outcome, result.action) == (Outcome.COMPLETED, None)
-    assert result.reason == f"nothing was written since savepoint {saved}"
+    assert result.reason == f"nothing has been written since savepoint {saved}"
     assert state(table) == before
 
 

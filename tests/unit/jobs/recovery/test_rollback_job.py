@@ -132,14 +132,14 @@ def test_the_error_names_the_later_commit_or_savepoint_that_prevents_a_rollback(
     first = table.commit(A)
     second = updated(table, A)
     third = table.commit(B)
-    with pytest.raises(InvalidRequestError, match=f"{third.requested_time} .completed. came later"):
+    with pytest.raises(InvalidRequestError, match=f"{third.requested_time} .completed.\\."):
         undo(table, second)
     with pytest.raises(InvalidRequestError, match="has no instant 20200101000000000"):
         rollback(RollbackRequest(base_path="/t", instants=("20200101000000000",)), storage=table.storage)
     create_savepoint(CreateSavepointRequest(base_path="/t"), storage=table.storage)
-    with pytest.raises(InvalidRequestError, match=f"Savepoint {third.requested_time} keeps commit"):
+    with pytest.raises(InvalidRequestError, match=f"Savepoint {third.requested_time} protects commit"):
         undo(table, third)
-    with pytest.raises(InvalidRequestError, match=f"Savepoint {third.requested_time} keeps commit"):
+    with pytest.raises(InvalidRequestError, match=f"Savepoint {third.requested_time} protects commit"):
         undo(table, third, second, first)
     assert state(table)[0] == (first, second, third)
 
@@ -150,7 +150,7 @@ def test_a_commit_with_files_in_a_pending_plan_is_not_undone(version: TableVersi
     table.commit(A)
     newest = updated(table, A)
     plan = planned(table, f"/t/a/{base_file_name('f1', newest.requested_time)}")
-    with pytest.raises(InvalidRequestError, match=f"{plan.requested_time} .requested. came later"):
+    with pytest.raises(InvalidRequestError, match=f"{plan.requested_time} .requested.\\."):
         undo(table, newest)
     with pytest.raises(InvalidRequestError, match="is the plan of a table service") as refused:
         undo(table, plan)
@@ -178,7 +178,7 @@ def test_dead_writes_are_undone_and_writes_with_a_fresh_heartbeat_are_kept(versi
     assert f"{running.requested_time} is alive: its heartbeat is 0 s old" in report(result).left_alone[0]
     with pytest.raises(InstantHeldError, match="is alive"):
         undo(table, running, alive=True)
-    with pytest.raises(InvalidRequestError, match="came later"):
+    with pytest.raises(InvalidRequestError, match="later writes may depend on it"):
         undo(table, before[0][0], alive=True)
     undo(table, running)
     assert state(table) == before
