@@ -29,7 +29,7 @@ def resolve_archive_options(request: ArchiveRequest) -> ArchiveJobOptions:
             and the allowed values, or both keys of a contradiction.
     """
     fields: dict[AnyOption, object] = {
-        TABLE_NAME: request.expected_table_name,
+        TABLE_NAME: request.table_name,
         MIN_COMMITS: request.min_commits,
         MAX_COMMITS: request.max_commits,
     }

@@ -53,7 +53,7 @@ def resolve_clustering_options(request: JobRequest) -> ClusteringJobOptions:
 
 
 def _fields(request: JobRequest) -> dict[AnyOption, object]:
-    fields: dict[AnyOption, object] = {TABLE_NAME: request.expected_table_name}
+    fields: dict[AnyOption, object] = {TABLE_NAME: request.table_name}
     if not isinstance(request, ScheduleClusteringRequest):
         return fields
     fields |= {

@@ -34,7 +34,7 @@ class OptionGroup(str, Enum):
 WRITES = (OptionGroup.WRITES,)
 ALL_SERVICES = tuple(OptionGroup)
 FILE_SERVICES = tuple(each for each in OptionGroup if each is not OptionGroup.TIMELINE)
-"""Services that plan, write or delete files."""
+"""All groups except TIMELINE."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

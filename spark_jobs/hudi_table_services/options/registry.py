@@ -38,8 +38,12 @@ _OWN_FAMILIES = {
     OptionGroup.CLUSTERING: ("hoodie.clustering.*",),
     OptionGroup.CLEANING: ("hoodie.clean.*", "hoodie.cleaner.*"),
     OptionGroup.ARCHIVAL: ("hoodie.archive.*",),
+    OptionGroup.TIMELINE: ("hoodie.clean.*", "hoodie.cleaner.*"),
 }
-"""Prefixes whose keys a group of jobs lists individually. The jobs reject other keys with the prefix as unknown."""
+"""Prefixes whose keys a group of jobs lists individually. The jobs reject other keys with the prefix as unknown.
+
+Jobs of TIMELINE read none of these keys, but reject a misspelt key of cleaning too.
+"""
 
 
 def find_option(key: str) -> AnyOption | None:
