@@ -49,9 +49,9 @@ class CommitAttempt:
     """Context manager for one attempt. An error rolls the attempt back.
 
     Args:
-        snapshot: the table for which the write was planned; later commits are checked for conflicts.
+        snapshot: the state of the table for which the write was planned; later commits are checked for conflicts.
         action: COMMIT, or REPLACE_COMMIT for operations that replace file groups.
-        request_id: owner that the heartbeat contains.
+        request_id: the heartbeat names this request as its owner.
         strategy: whether a pending plan of a table service prevents the commit.
     """
 
@@ -108,7 +108,7 @@ class CommitAttempt:
         traceback: TracebackType | None,
     ) -> None:
         try:
-            # After LockNotAcquiredError do not wait for the lock again just to roll back; the next job does it.
+            # After LockNotAcquiredError, do not wait for the lock a second time: the next job rolls the attempt back.
             if not self._is_completed and not isinstance(
                 error, CommitStateUnknownError | LockNotAcquiredError
             ):
@@ -146,7 +146,8 @@ class CommitAttempt:
         """Make the write visible.
 
         Args:
-            comparison: check of commits that added rows after the snapshot; None if the write may add a key twice.
+            comparison: compares the rows of this write with rows that other commits added after the snapshot. None if
+                the table may contain a key twice.
 
         Raises:
             FileGroupConflictError: a commit that completed after the snapshot changed a file group of this write, or
@@ -211,7 +212,7 @@ class CommitAttempt:
         if self._requested is None or self._traces is None:
             return
         try:
-            # Another attempt of the same request regards this attempt as dead, and rolls it back under the lock too.
+            # Use the lock, because another attempt of the same request may be rolling this attempt back.
             with self._lock:
                 rollback_instant(self._table, self._requested)
             if not any(i.is_completed for i in self._store.load().find(self.instant_time)):
@@ -220,7 +221,9 @@ class CommitAttempt:
                 self._traces.remove()
         except HudiTableServiceError as failure:
             _LOG.warning(
-                "Could not roll back %s (%s); the next job on this table does it.", self.instant_time, failure
+                "Could not roll back %s (%s); the next job on this table rolls it back.",
+                self.instant_time,
+                failure,
             )
 
 

@@ -12,7 +12,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class AttemptTraces:
-    """Starts and ends the heartbeat of an attempt, and deletes marked files that are not part of the commit.
+    """Start and end the heartbeat of an attempt, and delete marked files that are not part of the commit.
 
     If a heartbeat or a marker cannot be removed, a warning is logged: the heartbeat expires, and the next job removes
     the markers.
@@ -35,7 +35,9 @@ class AttemptTraces:
         try:
             self._heartbeat.abandon()
         except StorageError as failure:
-            _LOG.warning("The heartbeat of %s expires by itself: %s", self._instant_time, failure)
+            _LOG.warning(
+                "The heartbeat of %s was not marked as ended, but it expires: %s", self._instant_time, failure
+            )
 
     def stop_heartbeat(self) -> None:
         """Remove the heartbeat if it still belongs to this attempt."""
@@ -43,7 +45,7 @@ class AttemptTraces:
             self._heartbeat.stop()
         except StorageError as failure:
             # The heartbeat expires, and no job reads the heartbeat of a finished write.
-            _LOG.warning("The heartbeat of %s stays behind: %s", self._instant_time, failure)
+            _LOG.warning("The heartbeat of %s was not removed: %s", self._instant_time, failure)
 
     def delete_unlisted(self, keep: Collection[str] = ()) -> None:
         """Delete the marked files of retried and speculative tasks: all marked files except the files to keep.
@@ -55,7 +57,7 @@ class AttemptTraces:
             _LOG.info("Deleted %s, which the commit does not name.", path)
 
     def remove(self, keep: Collection[str] = ()) -> None:
-        """Delete marked files except the files to keep, then the markers. Raises StorageError."""
+        """Delete the marked files except the files to keep, then delete the markers. Raises StorageError."""
         self.delete_unlisted(keep)
         self._markers.delete()
 
@@ -64,4 +66,4 @@ class AttemptTraces:
         try:
             self.remove(keep)
         except StorageError as failure:
-            _LOG.warning("The markers of %s stay behind: %s", self._instant_time, failure)
+            _LOG.warning("The markers of %s were not removed: %s", self._instant_time, failure)

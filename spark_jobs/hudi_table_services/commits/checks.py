@@ -47,7 +47,7 @@ class NoSecondWrite:
 
 @dataclass(frozen=True, slots=True)
 class NothingArchivedSince:
-    """No write that was pending in `since` may be archived already: its changes could not be checked any more."""
+    """No write that was pending in `since` can be archived already, because archived changes cannot be checked."""
 
     since: Timeline
 
@@ -88,10 +88,10 @@ class NoConflict:
 
 
 class RowComparison(Protocol):
-    """Compares rows that a write adds with rows that others added since its snapshot (see `duplicate_check`)."""
+    """Compare the rows that a write adds with rows that others added after its snapshot; see `duplicate_check`."""
 
     def concerns(self, change: ConcurrentChange) -> bool:
-        """Whether the rows of the change must be compared. Must read no file: it is called under the lock."""
+        """Whether the rows of the change must be compared. Called under the lock, so it must read no file."""
         ...
 
     def refuse(self, changes: Sequence[ConcurrentChange]) -> None:
@@ -121,7 +121,7 @@ class NoDuplicateNewKey:
     compares_under_lock: bool = False
 
     def refuse(self, now: TableNow) -> None:
-        """Raises ComparisonNeeded if rows must be compared, FileGroupConflictError if both commits add a key."""
+        """Raises ComparisonNeeded if rows must be compared, FileGroupConflictError if both commits add the same key."""
         changes = [c for c in now.changes if c.instant not in self.compared and self.comparison.concerns(c)]
         if changes and not self.compares_under_lock:
             raise ComparisonNeeded(changes)
@@ -158,10 +158,10 @@ class SomeGroupsUnchanged:
 
 @dataclass(frozen=True, slots=True)
 class FilesExist:
-    """All files that the commit names exist: a commit that names a missing file would lose rows.
+    """All files that the commit names exist. If a file were missing, the commit would lose rows.
 
     Attributes:
-        when_missing: function that is called before the check refuses.
+        when_missing: function that the check calls if a file is missing, before it refuses the commit.
     """
 
     instant_time: str
@@ -174,7 +174,7 @@ class FilesExist:
         if missing:
             self.when_missing()
             raise InstantVanishedError(
-                f"{missing[0]}, which clustering {self.instant_time} wrote, is gone: another job removed it.",
+                f"Another job removed {missing[0]}, which clustering {self.instant_time} wrote.",
                 hint="Nothing was committed; run the job again when no other job executes the plan.",
             )
 
@@ -200,9 +200,9 @@ def refuse_cancelled(table: TableAccess, timeline: Timeline, instant: Instant) -
 def archived_meanwhile() -> FileGroupConflictError:
     """Error of a job that cannot find out what other writers changed."""
     return FileGroupConflictError(
-        "Commits that other writers completed during this job may be archived already, so that their changes cannot "
-        "be compared with it.",
-        hint=f"{_RUN_AGAIN} If it happens often, let archival keep more commits.",
+        "Commits that other writers completed during this job may be archived already, so this job cannot check "
+        "whether they conflict with its own changes.",
+        hint=f"{_RUN_AGAIN} If this error occurs often, let archival keep more commits.",
     )
 
 

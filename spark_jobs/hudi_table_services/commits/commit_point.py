@@ -23,8 +23,8 @@ def complete(
     Args:
         pending: the instant, requested and inflight on the timeline.
         content: content of the completed file.
-        lock: the lock to verify right before the completed file is created. None for a rollback: its files are already
-            deleted, and the record of the deletion is true even if the lock is lost.
+        lock: the lock to verify right before the completed file is created. None for a rollback: the rollback has
+            already deleted its files, so it must be recorded even if the lock is lost.
         conditions: checks that the change has to pass first.
         before: function that is called after all checks have passed. It deletes files that must not become part of
             the table.
@@ -43,7 +43,7 @@ def complete(
         conditions.refuse()
     if before is not None:
         before()
-    # `before` may take long. Add no further step between here and the creation of the completed file.
+    # `before` may take a long time. Do not add a step between this point and the creation of the completed file.
     metadata_table.apply(table, completes=pending.action)
     if lock is not None:
         lock.verify()

@@ -40,7 +40,7 @@ def begin_clean(table: TableAccess, clean: Instant) -> Instant:
 
 
 def begin_restore(table: TableAccess, restore: Instant) -> Instant:
-    """Make a requested restore inflight. From then on its plan has to be carried out completely.
+    """Make a requested restore inflight. A job must carry out the whole plan of an inflight restore.
 
     Raises:
         InstantVanishedError, InstantExistsError: see `TimelineStore.start`.
@@ -49,7 +49,7 @@ def begin_restore(table: TableAccess, restore: Instant) -> Instant:
 
 
 def begin_savepoint(table: TableAccess, requested_time: str, *, lock: TableLock) -> None:
-    """Make a savepoint inflight, unless an attempt that died has done so. Call it under the table lock.
+    """Make a savepoint inflight, unless a dead attempt has already done so. Call it under the table lock.
 
     Raises:
         LockNotAcquiredError: another writer took the lock over; nothing was written.
@@ -60,7 +60,7 @@ def begin_savepoint(table: TableAccess, requested_time: str, *, lock: TableLock)
 
 
 def remove_savepoints(table: TableAccess, savepoints: Sequence[Instant], *, lock: TableLock) -> None:
-    """Delete savepoints: for each, the completed file before the inflight file. Call it under the table lock.
+    """Delete savepoints: of each savepoint first the completed, then the inflight file. Call it under the table lock.
 
     Raises:
         LockNotAcquiredError: another writer took the lock over; nothing was removed.

@@ -20,7 +20,7 @@ from hudi_table_services.tables.table import TableAccess, must_disable_metadata_
 _LOG = logging.getLogger(__name__)
 
 _NEEDS_NOTHING = (Action.SAVEPOINT, Action.ROLLBACK)
-"""A savepoint changes no file. For a rollback, `apply` was called with `undoes` before its first deletion."""
+"""A savepoint changes no data file. A rollback calls `apply` with `undoes` before its first deletion."""
 
 
 def apply(table: TableAccess, *, completes: Action | None = None, undoes: str | None = None) -> None:
@@ -49,10 +49,10 @@ def _switch_off(table: TableAccess) -> None:
     if not must_disable_metadata_table(table.config):
         raise UnsupportedTableError(
             "Another writer switched the metadata table on during this job.",
-            hint=f"Run the request again, with {METADATA_ENABLE}=false to switch it off.",
+            hint=f"Run the request again with {METADATA_ENABLE}=false to switch the metadata table off.",
         )
     disable_metadata_table(table.storage, config, table.clock)
-    _LOG.warning("Switched off the metadata table; Hudi builds it anew at its next write.")
+    _LOG.warning("Switched off the metadata table; the next write by Hudi builds a new one.")
 
 
 def _apply_undo(table: TableAccess, instant_time: str) -> None:
@@ -70,7 +70,7 @@ def _apply_undo(table: TableAccess, instant_time: str) -> None:
         return
     if not must_disable_metadata_table(table.config):
         raise UnsupportedTableError(
-            f"The metadata table contains {instant_time}, which is to be rolled back.",
+            f"The metadata table contains {instant_time}, which this job is going to roll back.",
             hint=f"Run the request again with {METADATA_ENABLE}=false to switch the metadata table off.",
         )
     disable_metadata_table(table.storage, config, table.clock)

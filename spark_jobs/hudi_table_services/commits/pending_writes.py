@@ -24,10 +24,10 @@ def clear_pending_writes(
 ) -> tuple[Instant, ...]:
     """Roll back pending writes whose writers are dead. Returns the writes that were rolled back.
 
-    An earlier attempt of the same request is always rolled back: it is dead, or it must not commit beside this job.
-    The policy decides about other writes. EAGER (Hudi's default for a single writer) rolls back every write without a
-    living heartbeat. LAZY rolls back writes whose heartbeat has expired. NEVER rolls back none of them. Pending plans
-    of table services are never changed.
+    An earlier attempt of the same request is always rolled back: either the attempt is dead, or it must not commit
+    in addition to this job. For other writes, the policy decides. EAGER (Hudi's default for a single writer) rolls
+    back every write without a fresh heartbeat. LAZY rolls back writes whose heartbeat has expired. NEVER rolls back no
+    write. Pending plans of table services are never changed.
     """
     cleared: tuple[Instant, ...] = ()
     if table.load_timeline().pending:
@@ -51,10 +51,10 @@ def _clear(
         elif policy is not FailedWritesPolicy.NEVER and not is_heartbeat_alive(
             table.storage, instant.requested_time, table.clock
         ):
-            reason = "a write without a living heartbeat"
+            reason = "a write without a fresh heartbeat"
         else:
             _LOG.info(
-                "Leaving pending %s %s alone: its writer is alive.",
+                "Not rolling back pending %s %s, because its writer is alive.",
                 instant.action.value,
                 instant.requested_time,
             )
@@ -81,7 +81,7 @@ def remove_traces_of_finished_writes(table: TableAccess) -> None:
         if instant_time.isdigit() and instant_time not in pending:
             _remove_markers(table, timeline, instant_time)
     for stored in beating:
-        # A writer starts its heartbeat shortly before it requests its instant: keep living heartbeats.
+        # A writer starts its heartbeat shortly before it requests its instant, so keep fresh heartbeats.
         is_over = stored.name not in pending and not is_heartbeat_alive(
             table.storage, stored.name, table.clock
         )

@@ -51,7 +51,7 @@ _LOG = logging.getLogger(__name__)
 _POLL_SECONDS = 2.0
 
 MetadataWithout = Callable[[frozenset[FileGroupId]], CommitMetadata]
-"""Function that builds the commit metadata without the groups that contain one of the given file groups."""
+"""Function that builds the commit metadata. It leaves out groups that contain one of the given file groups."""
 
 
 class ClusteringAttempt:
@@ -59,8 +59,8 @@ class ClusteringAttempt:
 
     Args:
         instant: the pending clustering.
-        request_id: request id of the job. Another attempt of the same request loses the plan: it is dead, or it must
-            not commit beside this attempt.
+        request_id: request id of the job. An earlier attempt of the same request loses the plan to this attempt: either
+            the earlier attempt is dead, or it must not commit in addition to this attempt.
         wait_seconds: how long to wait while another attempt executes the plan; 0 means no wait.
         expires_after_minutes: age at which an execution without a heartbeat counts as dead. Executions by Hudi have no
             heartbeat.
@@ -102,7 +102,7 @@ class ClusteringAttempt:
         return self
 
     def _take(self) -> bool:
-        """Start the plan, or take it over from a dead attempt. Returns False if a living attempt executes the plan.
+        """Start the plan, or take it over from a dead attempt. Returns False if a live attempt is executing the plan.
 
         Raises:
             InstantVanishedError: another job has cancelled or completed the plan.
@@ -112,7 +112,7 @@ class ClusteringAttempt:
             pending = [i for i in timeline.pending if i.identity == self._instant.identity]
             if not pending:
                 raise InstantVanishedError(
-                    f"Clustering {self.instant_time} is not pending any more.",
+                    f"Clustering {self.instant_time} is no longer pending.",
                     hint="Another job completed or cancelled it.",
                 )
             if self._is_held(pending[0]):
@@ -127,7 +127,7 @@ class ClusteringAttempt:
         return True
 
     def _is_held(self, pending: Instant) -> bool:
-        """Whether another request executes the plan."""
+        """Whether another request is executing the plan."""
         return is_executed_by_others(
             self._table, pending, self._request_id, expires_after_minutes=self._expires_after_minutes
         )
@@ -135,13 +135,14 @@ class ClusteringAttempt:
     def _held(self) -> InstantHeldError:
         if has_heartbeat(self._table.storage, self.instant_time):
             return InstantHeldError(
-                f"Another attempt executes clustering {self.instant_time}; its heartbeat is alive.",
+                f"Another attempt is executing clustering {self.instant_time}, and its heartbeat is fresh.",
                 hint="Wait until it has ended, or let the job wait (when_held=wait).",
             )
         return InstantHeldError(
-            f"Clustering {self.instant_time} was begun within the last {self._expires_after_minutes} minutes and has "
-            "no heartbeat, as executions by Hudi have none.",
-            hint=f"Wait until it has ended. If it is dead, run this again with {EXPIRATION_MINUTES}=0.",
+            f"An execution of clustering {self.instant_time} was started within the last "
+            f"{self._expires_after_minutes} minutes and has no heartbeat, like every execution by Hudi.",
+            hint="Wait until the execution has ended. If it is dead, run the request again with "
+            f"{EXPIRATION_MINUTES}=0.",
         )
 
     def _begin(self, pending: Instant) -> None:
@@ -165,8 +166,8 @@ class ClusteringAttempt:
             or isinstance(error, CommitStateUnknownError)
             or not self._return_plan_to_requested()
         ):
-            # Keep the file: without a heartbeat, an inflight plan looks as if Hudi executed it, and other jobs would
-            # not execute the plan until it expires.
+            # Keep the file: other jobs treat an inflight plan without a heartbeat as a plan that Hudi is executing,
+            # and would not execute the plan until it expires.
             self._traces.abandon_heartbeat()
         else:
             self._traces.stop_heartbeat()
@@ -188,7 +189,7 @@ class ClusteringAttempt:
             InstantVanishedError: the plan was cancelled or taken over.
         """
         with self._lock:
-            self._refuse_taken_over()  # before the table is read: reading may fail for another reason
+            self._refuse_taken_over()  # check this first, because reading the table may fail for another reason
             now = read_table_now(self._table, snapshot, own_times={self.instant_time})
             dropped_groups = self._groups_to_drop(now)
             metadata = metadata_without(dropped_groups)
@@ -219,7 +220,7 @@ class ClusteringAttempt:
         )
 
     def _groups_to_drop(self, now: TableNow) -> frozenset[FileGroupId]:
-        """File groups that other writers changed since the plan or are changing. Those changes take precedence."""
+        """File groups that other writers have changed since the plan was made, or are changing now."""
         return groups_to_drop((*now.changes, *running_writes(self._store, now.timeline)))
 
     def _delete_unlisted(self, snapshot: TableSnapshot, kept: Collection[str]) -> None:
@@ -254,7 +255,8 @@ class ClusteringAttempt:
             if unchanged_groups(plan, load_snapshot(self._table.storage, partitions_of(plan))):
                 return False
             self._lock.verify()
-            # Keep the heartbeat file until the plan is removed: without it, the plan looks as if Hudi executed it.
+            # Keep the heartbeat file until the plan is removed. Without the file, other jobs would assume that Hudi is
+            # executing the plan.
             self._is_dropping = True
             self._traces.abandon_heartbeat()
             roll_back_clustering(self._table, self._instant)
@@ -262,7 +264,7 @@ class ClusteringAttempt:
         return True
 
     def _refuse_taken_over(self) -> None:
-        """Raises InstantVanishedError if another attempt took the plan over: there is nothing left to undo."""
+        """Raises InstantVanishedError if another attempt took the plan over."""
         try:
             refuse_taken_over(self._table, self.instant_time, self.attempt)
         except InstantVanishedError:
@@ -283,7 +285,9 @@ class ClusteringAttempt:
                 self._traces.stop_heartbeat()
         except HudiTableServiceError as failure:
             _LOG.warning(
-                "Could not clear clustering %s (%s); its next execution does it.", self.instant_time, failure
+                "Could not undo the execution of clustering %s (%s); the next execution of the plan undoes it.",
+                self.instant_time,
+                failure,
             )
             return False
         return True

@@ -17,7 +17,7 @@ class StagingArea:
     """Context manager around one job's staging folder.
 
     Args:
-        parent: folder below the base path that holds the staging folders of all jobs.
+        parent: folder below the base path that contains the staging folders of all jobs.
         owner: id of the request, or empty if the folder belongs to no request. Folders of earlier attempts of the
             same request are removed at once.
         is_first_write: whether the table did not exist when the job started.
@@ -48,16 +48,17 @@ class StagingArea:
         try:
             self._storage.delete_folder(self.folder)
             if self._is_first_write:
-                # Refused rows leave no folder of a table behind. Other writers may use folders that are not empty.
+                # If the first write is refused, no folder of the new table stays. Other writers may use folders that
+                # are not empty.
                 self._storage.delete_empty_folders(self._parent)
         except StorageError as failure:
-            _LOG.warning("Staged rows in %s stay behind: %s", self.folder, failure)
+            _LOG.warning("Staged rows in %s were not removed: %s", self.folder, failure)
 
     def remove_abandoned(self) -> None:
         """Remove folders of killed jobs: folders whose newest file is older than a day.
 
-        A folder of an earlier attempt of the same request is removed at any age: that attempt is dead, or it must not
-        commit beside this attempt.
+        A folder of an earlier attempt of the same request is removed at any age: either that attempt is dead, or it
+        must not commit in addition to this attempt.
         """
         now_ms = int(self._clock.now().timestamp() * 1000)
         newest: dict[str, int] = {}

@@ -86,7 +86,7 @@ class Check(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Checks, and the state of the table to which they are applied."""
+    """The checks of a change, and the state of the table to which the checks are applied."""
 
     now: TableNow
     checks: tuple[Check, ...]

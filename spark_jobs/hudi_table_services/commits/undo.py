@@ -1,9 +1,9 @@
 """Undo a write: plan, hide a completed write, delete its data, delete its instant files, complete the rollback.
 
 The data files are deleted before the instant files: a data file without an instant would count as committed as soon
-as its time is older than the active timeline. A completed write first becomes pending again, so that no reader sees
-only a part of its files. If a rollback dies, its plan stays on the timeline, and the next run carries the plan out.
-Every step can be repeated without harm.
+as its time is earlier than the first write of the active timeline. A completed write first becomes pending again, so
+that no reader sees only a part of its files. If a job dies during a rollback, the plan of the rollback stays on the
+timeline, and the next job carries the plan out. Every step can be repeated without harm.
 """
 
 import logging
@@ -132,7 +132,7 @@ def sweep_pending(table: TableAccess, instant: Instant) -> None:
     """Delete the files that an execution of a pending plan wrote.
 
     These are the marked files or, without markers, the files whose names contain the time of the instant. Only the
-    attempt that has taken the plan over may call this function: from that moment tasks of the dead execution remove
+    attempt that has taken the plan over may call this function: after the takeover, tasks of the dead execution remove
     the files that they write.
     """
     plan = plan_of(table, instant)
@@ -171,7 +171,7 @@ def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[In
             remove_without_plan(table, rollback)
         elif rollback.state is InstantState.REQUESTED and _is_built_upon(timeline, plan):
             _LOG.warning(
-                "Removing rollback %s, which was never begun: other writers committed after the write to be undone.",
+                "Removing rollback %s, which was never started: other writers committed after the write to be undone.",
                 rollback.requested_time,
             )
             table.timeline_store.remove(rollback)
@@ -248,7 +248,7 @@ def plan_of(table: TableAccess, instant: Instant) -> RollbackPlan:
     marked = _marked_files(table.storage, instant)
     if marked or instant.state is InstantState.REQUESTED:
         return plan_rollback(instant, marked, base_path)
-    # An inflight write without markers may have written files, which Hudi would never delete: search them by name.
+    # An inflight write without markers may have written files, which Hudi would never delete. Search for their names.
     listed = _listed_files(table.storage, instant)
     return plan_rollback(instant, listed, base_path, by_listing=True)
 
@@ -257,7 +257,9 @@ def _marked_files(storage: Storage, instant: Instant) -> frozenset[str]:
     try:
         return MarkerStore(storage, instant.requested_time).data_files()
     except MalformedFileNameError as error:
-        _LOG.warning("Listing the files of %s, since a marker is damaged: %s", instant.requested_time, error)
+        _LOG.warning(
+            "Listing the files of %s, because a marker is damaged: %s", instant.requested_time, error
+        )
         return frozenset()
 
 
@@ -285,7 +287,8 @@ def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Ins
     prepare_deletion(table, undoes=_undone_time(plan))
     # Raises an error before the first deletion if the plan names a file that must not be deleted.
     files_to_delete(plan)
-    # Hide the write before the rollback is inflight. Until then nothing is deleted, and a job may remove the rollback.
+    # Hide the write before the rollback becomes inflight. A requested rollback has deleted nothing, so another job may
+    # remove it.
     _hide_completed(table, plan)
     if rollback.state is InstantState.REQUESTED:
         # Another job that has lost its lock may be carrying out the same rollback.
@@ -365,7 +368,10 @@ def _sweep(storage: Storage, instant_time: str) -> None:
 
 
 def _remove_undone_instants(table: TableAccess, plan: RollbackPlan) -> None:
-    """Delete the completed file, then the inflight file, then the requested file, so that the state never advances."""
+    """Delete the completed file, then the inflight file, then the requested file.
+
+    In this order, the state of the instant never advances.
+    """
     undone, store = plan.instant_to_rollback, table.timeline_store
     if undone is None:
         return

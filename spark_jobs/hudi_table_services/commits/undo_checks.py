@@ -23,7 +23,7 @@ _CLOCKS_DIFFER_MS = 1000
 
 
 def why_alive(table: TableAccess, instant: Instant) -> str:
-    """Sentence that reports the age of a pending write's living heartbeat; empty if there is no such heartbeat."""
+    """Sentence that reports the age of the fresh heartbeat of a pending write; empty if the write has none."""
     time = instant.requested_time
     if instant.is_completed or not is_heartbeat_alive(table.storage, time, table.clock):
         return ""
@@ -36,13 +36,13 @@ def why_alive(table: TableAccess, instant: Instant) -> str:
 
 
 def require_dead(table: TableAccess, instants: Iterable[Instant]) -> None:
-    """Raises InstantHeldError if one of the pending instants has a living heartbeat."""
+    """Raises InstantHeldError if one of the pending instants has a fresh heartbeat."""
     for instant in instants:
         if reason := why_alive(table, instant):
             raise InstantHeldError(
                 reason,
-                hint="End that job first, then wait two minutes, until its heartbeat has expired. If no job runs and "
-                "a clock was wrong, delete the heartbeat below .hoodie/.heartbeat.",
+                hint="End that job first, then wait two minutes, until its heartbeat has expired. If no job is running "
+                "and a clock was wrong, delete the heartbeat below .hoodie/.heartbeat.",
             )
 
 
@@ -53,8 +53,8 @@ def require_unplanned(table: TableAccess, timeline: Timeline, chosen: Collection
     for pending in timeline.pending:
         if pending.action is Action.CLEAN and times:
             raise InvalidRequestError(
-                f"Clean {pending.requested_time} is pending: it may delete the files that readers would see again.",
-                hint="Run clean.py first, which finishes it.",
+                f"Clean {pending.requested_time} is pending: it may delete files that the table needs after the undo.",
+                hint="Run clean.py first; it completes the pending clean.",
             )
         if pending.identity in identities:
             continue
@@ -63,7 +63,7 @@ def require_unplanned(table: TableAccess, timeline: Timeline, chosen: Collection
         if held:
             raise InvalidRequestError(
                 f"Pending {pending.action.value} {pending.requested_time} is going to read {held[0]}.",
-                hint=f"Cancel it first: cancel_clustering.py --instant {pending.requested_time}.",
+                hint=f"Cancel the plan first: cancel_clustering.py --instant {pending.requested_time}.",
             )
 
 
@@ -88,14 +88,14 @@ def require_predecessors(table: TableAccess, timeline: Timeline, instant: Instan
     if missing:
         named = ", ".join(f"{path}/{file_id}" if path else file_id for path, file_id in missing[:_NAMED])
         raise InvalidRequestError(
-            f"{instant.action.value} {instant.requested_time} cannot be undone: cleaning has deleted the versions "
-            f"before it of {len(missing)} file groups, such as {named}.",
-            hint="Write the rows again instead, or go back to a savepoint with restore.py.",
+            f"{instant.action.value} {instant.requested_time} cannot be undone: cleaning has deleted the previous "
+            f"versions of {len(missing)} file groups, such as {named}.",
+            hint="Write the rows again instead, or restore the table to a savepoint with restore.py.",
         )
 
 
 def _latest_before(table: TableAccess, timeline: Timeline, instant: Instant) -> dict[tuple[str, str], str]:
-    """File group → requested time of the newest write before the instant, from the active timeline."""
+    """File group → requested time of the newest write on the active timeline before the instant."""
     found: dict[tuple[str, str], str] = {}
     for older in timeline.completed_writes:
         if older.requested_time < instant.requested_time:

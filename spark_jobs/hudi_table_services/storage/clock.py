@@ -56,8 +56,8 @@ def age_text(seconds: float) -> str:
 def instant_time(now: datetime, config: TableConfig, *, after: str = "") -> str:
     """Instant time for `now`, or `after` plus one millisecond if `now` is not later than `after`.
 
-    Instant times are compared as text and must never repeat, even if a clock was set back, the local zone leaves
-    summer time, or the instant of another writer is in the future.
+    Instant times are compared as text and must never repeat, even if a clock is set back, daylight-saving time ends,
+    or the instant of another writer is in the future.
 
     Args:
         after: newest known instant time, with 14 to 20 digits; empty if there is no instant.

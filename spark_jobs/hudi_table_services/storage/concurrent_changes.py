@@ -20,13 +20,13 @@ from hudi_table_services.storage.timeline_store import TimelineStore
 
 _LOG = logging.getLogger(__name__)
 _ONCE = (Action.COMMIT, Action.DELTA_COMMIT)
-"""Actions whose instants are never executed again after they were undone."""
+"""Actions whose instants are never executed again after a job has undone them."""
 
 
 def load_commit_changes(
     store: TimelineStore, before: Timeline, after: Timeline, *, ignore: Collection[str] = ()
 ) -> tuple[ConcurrentChange, ...]:
-    """Changes by other writers between two loads of the timeline. Instants are compared by identity, not by time.
+    """Changes that other writers made between two loads of the timeline. Instants are compared by identity, not time.
 
     Args:
         before: the timeline that the write was planned with.
@@ -53,7 +53,7 @@ def load_completed_changes(
 
 
 def newer_may_be_archived(store: TimelineStore, before: Timeline, after: Timeline) -> bool:
-    """Whether a write that was not complete in `before` may have completed and been archived since.
+    """Whether a write that was not complete in `before` may have completed and been archived after that.
 
     Archival moves the oldest writes first. If the first write of `after` is not newer than the newest write of
     `before`, no later write has been archived. Archived writes are not checked for conflicts. If this function returns
@@ -64,7 +64,7 @@ def newer_may_be_archived(store: TimelineStore, before: Timeline, after: Timelin
 
 
 def pending_may_be_archived(store: TimelineStore, before: Timeline, after: Timeline) -> bool:
-    """Whether a write that was pending in `before` may have completed and been archived since."""
+    """Whether a write that was pending in `before` may have completed and been archived after that."""
     present, first = {i.identity for i in after}, _first_left_by_archival(after)
     pending = [i for i in before.pending if i.action.writes_data and i.identity not in present]
     doubtful = [i for i in pending if i.requested_time < first]
@@ -83,7 +83,7 @@ def _first_left_by_archival(timeline: Timeline) -> str:
 def _undone(store: TimelineStore, before: Timeline, after: Timeline) -> Iterable[ConcurrentChange]:
     """Yield completed writes of `before` that are missing in `after` although they were not archived.
 
-    In doubt, a write counts as undone.
+    If it is unclear whether a write was undone or archived, the write counts as undone.
     """
     present = {i.identity for i in after.completed_writes}
     missing = [i for i in before.completed_writes if i.identity not in present]

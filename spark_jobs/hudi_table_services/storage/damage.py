@@ -5,15 +5,15 @@ from contextlib import contextmanager
 
 from hudi_table_services.errors import CorruptTableError
 
-_HINT = "Restore the file from a copy; nothing was deleted on its account."
+_HINT = "Restore the file from a backup. No file was deleted because of the damage."
 
 
 @contextmanager
 def naming(path: str) -> Iterator[None]:
-    """Add the path, relative to the base path, to an error about damage that does not name a file yet.
+    """Add this path to an error about damage if the error names no file yet. The path is relative to the base path.
 
     Raises:
-        CorruptTableError: with the class of the original error.
+        CorruptTableError: the new error has the class of the original error.
     """
     try:
         yield

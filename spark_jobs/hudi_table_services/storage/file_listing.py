@@ -53,10 +53,10 @@ def is_partition(files: Iterable[StoredObject]) -> bool:
 
 
 def foreign_files(listed: Mapping[str, tuple[StoredObject, ...]]) -> tuple[StoredObject, ...]:
-    """Find the files in partitions that were not written by Hudi and are not hidden from readers, sorted by path.
+    """Find the files in partitions that Hudi did not write and that readers do not ignore, sorted by path.
 
-    Readers hide names that start with ``.`` or ``_``. A reader that treats every Parquet file of a partition as a data
-    file fails on such files or returns their rows.
+    Readers ignore files whose names start with ``.`` or ``_``. A reader that treats every Parquet file of a partition
+    as a data file fails on foreign files, or returns their rows.
     """
     found = [
         stored

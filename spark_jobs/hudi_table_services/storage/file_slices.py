@@ -54,16 +54,16 @@ class Visibility:
         )
 
     def visible_from(self, instant_time: str) -> str:
-        """Completion time of the instant if it is on the active timeline, else its requested time."""
+        """Completion time of an instant on the active timeline; for other instants, the requested time."""
         return self.completed.get(instant_time, instant_time)
 
 
 def first_write_time(timeline: Timeline) -> str | None:
-    """Requested time of the first write without a savepoint; if all writes have savepoints, of the first write.
+    """Requested time of the first write without a savepoint. If all writes have savepoints, that of the first write.
 
-    Pending writes are included, because archival stops at a pending write. Commits with savepoints and actions that are
-    no writes are skipped, because they do not show that later writes are still on the active timeline. Archival can
-    keep a commit with a savepoint and archive the writes after it, and it archives other actions independently.
+    Pending writes are included, because archival stops at a pending write. Commits with savepoints, and instants that
+    are not writes, are skipped, because they do not show that later writes are still on the active timeline: archival
+    can keep a commit with a savepoint and archive later writes, and it archives other actions independently.
     """
     savepoints = {i.requested_time for i in timeline.completed if i.action is Action.SAVEPOINT}
     writes = [i.requested_time for i in timeline if i.action.writes_data]
@@ -108,7 +108,7 @@ class _Candidates:
 def _by_file_id(
     files: Iterable[StoredObject], visibility: Visibility
 ) -> tuple[dict[str, _Candidates], dict[str, list[LogFile]]]:
-    """Find the newest visible base files and all log files of each file group. `str.partition` is used for speed."""
+    """Find the newest visible base files and all log files of each file group. `str.partition` is fast."""
     bases: dict[str, _Candidates] = {}
     logs: dict[str, list[LogFile]] = defaultdict(list)
     for stored in files:
@@ -133,7 +133,7 @@ def _add_log(logs: dict[str, list[LogFile]], stored: StoredObject) -> None:
     try:
         log = LogFile.from_file_name(stored.name, stored.size_bytes)
     except MalformedFileNameError:
-        return  # for example the checksum that Hadoop keeps beside a log file
+        return  # for example the checksum file that Hadoop writes next to a log file
     if not log.is_cdc:
         logs[log.file_id].append(log)
 

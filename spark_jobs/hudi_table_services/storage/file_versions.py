@@ -123,5 +123,5 @@ def _visible_base_file(stored: StoredObject, visibility: Visibility) -> BaseFile
 
 
 def _is_side_file(name: str) -> bool:
-    """Whether the file is the partition's metadata file or a checksum that Hadoop keeps beside a file."""
+    """Whether the file is the partition's metadata file or a checksum file that Hadoop wrote next to another file."""
     return name.startswith(PARTITION_METAFILE) or (name.startswith(".") and name.endswith(".crc"))

@@ -1,4 +1,4 @@
-"""Read many files at the same time: an object store answers slowly, but it serves many requests at once."""
+"""Read many files at the same time. An object store responds slowly, but it serves many requests at once."""
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +15,7 @@ def map_in_parallel(read: Callable[[_Item], _Result], items: Iterable[_Item]) ->
     """Call a function with each item, in threads. Return the results in the order of the items.
 
     Raises:
-        The exception of the first item that failed. Calls that have not begun are cancelled.
+        The exception of the first item that failed. Calls that have not started are cancelled.
     """
     with ThreadPoolExecutor(READ_THREADS) as pool:
         return list(pool.map(read, items))

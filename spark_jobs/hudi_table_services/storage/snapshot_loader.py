@@ -1,7 +1,7 @@
 """Load the snapshot that planners use: timeline, latest file slices, reserved file groups, schema.
 
 The loader reads only a few files: the properties, the replace commits (for the replaced file groups), the pending
-plans, and the latest commit (for the schema). It takes everything else from file names.
+plans, and the latest commit (for the schema). File names provide all other information.
 """
 
 import logging
@@ -109,14 +109,17 @@ class _SnapshotLoader:
 
 
 class _WrittenFiles:
-    """Selects the file that belongs to a commit among files that retried Spark tasks of that commit left behind."""
+    """If retried Spark tasks left several versions of a file, selects the version that belongs to the commit."""
 
     def __init__(self, loader: _SnapshotLoader, timeline: Timeline) -> None:
         self._loader = loader
         self._writes = {i.requested_time: i for i in timeline.completed_writes}
 
     def pick(self, partition_path: str, candidates: Collection[BaseFile]) -> BaseFile:
-        """Return the candidate that the commit's metadata lists, or the last file name if the commit is archived."""
+        """Return the candidate that the commit's metadata lists.
+
+        If the commit is archived or lists none of them, return the candidate whose name sorts last.
+        """
         ordered = sorted(candidates, key=lambda base: base.file_name, reverse=True)
         instant = self._writes.get(ordered[0].instant_time)
         if instant is not None:

@@ -49,7 +49,7 @@ class BasePathState(Enum):
 
 
 def inspect_base_path(storage: Storage) -> BasePathState:
-    """Find out whether a base path contains a table or is empty. Folders of a table creation that died count as empty.
+    """Find out whether a base path contains a table or is empty. Folders of an interrupted creation count as empty.
 
     Raises:
         InvalidRequestError: the base path contains files, but no Hudi table.
@@ -61,7 +61,7 @@ def inspect_base_path(storage: Storage) -> BasePathState:
     foreign += [f.path for f in storage.list_files(".hoodie") if not f.path.startswith(_AUXILIARY)]
     if foreign:
         raise InvalidRequestError(
-            f"{storage.uri} is not empty and not a Hudi table: it holds {foreign[0]!r} but no {PROPERTIES}.",
+            f"{storage.uri} is not empty and not a Hudi table: the folder contains {foreign[0]!r} but no {PROPERTIES}.",
             hint="Give an empty or new folder, or the base path of a Hudi table. If there was a Hudi table here, "
             "restore .hoodie from a copy.",
         )
@@ -98,7 +98,7 @@ def read_table_config(storage: Storage) -> TableConfig:
     raise CorruptTableError(
         f"The properties of the table at {storage.uri} cannot be read: {' '.join(problems)}",
         path=PROPERTIES,
-        hint=f"Restore {PROPERTIES} from a copy; nothing was written.",
+        hint=f"Restore {PROPERTIES} from a backup. Nothing was written.",
     )
 
 
@@ -119,8 +119,8 @@ def _no_table(storage: Storage) -> TableNotFoundError:
 def _read_either(storage: Storage) -> tuple[TableConfig | None, list[str]]:
     """Return the main file if it is complete, else the backup, else the problems of both files.
 
-    There are no problems if both files are absent. A main file without a checksum may be truncated, so it is used only
-    if there is no backup.
+    If both files are absent, the list of problems is empty. A main file without a checksum may be truncated, so it is
+    used only if there is no backup.
     """
     problems: list[str] = []
     unproven: TableConfig | None = None
@@ -153,7 +153,7 @@ def _decoded(storage: Storage, path: str) -> TableConfig:
 
 
 def create_table(storage: Storage, properties: Mapping[str, str], clock: Clock) -> TableConfig:
-    """Create the folders of a table, then its properties. A creation that died can be repeated.
+    """Create the folders of a table, then its properties. An interrupted creation can be repeated.
 
     Raises:
         TableExistsError: another writer created a table here at the same time.

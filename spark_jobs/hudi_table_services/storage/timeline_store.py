@@ -38,14 +38,14 @@ _given_out: dict[str, str] = {}
 _given_out_guard = threading.Lock()
 
 _PAUSES = (0.02, 0.05, 0.1, 0.2, 0.4)
-"""Seconds between reads of a completed file that is empty or truncated. On a local disk Hudi creates the file first and
-fills it afterwards, so a concurrent reader can see it incomplete for a short time."""
+"""Seconds between reads of a completed file that is empty or truncated. On a local disk, Hudi first creates the file
+and then writes its content, so for a short time a concurrent reader can find an incomplete file."""
 
 
 class TimelineStore:
     """The timeline folder of one table (HoodieActiveTimeline, Hudi 1.2).
 
-    The states of an instant are requested, inflight and completed. Each state has a file that is never changed.
+    The states of an instant are requested, inflight and completed. Each state has its own file, which never changes.
     """
 
     def __init__(self, storage: Storage, config: TableConfig, clock: Clock) -> None:
@@ -58,7 +58,7 @@ class TimelineStore:
         """All instants, each in its most advanced state.
 
         Raises:
-            TableNotFoundError: there is neither an instant nor a table.
+            TableNotFoundError: the base path contains neither an instant nor the properties of a table.
             TimelineInvariantError: a completed file has zero bytes, or a file name belongs to the other layout.
         """
         return Timeline.of(self._state_files())
@@ -109,8 +109,8 @@ class TimelineStore:
             raise MalformedMetadataError(
                 f"{self.path_of(instant)}: {error.message}",
                 path=self.path_of(instant),
-                hint="A writer died while writing it. Restore the file from a copy, or undo the instant with Hudi's "
-                "command line; until then, no job of this project writes to the table.",
+                hint="A writer died while it wrote the file. Restore the file from a backup, or undo the instant with "
+                "Hudi's command line; until then, no job of this project writes to the table.",
             ) from error
 
     def _decoded(self, instant: Instant) -> CommitMetadata:
@@ -172,7 +172,7 @@ class TimelineStore:
         if any(other.is_completed and other.identity == instant.identity for other in present):
             raise InstantExistsError(
                 f"{instant.action.value} {instant.requested_time} is already completed.",
-                hint="Another process works on the same instant; load the timeline again.",
+                hint="Another process is working on the same instant; load the timeline again.",
             )
         timed = self._layout.has_completion_time_in_names
         completed = Instant(
@@ -184,7 +184,7 @@ class TimelineStore:
         return self._create(completed, content)
 
     def return_to_requested(self, instant: Instant) -> None:
-        """Delete the inflight file of a plan, so that the plan is in state requested again."""
+        """Delete the inflight file of a plan, so that the plan is requested again."""
         self._storage.delete(self.path_of(self._in_state(instant, InstantState.INFLIGHT)))
 
     def remove(self, instant: Instant) -> None:
@@ -259,8 +259,8 @@ class TimelineStore:
         except MalformedFileNameError:
             if _is_instant_of_other_layout(stored.name, self._layout):
                 raise TimelineInvariantError(
-                    f"The name of {stored.path} belongs to another timeline layout than this table's "
-                    f"({self._layout.value}).",
+                    f"The name of {stored.path} does not belong to timeline layout {self._layout.value}, which this "
+                    "table has.",
                     path=stored.path,
                     hint="An upgrade or downgrade of the table was interrupted; finish it with Hudi first.",
                 ) from None
@@ -269,8 +269,8 @@ class TimelineStore:
             raise TimelineInvariantError(
                 f"The completed instant {stored.path} has zero bytes.",
                 path=stored.path,
-                hint="A writer died while writing it. Restore the file from a copy, or undo the instant with Hudi's "
-                "command line; until then, no job of this project writes to the table.",
+                hint="A writer died while it wrote the file. Restore the file from a backup, or undo the instant with "
+                "Hudi's command line; until then, no job of this project writes to the table.",
             )
         return instant
 
@@ -305,10 +305,11 @@ class TimelineStore:
     def _resolve_failed_create(self, path: str, content: bytes, error: StorageError) -> None:
         """Find out whether a failed creation created the file.
 
-        If the storage client repeats a creation whose answer was lost, it fails because it finds its own file.
+        A failed creation may have created the file: if the response to a creation was lost, the storage client repeats
+        the creation, which then fails because the file exists.
 
-        If the file is ours, this method returns; otherwise it raises an error. The content of an empty file does not
-        show which writer created the file.
+        This method returns if this writer created the file; otherwise it raises an error. An empty file does not show
+        which writer created it.
         """
         exists_already = isinstance(error, ObjectExistsError)
         try:

@@ -107,9 +107,9 @@ class ArchivedTimeline:
     def _without_undone(self, writes: tuple[ArchivedWrite, ...]) -> tuple[ArchivedWrite, ...]:
         """Leave out writes that were undone.
 
-        An archival that died leaves archived instants on the active timeline too, so a job can still undo them.
-        Clusterings are always kept: an execution may have been undone and a later execution completed at the same
-        requested time.
+        If an archival died, archived instants may also be on the active timeline, where a job can still undo them.
+        Clusterings are always kept: one execution of a plan may have been undone, and a later execution of the same
+        plan may have completed under the same requested time.
         """
         if not writes:
             return ()

@@ -29,13 +29,13 @@ _LOG = logging.getLogger(__name__)
 def conflict_where_cleaned(
     table: TableAccess, planned_with: Callable[[], TableSnapshot | None], request_id: str = ""
 ) -> Iterator[None]:
-    """Raise a conflict instead of a read error if other writers removed the file. Other errors are not changed.
+    """Raise a conflict error instead of a read error if other writers removed the file. Other errors are not changed.
 
     Args:
         planned_with: returns the snapshot whose files are read, or None if no snapshot was loaded yet. Called only
             after a failure.
         request_id: request id of the write; empty if the write has none. If another attempt of the same request has
-            committed, it deletes the staged rows of the write.
+            committed, that attempt has deleted the staged rows of the write.
 
     Raises:
         FileGroupConflictError: other writers removed the file; the message names the file.
@@ -63,13 +63,14 @@ def _second_write(table: TableAccess, before: TableSnapshot, request_id: str) ->
 
 
 def _conflict(table: TableAccess, before: TableSnapshot, path: str) -> HudiTableServiceError | None:
-    """The conflict if the missing file belongs to the snapshot and other writers removed it; otherwise None."""
+    """The conflict error if the missing file belongs to the snapshot and other writers removed it; otherwise None."""
     missing = next((s for s in before.all_slices if path and s.base_file_path == path), None)
     if missing is None or not _is_removed_by_others(table, before, missing, path):
         return None
     return FileGroupConflictError(
-        f"Another writer replaced or undid {path}, and it was removed while this write was reading it.",
-        hint="Nothing was committed; run the request again. If it happens often, let cleaning retain more.",
+        f"Another writer replaced or undid {path}, and the file was deleted while this write was reading it.",
+        hint="Nothing was committed; run the request again. If this error occurs often, let cleaning retain more "
+        "commits.",
     )
 
 

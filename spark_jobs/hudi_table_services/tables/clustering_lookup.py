@@ -52,7 +52,7 @@ class ClusteringLookup:
             raise InvalidRequestError(f"{reason[0].upper()}{reason[1:]}.", hint="Schedule a new clustering.")
         raise InvalidRequestError(
             f"There is no instant {requested_time} on the active timeline.",
-            hint="Check the base path; a clustering that was completed long ago may be archived.",
+            hint="Check the base path. If the clustering was completed long ago, it may be archived.",
         )
 
     def why_missing(self, requested_time: str) -> str | None:

@@ -19,7 +19,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingFilesSearch:
-    """Check that storage contains the files that are named in completed writes of the active timeline.
+    """Check whether storage contains the files that completed writes of the active timeline name.
 
     Attributes:
         snapshot: loaded before the storage was listed.
@@ -34,7 +34,7 @@ class MissingFilesSearch:
     retained_from: str = ""
 
     def find(self) -> dict[str, str] | None:
-        """Map each faulty path to a description of the fault; None if an unfinished restore may be deleting files.
+        """Map each faulty path to its fault. Return None if an unfinished restore may be deleting files.
 
         Raises:
             MalformedMetadataError: a completed write cannot be read.

@@ -48,7 +48,8 @@ class Orphans:
         folders: folders of markers and staged rows whose jobs have ended.
         heartbeats: requested times of heartbeats whose writes have ended.
         folders_listed: number of folders that were listed.
-        foreign_files: number of files that `file_listing.foreign_files` finds: neither written by Hudi nor hidden.
+        foreign_files: number of files that `file_listing.foreign_files` finds. Hudi did not write these files, and they
+            are not hidden.
     """
 
     files: Mapping[StoredObject, str]

@@ -86,7 +86,7 @@ def _tail(archive: ArchivedTimeline, count: int, limit_bytes: int) -> ArchiveTai
 
 
 def _merged(writes: Sequence[_Write], tail: ArchiveTail) -> list[_Write]:
-    """Active and archived writes, newest first. A write is in both lists if its archival died; it is returned once."""
+    """Active and archived writes, newest first. If an archival died, both lists contain a write; return it once."""
     found = {each.identity: (each.instant, each.metadata) for each in tail.writes}
     found |= {instant.identity: (instant, metadata) for instant, metadata in writes}
     without_gaps = [pair for pair in found.values() if pair[0].requested_time > tail.since]

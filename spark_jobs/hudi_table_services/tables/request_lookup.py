@@ -35,8 +35,8 @@ def refuse_second_write(
     """Raise an error if another attempt of this request, which was treated as dead, completed after `before`.
 
     Args:
-        in_archive: also search the archive if the write may have been archived since. Do not use this option under the
-            table lock, because an archive can be large.
+        in_archive: also search the archive if the write may have been archived in the meantime. Do not use this option
+            under the table lock, because an archive can be large.
 
     Raises:
         CommitConflictError: another attempt has completed.
@@ -48,6 +48,6 @@ def refuse_second_write(
         found = archived.find_request(request_id)
     if found is not None:
         raise CommitConflictError(
-            f"Another attempt of request {request_id} completed {found[0].requested_time} during this one.",
+            f"Another attempt of request {request_id} completed {found[0].requested_time} during this attempt.",
             hint="Nothing was committed a second time; running the request again returns that commit.",
         )

@@ -40,8 +40,8 @@ def check_name(config: TableConfig, table_name: str) -> None:
     """Raise InvalidRequestError if the request names another table; an empty name matches any table."""
     if table_name and table_name != config.table_name:
         raise InvalidRequestError(
-            f"The table at the base path is called {config.table_name!r}, the request says {table_name!r}.",
-            hint="Check the base path, or give the table's own name.",
+            f"The table at the base path is called {config.table_name!r}, but the request names {table_name!r}.",
+            hint="Check the base path, or give the name of the table at this path.",
         )
 
 
@@ -65,9 +65,10 @@ def check_writable(config: TableConfig, table_name: str, *, metadata_enable: boo
         )
     if config.get(CHECKSUM) is None:
         raise CorruptTableError(
-            f"{PROPERTIES} has no {CHECKSUM}, which every Hudi since 0.11 writes: it may be truncated.",
+            f"{PROPERTIES} has no {CHECKSUM}, which every Hudi since 0.11 writes: the file may be truncated.",
             path=PROPERTIES,
-            hint="Compare it with a copy and restore the copy. If it is complete, any write by Hudi adds the checksum.",
+            hint="Compare the file with a backup and restore the backup. If the file is complete, any write by Hudi "
+            "adds the checksum.",
         )
     for feature in refused_features(config):
         raise UnsupportedTableError(f"The table {feature}, which this release does not write.")
@@ -76,8 +77,8 @@ def check_writable(config: TableConfig, table_name: str, *, metadata_enable: boo
         raise UnsupportedTableError(
             f"The table has an active metadata table ({listed}); a commit that leaves it stale would lose rows "
             "for every reader that trusts it.",
-            hint=f"Pass {METADATA_ENABLE}=false to switch it off before this commit, as Hudi's own writers do "
-            "with that option; Hudi has to rebuild the indexes in it afterwards.",
+            hint=f"Pass {METADATA_ENABLE}=false. With this option, the job switches the metadata table off before this "
+            "commit, as Hudi's own writers do. Hudi must rebuild the metadata table afterwards.",
         )
 
 

@@ -1,4 +1,4 @@
-"""Check the side effects of a change of the first write of the active timeline.
+"""Check the side effects of a change that gives the active timeline another first write.
 
 Readers treat every file that is older than the first write as committed. They ignore a newer file whose instant is not
 on the timeline. If an earlier write becomes the first write, archived commits are hidden. If a later write becomes the
@@ -89,7 +89,7 @@ def uncommitted_files(table: TableAccess, timeline: Timeline, until: str) -> Map
 
 
 def never_completed(table: TableAccess, times: Set[str]) -> Set[str]:
-    """Return the times that the archive does not contain. Commits before and after a savepoint may be archived."""
+    """Return the times that the archive does not contain. Commits after a savepoint may be archived, too."""
     if not times:
         return times
     archived = ArchivedTimeline(table.storage, table.config).writes()

@@ -160,7 +160,7 @@ def test_an_ordering_field_inside_another_column_is_refused(spark: SparkSession,
 def test_a_request_with_another_table_name_is_refused(table: TableUnderTest, spark: SparkSession) -> None:
     before = contents(table)
     request = UpsertRequest(base_path=str(table.base_path), table_name="other", record_key=("k",))
-    with pytest.raises(InvalidRequestError, match="called 't', the request says 'other'"):
+    with pytest.raises(InvalidRequestError, match="called 't', but the request names 'other'"):
         upsert(spark, request, spark.createDataFrame(ROWS, SCHEMA))
     assert contents(table) == before
 

@@ -142,7 +142,7 @@ def test_a_write_retries_if_a_clean_removed_the_files_that_it_reads(
 
     storage = overtaken(table.base_path, meanwhile)
     table.write([("a", 3, "x", 3.0)], request_id="slow", storage=storage)
-    assert "and it was removed while this write was reading it" in caplog.text
+    assert "and the file was deleted while this write was reading it" in caplog.text
     assert table.rows() == [("a", 3, "x", 3.0), ("b", 1, "y", 1.0)]
     assert table.leftovers() == set()
 

@@ -1,4 +1,4 @@
-"""The archive of table version 6 on storage: log files, each written once and never appended to.
+"""The archive of table version 6 on storage: log files. Each file is written once and never extended.
 
 Object stores cannot append, and Hudi does not append on local disks either: each archival writes a new file.
 """
@@ -59,7 +59,7 @@ class ArchiveLogStore:
         return path
 
     def newest_identities(self) -> frozenset[tuple[str, Action]]:
-        """Instants in the newest file. An archival that died may have left them on the active timeline too."""
+        """Instants in the newest file. If an archival died, they may be on the active timeline, too."""
         present = self.files()
         return written_states(self._records(present[-1])) if present else frozenset()
 
@@ -80,7 +80,10 @@ class ArchiveLogStore:
         return tuple(found[identity] for identity in sorted(found))
 
     def tail(self, count: int, limit_bytes: int) -> ArchiveTail:
-        """The newest writes, see `read_tail`. No instant of a file is older than an instant of an older file."""
+        """Return the newest writes; see `read_tail`.
+
+        The files are in order of time: no instant in a file is earlier than any instant in the files before it.
+        """
         parts = [
             ArchivePart(size_bytes=each.size_bytes, last="", read=partial(self._part, each))
             for each in reversed(self.files())

@@ -25,7 +25,7 @@ _Found = TypeVar("_Found")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryCodec:
-    """Encode and decode entries as the bytes of a Parquet file, so that `storage` needs no Parquet library."""
+    """Functions that convert entries to the bytes of a Parquet file and back, so `storage` needs no Parquet library."""
 
     encode: Callable[[Sequence[HistoryEntry]], bytes]
     decode: Callable[[bytes], tuple[HistoryEntry, ...]]
@@ -59,7 +59,7 @@ class HistoryStore:
     def identities(self, since: str) -> frozenset[tuple[str, Action]]:
         """Instants of the files that `entries` reads.
 
-        An archival that died may have left them on the active timeline too.
+        If an archival died, these instants may be on the active timeline, too.
         """
         known = {action.value for action in Action}
         return frozenset(
@@ -73,7 +73,7 @@ class HistoryStore:
         return tuple(_write(entry) for entry in self.entries() if _is_write(entry))
 
     def tail(self, count: int, limit_bytes: int) -> ArchiveTail:
-        """The newest writes, see `read_tail`.
+        """Return the newest writes; see `read_tail`.
 
         Raises:
             CorruptTableError: a manifest or a file cannot be read.

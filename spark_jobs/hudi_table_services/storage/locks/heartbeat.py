@@ -29,7 +29,7 @@ def heartbeat_path(instant_time: str) -> str:
 
 
 class Heartbeat:
-    """Refresh the heartbeat of one write from a thread until it is stopped; usable as a context manager.
+    """The heartbeat of one write. A thread refreshes it until `stop` is called. Can be used as a context manager.
 
     Args:
         owner: request id of the writer, written into the file.
@@ -63,7 +63,7 @@ class Heartbeat:
             self._is_removed = True
 
     def abandon(self) -> None:
-        """Stop refreshing and mark the heartbeat as ended, so that tasks of this write end. `stop` deletes the file."""
+        """Stop refreshing and mark the heartbeat as ended, so that tasks of this write end. The file is kept."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -118,16 +118,16 @@ def is_heartbeat_alive(
     *,
     expires_after_ms: int = DEFAULT_INTERVAL_MS * DEFAULT_TOLERABLE_MISSES,
 ) -> bool:
-    """Whether the heartbeat was refreshed recently. Without a file the writer counts as dead, as in Hudi.
+    """Whether the heartbeat was refreshed recently. If there is no file, the writer counts as dead, as in Hudi.
 
-    A heartbeat with a future modification time counts as alive: this machine's clock may be behind.
+    A heartbeat with a modification time in the future counts as fresh, because this machine's clock may be slow.
     """
     age_ms = heartbeat_age_ms(storage, instant_time, clock)
     return age_ms is not None and age_ms <= expires_after_ms
 
 
 def heartbeat_age_ms(storage: Storage, instant_time: str, clock: Clock) -> int | None:
-    """Milliseconds since the last refresh, negative for a refresh time in the future; None without a heartbeat."""
+    """Milliseconds since the last refresh; negative if that time is in the future, None if there is no heartbeat."""
     try:
         refreshed_ms = storage.modified_ms(heartbeat_path(instant_time))
     except ObjectNotFoundError:

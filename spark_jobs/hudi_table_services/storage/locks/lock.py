@@ -100,14 +100,14 @@ class FileSystemLock:
                     self._storage.delete(self._path)
                 return
             except StorageError as failure:
-                # Do not fail, because the work under the lock is done. Other writers wait until the lock expires.
+                # Do not raise an error: the work under the lock is done. Other writers wait until the lock expires.
                 _LOG.warning("The lock %s was not released: %s", self._path, failure)
                 time.sleep(pause)
 
     def verify(self) -> None:
         if not self._is_ours():
             raise LockNotAcquiredError(
-                f"The lock {self._path} was taken over by another writer, or removed, while this one held it.",
+                f"The lock {self._path} was taken over by another writer, or removed, while this writer held it.",
                 path=self._path,
                 hint="Nothing was committed; run the request again.",
             )
@@ -123,7 +123,8 @@ class FileSystemLock:
             raise LockNotAcquiredError(
                 f"{self._path} was held by another writer for the whole waiting time: {self._holder()}.",
                 path=self._path,
-                hint="Run the request again later. If no other writer runs, one has died: delete the file, or set "
+                hint="Run the request again later. If no other writer is running, the owner of the lock has died: delete "
+                "the file, or set "
                 f"{LOCK_EXPIRE} (minutes).",
             )
 
@@ -161,7 +162,10 @@ class FileSystemLock:
             # Another writer may have replaced the abandoned lock since then; do not delete the new lock.
             if self._storage.read(self._path) == content:
                 _LOG.warning(
-                    "Removing the lock %s, untouched for %d s: %s", self._path, age_ms // 1000, content
+                    "Removing the lock %s, which has not changed for %d s: %s",
+                    self._path,
+                    age_ms // 1000,
+                    content,
                 )
                 self._storage.delete(self._path)
         except ObjectNotFoundError:
@@ -171,9 +175,9 @@ class FileSystemLock:
     def _age_ms(self, content: bytes, modified_ms: int) -> int:
         """Lower bound of the time since the last change of the lock.
 
-        This is the larger one of two lower bounds: the age by this machine's clock, and the time for which this
-        writer has seen the lock unchanged. The age is too small if the modification time is in the future or if this
-        machine's clock was set back.
+        This is the larger of two lower bounds: the age according to this machine's clock, and the time during which
+        this writer has found the lock unchanged. The age is too small if the modification time is in the future or if
+        this machine's clock was set back.
         """
         if self._seen != (content, modified_ms):
             self._seen, self._seen_since = (content, modified_ms), time.monotonic()
@@ -261,5 +265,5 @@ def _below_base_path(storage: Storage, folder: str) -> str:
             return folder[len(base.rstrip("/")) :].strip("/")
     raise InvalidRequestError(
         f"{LOCK_FOLDER}={folder} is not below the base path {storage.base_path}.",
-        hint="Let all writers of the table keep the lock in a folder of the table.",
+        hint="Configure all writers of the table to use a lock folder below the base path.",
     )

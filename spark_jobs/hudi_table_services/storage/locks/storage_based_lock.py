@@ -1,9 +1,9 @@
-"""The table lock of Hudi's StorageBasedLockProvider: an object that is changed by conditional puts only.
+"""The table lock of Hudi's StorageBasedLockProvider: an object that writers change only with conditional puts.
 
 A writer acquires the lock by replacing the latest version of the object. The new version contains the expiry time of
-the lock, and the writer renews the lock before that time. If a writer died without a release, other writers can take
-its lock over only after the expiry time plus a margin for clock differences. No other field of the object changes
-that. See docs/adr/0030.
+the lock, and the writer renews the lock before that time. If a writer died before it released the lock, other writers can
+take the lock over only after the expiry time plus a margin for clock differences. No other field of the object affects
+this. See docs/adr/0030.
 """
 
 import logging
@@ -84,7 +84,7 @@ class StorageBasedLock:
                     _LOG.warning("Another writer has already taken the lock %s over.", LOCK_PATH)
                 return
             except StorageError as failure:
-                # Do not fail, because the work under the lock is done. Other writers wait until the lock expires.
+                # Do not raise an error: the work under the lock is done. Other writers wait until the lock expires.
                 _LOG.warning("The lock %s was not released: %s", LOCK_PATH, failure)
                 time.sleep(pause)
 
@@ -93,7 +93,7 @@ class StorageBasedLock:
         with self._guard:
             if not self._renew():
                 raise LockNotAcquiredError(
-                    f"The lock {LOCK_PATH} expired or was taken over by another writer while this one held it.",
+                    f"The lock {LOCK_PATH} expired or was taken over by another writer while this writer held it.",
                     path=LOCK_PATH,
                     hint="Nothing was committed; run the request again.",
                 )
@@ -120,7 +120,9 @@ class StorageBasedLock:
         expired_ms = self._now_ms() - lock.valid_until_ms
         if expired_ms <= _CLOCK_DRIFT_MS:
             return True
-        _LOG.warning("Taking over the lock %s, expired %d s ago: %s", LOCK_PATH, expired_ms // 1000, lock)
+        _LOG.warning(
+            "Taking over the lock %s, which expired %d s ago: %s", LOCK_PATH, expired_ms // 1000, lock
+        )
         return False
 
     def _renew_in_time(self) -> None:
@@ -136,8 +138,8 @@ class StorageBasedLock:
     def _renew(self) -> bool:
         """Extend the lock by a whole validity period. Return False if the lock was lost. The caller holds the guard.
 
-        An expired lock is not renewed, even if no other writer took it, because the work since the expiry was not
-        protected.
+        An expired lock is not renewed, even if no other writer has acquired it, because the work after the expiry was
+        not protected.
         """
         held = self._held
         if held is None or self._now_ms() > held.valid_until_ms:
@@ -214,5 +216,5 @@ def _decoded(data: bytes) -> StorageLockFile:
         raise MalformedMetadataError(
             f"{LOCK_PATH} is not a valid Hudi lock: {error.message}",
             path=LOCK_PATH,
-            hint="No writer can take it over. Make sure that no writer runs, then delete it.",
+            hint="No writer can take the lock over. Make sure that no writer is running, then delete the object.",
         ) from error

@@ -31,7 +31,7 @@ class Place:
 
     Attributes:
         is_turn: no other request is writing or is ahead in the queue.
-        ahead: the request that is writing, then the requests ahead in the queue, in order.
+        ahead: the request that is writing, followed by the requests that are ahead in the queue, in order.
     """
 
     is_turn: bool
@@ -60,7 +60,7 @@ class WriterQueue:
         return Place(is_turn=not ahead, ahead=tuple(dict.fromkeys(ahead)))
 
     def begin(self, owner: str) -> bool:
-        """Start this request's turn if no request is ahead. Return whether the turn is now this request's."""
+        """Start this request's turn if no other request is ahead. Return whether this request has the turn."""
         if not self.wait(owner).is_turn:
             return False
         if self._owner(_HOLDER) == owner:
@@ -74,9 +74,9 @@ class WriterQueue:
         return True
 
     def refresh(self, owner: str) -> None:
-        """Refresh the turn of a request that writes.
+        """Refresh the turn of a request that is writing.
 
-        Do nothing if the turn has ended or belongs to another request. In that case the task was ended or was treated
+        Do nothing if the turn has ended or belongs to another request. In that case, the task has ended or was treated
         as dead.
         """
         if self._owner(_HOLDER) == owner:
@@ -97,7 +97,7 @@ class WriterQueue:
                 try:
                     self.refresh(owner)
                 except StorageError:
-                    continue  # the next refresh may succeed; otherwise another request starts, which only costs time
+                    continue  # the next refresh may succeed; if not, another request starts, which is harmless
 
         thread = threading.Thread(target=keep_alive, name=f"turn-{owner}", daemon=True)
         thread.start()

@@ -21,7 +21,7 @@ from hudi_table_services.errors import (
 from hudi_table_services.storage.stores.paths import checked_path, join_path
 from hudi_table_services.storage.stores.storage import BY_PATH, FolderListing, StoredObject, delete_one_by_one
 
-# Names with this prefix match no name pattern of the format: no reader treats such files as instants or data files.
+# No reader treats files with this prefix as instants or data files, because no name in the table format has the prefix.
 _TEMPORARY_PREFIX = ".tmp-"
 _WRITE_BUFFER_BYTES = 1024 * 1024
 _FILE_MODE, _FOLDER_MODE, _SECRET_MODE = 0o664, 0o775, 0o600
@@ -92,7 +92,7 @@ class LocalStorage:
                     if entry.is_dir():
                         folders.append(entry.name)
                     elif not entry.name.startswith(_TEMPORARY_PREFIX):
-                        with suppress(FileNotFoundError):  # deleted since the folder was read
+                        with suppress(FileNotFoundError):  # deleted after the folder was read
                             found = entry.stat()
                             modified_ms = found.st_mtime_ns // 1_000_000
                             files.append(StoredObject(prefix + entry.name, found.st_size, modified_ms))
@@ -200,7 +200,7 @@ def _opener(mode: int) -> Callable[[str, int], int]:
 
 
 def _make_folders(full: str) -> None:
-    """Create a folder and its parents, all with our mode; `os.makedirs` applies the mode only to the last folder."""
+    """Create a folder and its parents, all with the same mode. `os.makedirs` applies a mode only to the last folder."""
     try:
         os.mkdir(full, _FOLDER_MODE)
     except FileExistsError:
@@ -233,7 +233,7 @@ def _write_temporary(full: str, data: bytes, mode: int = _FILE_MODE) -> str:
 
 
 def _link_or_create(temporary: str, full: str, data: bytes) -> None:
-    """Create the file unless its name exists: by a hard link or, if links are refused, by exclusive creation."""
+    """Create the file unless the name exists: as a hard link or, if links are refused, by exclusive creation."""
     try:
         os.link(temporary, full)
         return
@@ -292,6 +292,6 @@ def _translation(error: OSError, operation: str, path: str) -> StorageError:
             return StorageError(
                 f"{what}: {error.strerror}.",
                 path=path,
-                hint="Free some space and run the request again; it repairs what this run left.",
+                hint="Free some space and run the request again. The new run cleans up after this run.",
             )
     return StorageError(f"{what}: {error.strerror or error}.", path=path)

@@ -120,7 +120,9 @@ class MemoryStorage:
         with namespace.guard:
             present = self._version(path) if path in namespace.objects else None
             if present != expected:
-                raise ObjectExistsError(f"Cannot put {path!r}: it is not the expected version.", path=path)
+                raise ObjectExistsError(
+                    f"Cannot put {path!r}: the object does not have the expected version.", path=path
+                )
             namespace.put(checked_path(path), data)
             return self._version(path)
 

@@ -74,7 +74,7 @@ class ObjectStoreStorage:
             own = {key: value for key, value in options.items() if not _client_setting(key)}
             store = from_url(uri, config=cast(Any, own), client_options=cast(Any, client or None))
         except (exceptions.BaseError, ValueError) as error:
-            # The values of settings may be secret: only their names are shown.
+            # The values of settings may be secret, so the message contains only the names.
             raise InvalidRequestError(
                 f"Storage of {uri!r} cannot be opened with the settings {sorted(options)}.",
                 hint="Supported: file, memory, s3/s3a, gs, abfs/abfss/az; settings are those of obstore.",
@@ -142,7 +142,7 @@ class ObjectStoreStorage:
         except (ObjectNotFoundError, ObjectExistsError) as error:
             # S3 answers "no such key" if the object to be replaced no longer exists.
             raise ObjectExistsError(
-                f"Cannot put {path!r}: it is not the expected version.", path=path
+                f"Cannot put {path!r}: the object does not have the expected version.", path=path
             ) from error
         except NotImplementedError as error:
             raise StorageError(
@@ -273,8 +273,8 @@ def _check_endpoint(name: str, url: str) -> None:
         is_plain = False
     if not is_plain or any(character.isspace() or not character.isprintable() for character in url):
         raise InvalidRequestError(
-            f"The setting {name} is no plain URL.",
-            hint="Write http://host:port or https://host; credentials have settings of their own.",
+            f"The setting {name} is not a plain URL.",
+            hint="Write http://host:port or https://host. Pass credentials as separate settings.",
         )
 
 

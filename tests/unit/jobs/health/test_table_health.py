@@ -355,7 +355,7 @@ def test_a_measure_above_its_limit_gives_a_failure_or_a_warning() -> None:
 
 
 def test_a_table_name_that_differs_from_the_request_is_refused() -> None:
-    with pytest.raises(InvalidRequestError, match="is called 'trips', the request says 'flights'"):
+    with pytest.raises(InvalidRequestError, match="is called 'trips', but the request names 'flights'"):
         CheckedTable(TableVersion.V9).result(table_name="flights")
 
 

@@ -115,7 +115,7 @@ def test_a_commit_whose_previous_files_were_cleaned_is_not_undone(version: Table
     first = table.commit(A)
     newest = updated(table, A)
     table.storage.delete(f"a/{base_file_name('f1', first.requested_time)}")
-    with pytest.raises(InvalidRequestError, match="cleaning has deleted the versions before it of 1 file"):
+    with pytest.raises(InvalidRequestError, match="cleaning has deleted the previous versions of 1 file"):
         undo(table, newest)
     replacing = table.commit(NEW, replaces={"a": ("f1",)})
     table.storage.delete(f"a/{base_file_name('f1', newest.requested_time)}")

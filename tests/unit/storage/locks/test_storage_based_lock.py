@@ -128,7 +128,7 @@ def test_a_released_lock_is_free_before_its_validity_ends(storage: Place) -> Non
 def test_an_invalid_lock_is_an_error_and_is_never_taken_over(storage: Place, garbage: bytes) -> None:
     storage.create(LOCK, garbage)
     with (
-        pytest.raises(MalformedMetadataError, match=r"table_lock.json.*then delete it"),
+        pytest.raises(MalformedMetadataError, match=r"table_lock.json.*then delete the object"),
         StorageBasedLock(storage, FEW_RETRIES, later(days=10_000)),
     ):
         pytest.fail("the lock was taken")

@@ -195,7 +195,7 @@ class ConditionalContract:
     def test_a_put_that_expects_no_object_creates_it(self, conditional: ConditionalStorage) -> None:
         version = conditional.put_if("a/lock", b"one", None)
         assert conditional.read_versioned("a/lock") == (b"one", version)
-        with pytest.raises(ObjectExistsError, match="'a/lock'.*not the expected version"):
+        with pytest.raises(ObjectExistsError, match="'a/lock'.*not have the expected version"):
             conditional.put_if("a/lock", b"two", None)
         assert conditional.read_versioned("a/lock") == (b"one", version)
 
@@ -203,7 +203,7 @@ class ConditionalContract:
         first = conditional.put_if("lock", b"one", None)
         second = conditional.put_if("lock", b"two", first)
         assert second != first
-        with pytest.raises(ObjectExistsError, match="not the expected version"):
+        with pytest.raises(ObjectExistsError, match="not have the expected version"):
             conditional.put_if("lock", b"three", first)
         assert conditional.read_versioned("lock") == (b"two", second)
 
@@ -212,11 +212,11 @@ class ConditionalContract:
     ) -> None:
         version = conditional.put_if("lock", b"one", None)
         storage.write("lock", b"two")
-        with pytest.raises(ObjectExistsError, match="not the expected version"):
+        with pytest.raises(ObjectExistsError, match="not have the expected version"):
             conditional.put_if("lock", b"three", version)
         _, version = conditional.read_versioned("lock")
         storage.delete("lock")
-        with pytest.raises(ObjectExistsError, match="not the expected version"):
+        with pytest.raises(ObjectExistsError, match="not have the expected version"):
             conditional.put_if("lock", b"three", version)
         with pytest.raises(ObjectNotFoundError, match="'lock'"):
             conditional.read_versioned("lock")

@@ -69,7 +69,7 @@ open_storage("x")
 )
 def test_the_error_for_an_invalid_endpoint_does_not_contain_the_endpoint(url: str) -> None:
     """With some of these URLs, obstore would end the process or print the password in an error."""
-    with pytest.raises(InvalidRequestError, match="aws_endpoint is no plain URL") as caught:
+    with pytest.raises(InvalidRequestError, match="aws_endpoint is not a plain URL") as caught:
         open_storage("s3://bucket/x", {"aws_endpoint": url})
     assert "hunter2" not in str(caught.value)
 
