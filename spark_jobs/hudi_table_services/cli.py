@@ -85,7 +85,7 @@ def _attempt(request: JobRequest, script: Script[JobRequest]) -> tuple[JobResult
     except ModuleNotFoundError as error:
         missing = ExecutionFailedError(
             f"The Python that runs this job, {sys.executable}, has no package {error.name!r}.",
-            hint="Install airflow-provider-hudi[engine] and pyspark there, or use the Python that has them.",
+            hint="Install airflow-provider-hudi[engine] and pyspark there, or use a Python that has them.",
         )
         return JobResult.failed(request, missing), _print_error(missing)
     except Exception as error:
@@ -110,7 +110,7 @@ def _run(request: JobRequest, script: Script[JobRequest]) -> JobResult:
 
 @contextmanager
 def _progress_document(request: JobRequest) -> Iterator[None]:
-    """Write progress to a document. Tasks read the document if they cannot read the log of a driver on a cluster."""
+    """Write progress to a document. A task reads the document if it cannot read the log of the driver."""
     if not request.result_path:
         yield
         return
@@ -154,7 +154,7 @@ def _stop(spark: "SparkSession") -> None:
     try:
         spark.stop()
     except Exception:
-        _LOG.warning("The Spark session did not stop in good order.", exc_info=True)
+        _LOG.warning("An error occurred while the Spark session was being stopped.", exc_info=True)
 
 
 def spark_session(application_name: str) -> "SparkSession":
@@ -175,7 +175,7 @@ def spark_session(application_name: str) -> "SparkSession":
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise ExecutionFailedError(
             f"Spark did not start: {reason}",
-            hint="The log above says more. Spark needs Java 17, found by JAVA_HOME or on the path.",
+            hint="See the log above. Spark needs Java 17: set JAVA_HOME, or put java on the PATH.",
         ) from error
 
 
@@ -243,6 +243,10 @@ def _report(document: _Document | None, result: JobResult, exit_code: int) -> in
     except HudiTableServiceError as error:
         # The result describes the table correctly. A new run with the same request id finds the commit.
         where = f"{document.storage.uri}/{document.name}"
-        _LOG.error("The job ended as %s, but its result %s was not written.", result.outcome.value, where)
+        _LOG.error(
+            "The outcome of the job is %s, but the result document %s was not written.",
+            result.outcome.value,
+            where,
+        )
         return exit_code or _print_error(error)
     return exit_code

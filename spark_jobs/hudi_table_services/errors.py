@@ -81,7 +81,7 @@ class InvalidRequestError(HudiTableServiceError):
 
 
 class InvalidDataError(InvalidRequestError):
-    """The input rows break a rule of the table, e.g. by a null key, or by a duplicate key if duplicates are refused."""
+    """The input rows break a rule of the table, e.g. a key is null, or occurs twice although duplicates are refused."""
 
     exit_code = 65
 
@@ -105,7 +105,7 @@ class CorruptTableError(HudiTableServiceError):
 
 
 class MalformedFileNameError(CorruptTableError):
-    """The name of a file does not have the format of names of this kind of file."""
+    """The name of a file does not have the format that names of this kind of file must have."""
 
 
 class MalformedMetadataError(CorruptTableError):
@@ -117,7 +117,7 @@ class TimelineInvariantError(CorruptTableError):
 
 
 class CommitConflictError(HudiTableServiceError):
-    """Another writer was first. A new attempt, which plans again, may succeed."""
+    """Another writer changed the table first. A new attempt plans again and may succeed."""
 
     exit_code = 75
     retryable = True
@@ -148,7 +148,7 @@ class InstantVanishedError(CommitConflictError):
 
 
 class InstantHeldError(CommitConflictError):
-    """Another attempt executes the same plan, and its heartbeat is alive."""
+    """Another attempt is executing the same plan, and its heartbeat is fresh."""
 
 
 class CommitStateUnknownError(HudiTableServiceError):
@@ -204,7 +204,7 @@ class UnhealthyTableError(HudiTableServiceError):
 
 
 class UnsafeConfigError(HudiTableServiceError):
-    """A finding about the checked settings has at least the severity with which the request fails the job.
+    """A finding about the checked settings has at least the severity `fail_on` of the request.
 
     `evidence` is the `ConfigReport` with all findings.
     """

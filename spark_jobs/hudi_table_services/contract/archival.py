@@ -56,7 +56,7 @@ class ArchiveReport(Report):
         archived_services: number of cleans and rollbacks that the job archived.
         oldest_active: requested time of the first write that stays active; empty if no write stays active.
         retention: reason for `oldest_active`, in words.
-        held_back_by: time of the instant at which archival had to stop; empty if archival did not have to stop.
+        held_back_by: time of the instant at which archival stopped; empty if no instant stopped archival.
         instants: archived instants, as ``<requested time>.<action>``, oldest first.
         files: new files of the archive, including merged files. They are paths in table version 6 and names in
             versions 8 and 9.

@@ -52,7 +52,10 @@ class CleanRequest(JobRequest):
     def __post_init__(self) -> None:
         JobRequest.__post_init__(self)
         if self.policy and self.policy not in POLICIES:
-            raise InvalidRequestError(f"policy is {self.policy!r}.", hint=f"Known: {', '.join(POLICIES)}.")
+            raise InvalidRequestError(
+                f"policy is {self.policy!r}, which is not a known value.",
+                hint=f"Known: {', '.join(POLICIES)}.",
+            )
         for name in _LEAST_ONE:
             value = getattr(self, name)
             if value is not None and value < 1:

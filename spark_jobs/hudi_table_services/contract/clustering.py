@@ -59,7 +59,7 @@ class ExecuteClusteringRequest(JobRequest):
 
     Attributes:
         instants: requested times of the plans. Empty means all pending plans, oldest first.
-        when_held: one of `WHEN_HELD`. It decides what the job does while another execution of the same plan is alive.
+        when_held: one of `WHEN_HELD`; what the job does while another job is executing the same plan.
 
     Raises:
         InvalidRequestError: the value of a field is invalid.
@@ -108,7 +108,8 @@ class CancelClusteringRequest(JobRequest):
     """Remove pending clustering plans from the timeline, together with the files written for them.
 
     Attributes:
-        instants: requested times of the plans to cancel, whatever their age. Excludes `older_than_minutes`.
+        instants: requested times of the plans to cancel, whatever their age. Cannot be combined with
+            `older_than_minutes`.
         older_than_minutes: minimum age of the plans to cancel; 0 means all plans. None means that the job cancels only
             `instants`.
         preview: report which plans would be cancelled, and cancel no plan.
@@ -130,7 +131,7 @@ class CancelClusteringRequest(JobRequest):
             raise InvalidRequestError(f"older_than_minutes is {self.older_than_minutes}, below 0.")
         if self.instants and self.older_than_minutes is not None:
             raise InvalidRequestError(
-                "instants and older_than_minutes exclude each other.", hint="Give one of them."
+                "instants and older_than_minutes cannot be combined.", hint="Give one of them."
             )
 
     @property
@@ -148,7 +149,9 @@ def _check_plan_fields(request: ScheduleClusteringRequest) -> None:
 
 def _check_word(name: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
-        raise InvalidRequestError(f"{name} is {value!r}.", hint=f"Known: {', '.join(allowed)}.")
+        raise InvalidRequestError(
+            f"{name} is {value!r}, which is not a known value.", hint=f"Known: {', '.join(allowed)}."
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,8 +197,9 @@ class ClusteringPlanReport:
         state: ``previewed``, ``requested``, ``completed``, ``reused`` (an earlier attempt completed the plan),
             ``cancelled`` or ``failed``.
         layout: order of the rows, e.g. ``ZORDER(a, b)``; empty if the rows keep the order of the input.
-        groups_given_up: number of dropped groups. Another writer changed their files first, so they stay unchanged.
-        rows_checked: number of rows whose count and keys the job compared before the commit.
+        groups_given_up: number of groups that the commit left out, because another writer changed their files first.
+        rows_checked: number of rows that were read. Before the commit, the job compared this number and a checksum of
+            the keys with the written files.
         error: why the plan failed; empty if the plan did not fail.
         reason: why the execution cancelled the plan; empty if the execution did not cancel the plan.
     """

@@ -156,10 +156,10 @@ class RuntimeFacts:
 
     @classmethod
     def of(cls, texts: Mapping[str, str]) -> "RuntimeFacts":
-        """Read the facts from texts. A blank text means that the fact is unknown.
+        """Convert facts from text. A blank text means that the fact is unknown.
 
         Raises:
-            InvalidRequestError: a name is no fact, or a text is no value of its fact.
+            InvalidRequestError: a name is not the name of a fact, or a text is not a valid value of its fact.
         """
         types = {each.name: each.type for each in fields(cls)}
         values: dict[str, Any] = {}
@@ -258,10 +258,10 @@ class CheckConfigRequest(JobRequest):
     Attributes:
         base_path: table whose properties are compared with the settings. Empty means no table: the job reads no files.
         options: the settings of writes and of all services.
-        facts: facts about the environment, as texts; see `FACTS`.
+        facts: facts about the environment, as text; see `FACTS`.
         fail_on: lowest severity that fails the job: ``error``, ``warning`` or ``advice``. ``never`` means that no
             finding fails the job.
-        accepted_rules: ids of rules to skip, because the user accepts their findings.
+        accepted_rules: ids of rules that the check skips, because the user accepts their findings.
 
     Raises:
         InvalidRequestError: the value of a field is invalid.
@@ -280,7 +280,7 @@ class CheckConfigRequest(JobRequest):
         if self.fail_on not in FAIL_ON:
             close = difflib.get_close_matches(self.fail_on, FAIL_ON, n=1)
             hint = f"Did you mean {close[0]}?" if close else f"Use one of {', '.join(FAIL_ON)}."
-            raise InvalidRequestError(f"fail_on={self.fail_on} is not known.", hint=hint)
+            raise InvalidRequestError(f"fail_on={self.fail_on} is not a known value.", hint=hint)
         for name, value in self.facts.items():
             if not isinstance(value, str):
                 raise InvalidRequestError(

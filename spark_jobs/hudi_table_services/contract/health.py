@@ -29,7 +29,7 @@ DEFAULT_WARNINGS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthRequest(JobRequest):
-    """Request for a health report on a whole table. The job changes nothing.
+    """Request for a report on the health of a whole table. The job changes nothing.
 
     Attributes:
         warn_above, fail_above: measure (see `MEASURES`) → limit, a number as text. The default limit of a measure
@@ -96,12 +96,12 @@ MEASURES = {
     "commits_to_clean": "completed writes that the retention no longer covers and that no clean has processed yet",
     "damaged": "1 if the timeline cannot be trusted, for example because a completed instant has zero bytes; else 0",
     "dead_instants": "pending instants whose writer has stopped; the next job has to finish or undo them",
-    "foreign_files": "files in partitions that do not belong to Hudi; hidden files do not count",
+    "foreign_files": "files in partition folders that Hudi did not write; hidden files do not count",
     "hours_ahead": "hours by which the newest instant is ahead of the clock; 0 if it is not ahead",
     "hours_since_commit": "hours since the newest completed write was requested",
     "leftover_bytes": "bytes of the leftover files",
-    "leftover_files": "data files of writes that are neither completed nor pending, and copies of data files in other "
-    "folders",
+    "leftover_files": "data files of writes that are neither completed nor pending, and data files that were copied "
+    "into another folder of the table under the same name",
     "missing_files": "files of the latest file slices that are missing, empty, or differ in size from their commit",
     "oldest_pending_hours": "hours since the oldest pending instant was requested",
     "outdated_bytes": "bytes of the outdated files",
@@ -234,7 +234,7 @@ class HealthReport(Report):
 
     def summary(self, result: "JobResult") -> str:
         above = "; ".join(f"{each.measure} is {each.value:g}, above {each.limit:g}" for each in self.findings)
-        return f"The table is {self.status}" + (f": {above}" if above else "")
+        return f"Health of the table: {self.status}" + (f" ({above})" if above else "")
 
     def sections(self, result: "JobResult") -> list[Section]:
         from hudi_table_services.contract.health_text import health_lines

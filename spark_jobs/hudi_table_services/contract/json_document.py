@@ -30,7 +30,7 @@ def parse_document(text: str, what: str) -> tuple[int, Mapping[str, object]]:
         raise InvalidRequestError(f"The {what} is not JSON: {error}.") from error
     fields = dict(as_object(value, what))
     version = fields.pop("contract_version", None)
-    # JSON's true and 1.0 are not versions, although Python treats them as equal to 1.
+    # JSON's true and 1.0 are not valid versions, although Python treats them as equal to 1.
     if type(version) is not int or version not in _KNOWN_VERSIONS:
         known = " and ".join(map(str, _KNOWN_VERSIONS))
         raise InvalidRequestError(
@@ -140,7 +140,7 @@ class JsonDocument:
 
     def _wrong(self, name: str, value: object, expected: str) -> InvalidRequestError:
         return InvalidRequestError(
-            f"Field {name!r} of the {self._what} is a {_JSON_TYPES.get(type(value), 'value')}, it must be {expected}."
+            f"Field {name!r} of the {self._what} is a {_JSON_TYPES.get(type(value), 'value')}, but must be {expected}."
         )
 
 

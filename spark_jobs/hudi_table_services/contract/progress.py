@@ -17,7 +17,7 @@ class JobProgress:
         phase: the current work, in words; the Spark job has the same description.
         done: number of finished tasks of the phase. In most phases, a task is a file group.
         total: number of all tasks of the phase.
-        rows: number of rows in the files that this phase has written; 0 in phases that write no rows.
+        rows: number of rows in the files that this phase has written so far; 0 in phases that write no rows.
         written_bytes: size of these files in bytes.
         elapsed_s: seconds since the phase began.
         remaining_s: estimated remaining seconds at the rate so far; None if no task has finished yet.

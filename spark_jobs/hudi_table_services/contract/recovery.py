@@ -22,7 +22,7 @@ class RollbackRequest(JobRequest):
 
     Attributes:
         instants: requested times of dead writes or of the newest completed instants, in any order.
-        all_failed: roll back every pending write without a live heartbeat, instead of `instants`.
+        all_failed: roll back every pending write without a fresh heartbeat, instead of `instants`.
         preview: report which instants would be undone, and undo nothing.
 
     Raises:
@@ -142,7 +142,7 @@ class RecoveryReport(Report):
         savepoint: requested time of the restored savepoint; empty for rollbacks.
         undone: instants that the job undid, newest first.
         finished: requested times of unfinished rollbacks and restores of other jobs that this job completed.
-        left_alone: one sentence for each failed write that the job did not undo, with the reason.
+        left_alone: one sentence for each failed write that the job did not undo. The sentence gives the reason.
     """
 
     service: ClassVar[str] = RECOVERY
@@ -211,13 +211,13 @@ class OrphanReport(Report):
         files: the first thousand of these files.
         folders: folders that contain markers or staged rows of ended jobs.
         heartbeats: requested times of instants whose heartbeats are no longer refreshed.
-        too_young: number of orphans that are too young to be deleted.
+        too_young: number of orphans whose age is below the minimum age.
         spared: paths that the job kept, because its last check found that the file is needed or has changed.
         failed_files: paths that could not be deleted.
         deleted_count: number of deleted data files.
         backup_path: folder of the copies; empty if the job made no copies.
         folders_listed: number of folders that the job listed.
-        foreign_files: number of files in partitions that do not belong to Hudi, without hidden files. The job never
+        foreign_files: number of files in partition folders that Hudi did not write, without hidden files. The job never
             changes these files.
     """
 

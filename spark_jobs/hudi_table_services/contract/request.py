@@ -60,7 +60,7 @@ class JobRequest:
             raise InvalidRequestError("The request has no base path.", hint="Give --base-path.")
         if not self.request_id:
             raise InvalidRequestError(
-                "The request id is empty.", hint="Leave it out: the job then generates one."
+                "The request id is empty.", hint="Omit the request id: the job then generates one."
             )
         for key, value in self.options.items():
             if not isinstance(value, str):
@@ -79,7 +79,7 @@ class JobRequest:
 
     @property
     def can_be_repeated(self) -> bool:
-        """Whether the caller chose the request id. Then a second run of the request does not repeat its work."""
+        """Whether the caller chose the request id. If so, a second run of the request does not repeat its work."""
         return not self.request_id.startswith(_ONE_TIME_PREFIX)
 
     @classmethod
@@ -102,14 +102,14 @@ class JobRequest:
 
 
 def refuse_text_for_columns(**given: object) -> None:
-    """Refuse a text in place of a tuple: "id" instead of ("id",) would mean the columns i and d."""
+    """Refuse a text instead of a tuple: "id" instead of ("id",) would mean the columns i and d."""
     for name, columns in given.items():
         if isinstance(columns, str):
             raise InvalidRequestError(f"{name} is the text {columns!r}; it must be a tuple of columns.")
 
 
 def check_instants(instants: tuple[str, ...]) -> None:
-    """Raise InvalidRequestError if a text is no instant time."""
+    """Raise InvalidRequestError if a text is not an instant time."""
     refuse_text_for_columns(instants=instants)
     for instant in instants:
         if not (instant.isascii() and instant.isdigit() and 14 <= len(instant) <= 20):

@@ -246,7 +246,7 @@ class JobResult:
             reports: name of a service → class of its reports.
 
         Raises:
-            InvalidRequestError: the text is no result document, or has an unknown version.
+            InvalidRequestError: the text is not a result document, or has an unknown version.
         """
         version, fields = parse_document(text, "result")
         try:

@@ -84,8 +84,8 @@ class UpsertRequest(JobRequest):
             )
         if self.operation == "delete_partition" and self.source is not None:
             raise InvalidRequestError(
-                "Operation delete_partition takes no source.",
-                hint="Name the partitions by hoodie.datasource.write.partitions.to.delete.",
+                "Operation delete_partition does not accept a source.",
+                hint="Name the partitions with hoodie.datasource.write.partitions.to.delete.",
             )
         refuse_text_for_columns(record_key=self.record_key, partition_by=self.partition_by)
 

@@ -1,1 +1,1 @@
-"""Frozen values, with the terms and names of Hudi. The modules use the standard library only and do no I/O."""
+"""Frozen values, with Hudi's terms and names. The modules use only the standard library, and perform no I/O."""

@@ -33,7 +33,7 @@ class ArchivalOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class ArchivalBound:
-    """A limit of archival: instants requested at or after this time stay active, for this reason."""
+    """A limit of archival: instants requested at or after `time` stay active. `reason` explains the limit."""
 
     time: str
     reason: str
@@ -46,7 +46,7 @@ class ArchivalPlan:
     Attributes:
         instants: completed instants to archive, oldest first.
         commits: number of completed writes on the active timeline before archival.
-        wanted: number of completed writes that would be archived without any bound.
+        wanted: number of completed writes that would be archived if there were no bound.
         held_back_by: the bound that prevents archival of more instants; None if there is no such bound.
         reason: explanation of the plan.
     """
@@ -96,8 +96,8 @@ class ArchiveTail:
 
     Attributes:
         writes: the writes, ordered by requested time.
-        since: `writes` contains every write that was requested after this time. Empty together with ``is_cut`` means
-            that the archive was too large to be read.
+        since: `writes` contains every write that was requested after this time. If this field is empty and `is_cut` is
+            True, the archive was too large to be read.
         is_cut: whether the archive contains more writes than the job read.
     """
 

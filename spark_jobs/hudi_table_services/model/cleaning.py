@@ -67,8 +67,9 @@ class FileGroupVersions:
 
     Attributes:
         slices: the versions, newest first.
-        replaced_by: requested time of the completed replace commit that replaced the group; None if the group is live.
-        replaced_at: instant time from which readers see the replacement; empty if the group is live.
+        replaced_by: requested time of the completed replace commit that replaced the file group; None if no replace
+            commit replaced it.
+        replaced_at: instant time from which readers see the replacement; empty if the file group was not replaced.
     """
 
     file_group_id: FileGroupId
@@ -132,7 +133,8 @@ class FilesToDelete:
     Attributes:
         sizes: file name → bytes.
         is_emptied: whether no file of the table stays in the partition.
-        waits: whether some files are outdated by the policy, but stay for readers, savepoints or pending plans.
+        waits: whether some files are outdated according to the policy, but stay because readers, savepoints or pending
+            plans still need them.
     """
 
     partition_path: str

@@ -66,20 +66,20 @@ class ClusteringOptions:
         target_file_max_bytes: target size of the new files.
         max_bytes_per_group: largest number of bytes that one group rewrites. Each group needs at least one Spark stage.
         max_num_groups: largest number of groups of one plan, over all partitions.
-        single_group_enabled: whether one slice alone can be a group. Without `parity`, only if its rows get sorted.
+        single_group_enabled: whether one slice alone can be a group. Without `parity`, the slice must also need a sort.
         lookback_partitions, skip_from_latest: settings of RECENT_DAYS. A look-back of 0 or less means no limit.
         begin_partition, end_partition: bounds of SELECTED_PARTITIONS, both inclusive; empty means no bound.
         selected_partitions: only these partition paths are considered. The filter mode also applies to them, but the
             pattern does not.
-        partition_pattern: regular expression that must match the whole partition path. Java and Python agree on the
-            common expressions.
+        partition_pattern: regular expression that must match the whole partition path. Common expressions have the same
+            meaning in Java and Python.
         earliest_commit: with the commit-based strategy, only slices that later commits wrote are considered.
         slices_sort_by: ``SIZE`` or ``INSTANT_TIME``: with `parity`, the order in which slices are packed.
         parity: plan the same groups as Hudi, instead of the better groups of this project.
-        log_weight: number of bytes of a base file that one byte of a log file counts for.
+        log_weight: one byte of a log file counts as this number of bytes of a base file.
         size_tolerance: fraction by which a file may exceed the target before it is split in two.
-        groups_per_plan: number of groups of one instant, so that a failure loses less work; 0 means that one instant
-            contains all groups.
+        groups_per_plan: maximum number of groups of one instant. With several instants, a failure loses less work. 0
+            means that one instant contains all groups.
         max_pending_plans: the job makes no new plan while this many plans are pending; 0 means no limit.
     """
 
@@ -117,7 +117,7 @@ class UpdatesStrategy(str, Enum):
     ALLOW = "SparkAllowUpdateStrategy"
     """The write continues, and the plan is rolled back."""
     GIVE_WAY = "GiveWayUpdateStrategy"
-    """A value of this project: the plan releases the file groups. If the plan is under execution, the write waits."""
+    """A value of this project: the plan releases the file groups. If a job is executing the plan, the write waits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,11 +165,11 @@ class SettledSlice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusteringInput:
-    """Input of the planner besides the snapshot.
+    """Input of the planner in addition to the snapshot.
 
     Attributes:
         settled: file groups whose latest slice was written by a clustering.
-        overdue_partitions: partitions that did not fit into the last plan. The next plan begins with them.
+        overdue_partitions: partitions that did not fit into the last plan. The next plan considers them first.
         hour: hour of the day in the time zone of the table, 0 to 23, for DAY_ROLLING.
         commits: for the commit-based strategy: completed writes, oldest first, with their commit metadata.
     """
@@ -209,7 +209,7 @@ class SkippedPartition:
 
     Attributes:
         slices: number of slices.
-        is_overdue: whether the next plan begins with this partition, because the slices did not fit into this plan.
+        is_overdue: whether the next plan considers this partition first, because the slices did not fit into this plan.
     """
 
     partition_path: str
@@ -240,5 +240,5 @@ class ClusteringProposal:
 
     @property
     def overdue_partitions(self) -> tuple[str, ...]:
-        """Return the partitions that the next plan should begin with, in order."""
+        """Return the partitions that the next plan should consider first, in order."""
         return tuple(sorted({s.partition_path for s in self.skipped if s.is_overdue}))

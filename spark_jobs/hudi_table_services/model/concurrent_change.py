@@ -22,7 +22,10 @@ class ConflictStrategy(str, Enum):
     SIMPLE = "SimpleConcurrentFileWritesConflictResolutionStrategy"
     """The action that commits or plans first wins."""
     PREFER_WRITER = "PreferWriterConflictResolutionStrategy"
-    """Writes win over plans of table services: a plan fails at its commit if a write changed its file groups."""
+    """A pending plan of a table service does not prevent a write from committing.
+
+    When the plan is executed, it must leave out the file groups that the write changed.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +40,7 @@ class ConcurrentChange:
             groups are unknown.
         added_to: partitions to which the instant added rows or file groups. Set only for COMPLETED writes of rows.
             Empty for table services, because they only move rows.
-        overwrites: whether the write replaces all earlier rows of those partitions by its own rows.
+        overwrites: whether the write replaces all earlier rows of the partitions in `added_to` by its own rows.
     """
 
     instant: Instant

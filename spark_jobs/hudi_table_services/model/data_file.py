@@ -35,7 +35,7 @@ class BaseFile:
     Attributes:
         file_id: id of the file group. It contains no ``_``. It should also contain no ``.``, because Hudi's bloom index
             does not find files with a ``.`` in their id.
-        write_token: text of the write token; other writers may use a text of another form.
+        write_token: text of the write token. Other writers may use another format.
         instant_time: requested time of the instant that wrote the file.
         extension: file extension with the dot, e.g. ``.parquet``.
         size_bytes: length on storage; -1 if only the name is known.
@@ -106,7 +106,7 @@ class LogFile:
 
 
 def instant_in_file_name(name: str) -> str | None:
-    """Return the requested time in the name of a data file; None if the name is no name of a data file."""
+    """Return the requested time in the name of a data file; None if the name is not the name of a data file."""
     match = _BASE.fullmatch(name)
     if match is not None and match["extension"] in BASE_FILE_EXTENSIONS:
         return match["instant"]

@@ -29,7 +29,8 @@ class FileSizingOptions:
         record_size_estimate_is_explicit: whether the user set the estimate. If so, it takes precedence over the size
             measured on the batch.
         estimation_threshold: `hoodie.record.size.estimation.threshold`. Commits with fewer bytes than this fraction of
-            the small-file limit are ignored. Parity only; per-file measurements without footers need no such limit.
+            the small-file limit are ignored. Parity only: without parity, each file is measured without its footer, so
+            small commits do not distort the estimate.
         small_file_candidates_limit: `hoodie.merge.small.file.group.candidates.limit`; number of files to pad per
             partition of a merge-on-read table. Parity only.
         estimator_max_commits: `_hoodie.record.size.estimator.max.commits`; number of commits to consider. Parity only.
@@ -83,7 +84,8 @@ class FileSizingOptions:
         if self.small_file_limit_bytes > self.max_file_size_bytes:
             raise InvalidRequestError(
                 f"hoodie.parquet.small.file.limit ({self.small_file_limit_bytes}) is above "
-                f"hoodie.parquet.max.file.size ({self.max_file_size_bytes}): full files would be small.",
+                f"hoodie.parquet.max.file.size ({self.max_file_size_bytes}): even a file of "
+                "the maximum size would count as small.",
                 hint="Lower the small-file limit, or raise the max file size.",
             )
 
@@ -95,7 +97,7 @@ class FileSizingOptions:
 def _require_at_least(bound: float, name: str, value: float) -> None:
     # `not >=` instead of `<`, so that NaN is also an error.
     if not value >= bound:
-        raise InvalidRequestError(f"{name} is {value}, it must be at least {bound}.")
+        raise InvalidRequestError(f"{name} is {value}, but must be at least {bound}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -139,7 +141,8 @@ class UpdateWorkload:
 
     Attributes:
         update_count: number of rows tagged to the file group: updates, deletes and moved rows together.
-        inserted_by_move: number of these rows that move here from another partition; each adds a whole record.
+        inserted_by_move: number of these rows that move to this file group from another partition; each row adds a
+            whole record.
         delete_count: number of these rows that are deletes; deletes do not increase the size of the file.
     """
 
@@ -222,7 +225,7 @@ class RecordSizeEstimate:
         if not self.sampled_files:
             return text
         things = "commits" if self.source is RecordSizeSource.COMMIT_HISTORY else "files"
-        odd = f", {self.odd_files} odd ones left out" if self.odd_files else ""
+        odd = f"; {self.odd_files} atypical files ignored" if self.odd_files else ""
         return f"{text} ({self.sampled_files} {things}, {self.sampled_records} records{odd})"
 
 
@@ -233,7 +236,7 @@ class WriteBucket:
     Attributes:
         file_id: the file group to rewrite. None for INSERT, because the writer generates the file id.
         update_count: number of rows tagged to the file group.
-        insert_count: number of inserts placed in this bucket; exact, but with parity an expected value.
+        insert_count: number of inserts placed in this bucket. With parity, the number is an expected value.
         current_size_bytes: size of the base file to be rewritten; 0 for INSERT.
         expected_size_bytes: estimated size of the file that will be written.
     """

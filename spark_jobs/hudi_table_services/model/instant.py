@@ -121,7 +121,7 @@ class Instant:
         """Parse the name of a state file.
 
         Raises:
-            MalformedFileNameError: the name is no name of an instant in this layout.
+            MalformedFileNameError: the name is not the name of an instant in this layout.
         """
         match = _NAME.fullmatch(name)
         if match is None:
@@ -142,7 +142,7 @@ class Instant:
         if wants_completion != (completed is not None):
             raise MalformedFileNameError(
                 f"{name!r} does not belong to timeline layout {layout.value}: "
-                f"completed names {'carry' if wants_completion else 'never carry'} a completion time there."
+                f"completed names {'contain' if wants_completion else 'never contain'} a completion time there."
             )
         return cls(requested_time=requested, action=action, state=state, completion_time=completed)
 

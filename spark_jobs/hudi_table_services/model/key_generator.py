@@ -84,7 +84,7 @@ class PartitionField:
 
 
 class TimestampType(str, Enum):
-    """``hoodie.keygen.timebased.timestamp.type``: meaning of a number or text in the column."""
+    """``hoodie.keygen.timebased.timestamp.type``: meaning of the numbers or text values in the column."""
 
     UNIX_TIMESTAMP = "UNIX_TIMESTAMP"
     EPOCHMILLISECONDS = "EPOCHMILLISECONDS"
@@ -124,10 +124,10 @@ class TimestampKeyGenOptions:
         timestamp_type: meaning of the values in the column.
         scalar_unit: a key of `TIME_UNITS_US`; used for type SCALAR only.
         output_format: Joda pattern of the path segment.
-        input_formats: Joda patterns of texts, tried in this order.
-        input_time_zone: zone of texts without offset. None means `KeyGeneratorConfig.default_time_zone`.
-        output_time_zone: zone of the path segment. None means the zone in the text, or the default zone if the text
-            contains no zone.
+        input_formats: Joda patterns for text values, tried in this order.
+        input_time_zone: time zone of text values without an offset. None means `KeyGeneratorConfig.default_time_zone`.
+        output_time_zone: time zone of the path segment. None means the zone in the text value, or the default zone if
+            the text value contains no zone.
     """
 
     timestamp_type: TimestampType
@@ -139,7 +139,10 @@ class TimestampKeyGenOptions:
 
     @property
     def unit_us(self) -> int | None:
-        """Return the microseconds of one unit of a number; None if the type reads text only."""
+        """Return the length, in microseconds, of the unit in which the column's numbers count.
+
+        Return None for types whose values are text.
+        """
         if self.timestamp_type.reads_text:
             return None
         return TIME_UNITS_US[_FIXED_UNITS.get(self.timestamp_type, self.scalar_unit)]
@@ -168,8 +171,8 @@ class KeyGeneratorConfig:
         partition_fields: partition columns; empty for a table without partitions.
         hive_style: whether path segments have the form ``column=value``.
         url_encode: whether special characters of a value are written as ``%XX``. If not, a ``/`` creates sub-folders.
-        encodes_single_key_name: whether the key of a one-field COMPLEX generator is ``column:value`` (table version 9,
-            and Hudi up to 0.14.0) or the bare value (0.14.1 to 1.0.2).
+        encodes_single_key_name: whether a COMPLEX generator with one field writes ``column:value`` (table version 9,
+            and Hudi up to 0.14.0) instead of the bare value (0.14.1 to 1.0.2).
         consistent_logical_timestamp: whether timestamps are formatted as text in `default_time_zone`, instead of
             as microseconds.
         default_time_zone: the zone that Hudi reads from its JVM, ``TimeZone.getDefault()``.

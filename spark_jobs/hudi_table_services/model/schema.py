@@ -1,6 +1,7 @@
 """Column types of a table, independent of Avro, Arrow and Spark (HoodieSchema, Hudi 1.2; format section 5.3).
 
-Only types that Hudi writes and reads back unchanged exist here. Converters refuse all other types and name the type.
+This module contains only types that Hudi writes and reads back unchanged. Converters refuse all other types, with a
+message that names the type.
 """
 
 import re

@@ -32,7 +32,7 @@ def _fields(text: str | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class TableConfig:
-    """Properties of a table, un-escaped, with typed accessors. Unknown keys are kept, too."""
+    """Properties of a table, un-escaped, with typed accessors. Unknown keys are kept as well."""
 
     properties: Mapping[str, str]
 

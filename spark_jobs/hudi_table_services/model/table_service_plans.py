@@ -37,7 +37,7 @@ class ClusteringSlice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusteringGroup:
-    """Slices that are rewritten together, into about `output_file_groups` new file groups."""
+    """Slices that one clustering rewrites together, into about `output_file_groups` new file groups."""
 
     slices: tuple[ClusteringSlice, ...]
     metrics: Mapping[str, float] = field(default_factory=dict)
@@ -109,7 +109,7 @@ class CompactionPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetainedInstant:
-    """Earliest instant that a clean retains (HoodieActionInstant). Action and state are texts, e.g. ``COMPLETED``."""
+    """Earliest instant that a clean retains (HoodieActionInstant). Action and state are text, e.g. ``COMPLETED``."""
 
     requested_time: str
     action: str
@@ -174,7 +174,7 @@ class CleanMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstantReference:
-    """An instant that a plan names (HoodieInstantInfo). The action is the action in file names."""
+    """An instant that a plan names (HoodieInstantInfo). The action is written as in file names."""
 
     requested_time: str
     action: str

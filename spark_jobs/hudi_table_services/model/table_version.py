@@ -13,7 +13,7 @@ class TableType(str, Enum):
 
 
 class TimelineLayout(IntEnum):
-    """Layout 1: instants in ``.hoodie``. Layout 2: in ``.hoodie/timeline``, with the completion time in their names."""
+    """Layout 1: instants in ``.hoodie``. Layout 2: instants in ``.hoodie/timeline``, with completion times in names."""
 
     V1 = 1
     V2 = 2

@@ -58,7 +58,7 @@ def _parse(pattern: str, letters: str) -> tuple[PatternPart, ...]:
         position = token.end()
         parts.append(_part(token, pattern, letters))
     if not any(part.letter for part in parts):
-        raise InvalidRequestError(f"The date pattern {pattern!r} has no part of a date.")
+        raise InvalidRequestError(f"The date pattern {pattern!r} contains no part of a date.")
     return tuple(parts)
 
 
@@ -66,7 +66,7 @@ def _part(token: re.Match[str], pattern: str, letters: str) -> PatternPart:
     run = token["letters"]
     if run is None:
         quoted = token["quoted"]
-        # Two quotes mean one quote, inside and outside of quoted text.
+        # Two quotes stand for one quote, both inside and outside of quoted text.
         text = token["literal"] if quoted is None else quoted.replace("''", "'") or "'"
         return PatternPart("", text, len(text))
     letter = "y" if run[0] == "Y" else run[0]
@@ -94,7 +94,7 @@ def input_expression(pattern: str) -> str:
         pieces.append(_group(part, glued=following.letter not in ("", "Z")))
     names = [part.letter for part in parts if part.letter]
     if len(set(names)) < len(names):
-        raise InvalidRequestError(f"The date pattern {pattern!r} has a part of the date twice.")
+        raise InvalidRequestError(f"The date pattern {pattern!r} contains a part of the date twice.")
     return f"^{''.join(pieces)}$"
 
 

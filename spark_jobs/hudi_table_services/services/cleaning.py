@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\
 examples:
-  What would be deleted, with names and bytes:
+  Show what would be deleted, with names and bytes:
     clean.py --base-path /data/flights --preview
   Keep the states of the last two days readable:
     clean.py --base-path /data/flights --hours-retained 48 --request-id nightly-2026-01-02
-  After a long gap, a hundred commits at a time:
+  After a long time without cleaning, clean a hundred commits at a time:
     clean.py --base-path /data/flights --max-commits-per-run 100
 """
 
@@ -35,10 +35,10 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     add_numbers(
         group,
         {
-            "commits_retained": f"commits whose state stays readable; default: {COMMITS_RETAINED.default}",
-            "hours_retained": "hours whose commits stay readable",
-            "file_versions_retained": "versions of each file group",
-            "max_commits_per_run": "most commits that this run cleans; default: no limit",
+            "commits_retained": f"number of commits whose state stays readable; default: {COMMITS_RETAINED.default}",
+            "hours_retained": "commits of this number of hours stay readable",
+            "file_versions_retained": "number of versions that stay of each file group",
+            "max_commits_per_run": "maximum number of commits that this run cleans; default: no limit",
         },
     )
     add_preview(group, "report what would be deleted, and delete nothing")
@@ -53,7 +53,7 @@ def _clean(request: CleanRequest, storage: "Storage | None") -> JobResult:
 CLEAN = MetadataScript(
     file_name="clean.py",
     request_type=CleanRequest,
-    description="Delete outdated files of a Hudi table, which the retention no longer covers. Needs no Spark.",
+    description="Delete the files of a Hudi table that the retention no longer covers. Needs no Spark.",
     examples=_EXAMPLES,
     add_flags=_add_flags,
     check_options=resolve_clean_options,

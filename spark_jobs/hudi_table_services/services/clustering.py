@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 _SCHEDULE_EXAMPLES = """\
 examples:
-  What would be clustered, and the files that would result:
+  Show what would be clustered, and the resulting files:
     schedule_clustering.py --base-path /data/flights --preview
-  A plan after every fourth commit; running it earlier plans nothing and reports why:
+  Make a plan after every fourth commit; an earlier run plans nothing and reports why:
     schedule_clustering.py --base-path /data/flights --every-n-commits 4 --request-id nightly-2026-01-02
-  Rows in order, for queries by carrier and date, in two partitions:
+  Sort the rows of two partitions for queries by carrier and date:
     schedule_clustering.py --base-path /data/flights --sort-columns carrier,day --layout zorder --partitions 1,2
 """
 _EXECUTE_EXAMPLES = """\
 examples:
-  All pending plans, oldest first:
+  Execute all pending plans, oldest first:
     execute_clustering.py --base-path /data/flights
-  One plan; wait while another job executes it:
+  Execute one plan; wait while another job is executing the plan:
     execute_clustering.py --base-path /data/flights --instant 20260102030405006 --when-held wait
   On a cluster:
     spark-submit --master yarn --py-files hudi_table_services.zip execute_clustering.py --request s3://jobs/2.json
@@ -50,7 +50,7 @@ examples:
 """
 _CANCEL_EXAMPLES = """\
 examples:
-  Plans that were not finished within two days:
+  Cancel plans that were not completed within two days:
     cancel_clustering.py --base-path /data/flights --older-than-minutes 2880
 """
 
@@ -71,12 +71,12 @@ def _add_run_flags(parser: argparse.ArgumentParser) -> None:
 
 def _add_cancel_flags(parser: argparse.ArgumentParser) -> None:
     group = table_group(parser, "plans")
-    add_instants(group, "requested time of a plan, repeatable; not with --older-than-minutes")
+    add_instants(group, "requested time of a plan, repeatable; cannot be combined with --older-than-minutes")
     group.add_argument(
         "--older-than-minutes",
         type=int,
         metavar="N",
-        help="cancel plans that are at least N minutes old; 0: all plans that no job executes",
+        help="cancel plans that are at least N minutes old; 0: all plans that no job is executing",
     )
     add_preview(group, "report which plans would be cancelled, and cancel none")
 
@@ -106,7 +106,7 @@ def _add_plan_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         "--every-n-commits",
         type=int,
         metavar="N",
-        help="plan only after N commits since the last completed or pending clustering",
+        help="plan only if there are at least N commits since the last completed or pending clustering",
     )
     add_preview(group, "plan, report and write nothing")
     return group
@@ -117,7 +117,7 @@ def _add_when_held(group: argparse._ArgumentGroup) -> None:
         "--when-held",
         choices=WHEN_HELD,
         metavar="NAME",
-        help=f"{', '.join(WHEN_HELD)}: what to do while another job executes the plan; default: fail",
+        help=f"{', '.join(WHEN_HELD)}: what to do while another job is executing the plan; default: fail",
     )
 
 
@@ -125,7 +125,7 @@ def _cancel_request(flags: dict[str, Any]) -> CancelClusteringRequest:
     if "instants" not in flags and "older_than_minutes" not in flags:
         raise InvalidRequestError(
             "The request names no plans: give --instant or --older-than-minutes.",
-            hint="--older-than-minutes 0 selects all plans that no job executes.",
+            hint="--older-than-minutes 0 selects all plans that no job is executing.",
         )
     return CancelClusteringRequest(**{"base_path": "", **flags})
 
@@ -163,7 +163,7 @@ def _cancel(request: CancelClusteringRequest, storage: "Storage | None") -> JobR
 SCHEDULE_CLUSTERING = MetadataScript(
     file_name="schedule_clustering.py",
     request_type=ScheduleClusteringRequest,
-    description="Plan a clustering of a Hudi table and put the plan on its timeline. Needs no Spark.",
+    description="Plan a clustering of a Hudi table and write the plan to the timeline. Needs no Spark.",
     examples=_SCHEDULE_EXAMPLES,
     add_flags=_add_schedule_flags,
     check_options=_check_plan,
@@ -194,7 +194,7 @@ RUN_CLUSTERING = SparkScript(
 CANCEL_CLUSTERING = MetadataScript(
     file_name="cancel_clustering.py",
     request_type=CancelClusteringRequest,
-    description="Remove pending clusterings from the timeline, and the files that they wrote. Needs no Spark.",
+    description="Remove pending clusterings from the timeline, and delete the files that they wrote. Needs no Spark.",
     examples=_CANCEL_EXAMPLES,
     add_flags=_add_cancel_flags,
     build_request=_cancel_request,

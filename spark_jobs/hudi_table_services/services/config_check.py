@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 _EXAMPLES = f"""\
 examples:
-  Settings alone, without a table:
+  Check settings without a table:
     check_config.py --option {MIN_COMMITS}=10 --option {COMMITS_RETAINED}=24
-  Settings and a table, for Hudi's own jobs, two of which may write at once:
+  Check settings and a table, for Hudi's own jobs. Two of these jobs may write at the same time:
     check_config.py --base-path s3://lake/flights --fact engine=hudi --fact hudi_version=1.0.2 --fact writers=2 \\
       --option {CONCURRENCY_MODE}=OPTIMISTIC_CONCURRENCY_CONTROL
 
@@ -52,9 +52,9 @@ def _check_config(request: CheckConfigRequest, storage: "Storage | None") -> Job
 CHECK_CONFIG = MetadataScript(
     file_name="check_config.py",
     request_type=CheckConfigRequest,
-    description="Search Hudi's settings for those that would harm a table. Needs no Spark, and no table.",
+    description="Find settings of Hudi that would harm a table. Needs neither Spark nor a table.",
     examples=_EXAMPLES,
-    exit_codes=f"{EXIT_CODES.rstrip()}\n  78 a finding as severe as --fail-on\n",
+    exit_codes=f"{EXIT_CODES.rstrip()}\n  78 a finding is at least as severe as --fail-on\n",
     add_flags=_add_flags,
     check_options=check_rule_names,
     job=_check_config,

@@ -56,7 +56,7 @@ def command_line_of(
         spelling = {action.dest: action.option_strings[-1] for action in parser._actions}
         names = ", ".join(spelling[name] for name in flags)
         raise InvalidRequestError(
-            f"--request and {names} exclude each other.", hint="Put all values into the document."
+            f"--request and {names} cannot be combined.", hint="Put all values into the document."
         )
     return CommandLine(request_uri=request_uri, prints_request=prints_request)
 
@@ -92,7 +92,7 @@ class PairsAction(argparse.Action):
 
 
 class RequestParser(argparse.ArgumentParser):
-    """A parser that raises InvalidRequestError in cases in which argparse ends the process."""
+    """A parser that raises InvalidRequestError where argparse would end the process."""
 
     def error(self, message: str) -> NoReturn:
         raise InvalidRequestError(f"{message[:1].upper()}{message[1:]}.", hint="See --help.")
@@ -122,7 +122,9 @@ def table_group(parser: argparse.ArgumentParser, title: str) -> argparse._Argume
     """Create a group of flags whose first flags describe the table."""
     group = parser.add_argument_group(title)
     group.add_argument("--base-path", metavar="URI", help="base path of the table")
-    group.add_argument("--table-name", metavar="NAME", help="checked against the table's name")
+    group.add_argument(
+        "--table-name", metavar="NAME", help="name that the table must have; default: any name"
+    )
     return group
 
 
@@ -157,12 +159,12 @@ def add_run_flags(group: argparse._ArgumentGroup) -> None:
         action=PairsAction,
         dest="storage_options",
         metavar="K=V",
-        help="option of the object store; repeatable. Others can see the flags of a process: keep secrets in the "
-        "request document or the environment",
+        help="option of the object store; repeatable. Other users can see the flags of a process, so pass secrets in "
+        "the request document or the environment",
     )
     add(
         "--request-id",
         metavar="ID",
-        help="a request with the same id is never carried out twice; default: a new id for each run",
+        help="id of the request; a second request with the same id does nothing; default: a new id for each run",
     )
     add("--result-path", metavar="FILE_OR_URI", help="location of the result document")

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 _EXAMPLES = f"""\
 examples:
-  State of the table, with a warning for each measure above its usual limit:
+  Report the state of the table, with a warning for each measure above its default limit:
     table_health.py --base-path /data/flights
-  For a monitor: exit code 76 if a writer died or small files accumulate:
+  For monitoring, end with exit code 76 if a writer died or small files accumulate:
     table_health.py --base-path /data/flights --fail-above dead_instants=0 --fail-above small_file_ratio=0.8
 
 measures:
@@ -39,7 +39,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         "--small-file-limit-bytes",
         type=int,
         metavar="N",
-        help=f"smaller files count as small; default: {SMALL_FILE_LIMIT.default_value >> 20} MiB",
+        help=f"files below this size count as small; default: {SMALL_FILE_LIMIT.default_value >> 20} MiB",
     )
 
 

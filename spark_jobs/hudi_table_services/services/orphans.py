@@ -14,25 +14,25 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\
 examples:
-  Files that belong to no instant, each with the reason:
+  Report the files that belong to no instant, each with the reason:
     repair_orphan_files.py --base-path /data/flights
-  Delete them, with a copy elsewhere:
+  Copy these files to another folder, then delete them:
     repair_orphan_files.py --base-path /data/flights --execute --backup-path /backup/flights
 """
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
     group = table_group(parser, "orphans")
-    group.add_argument("--execute", action="store_true", help="delete them; default: only report them")
+    group.add_argument("--execute", action="store_true", help="delete the files; default: only report them")
     add_numbers(
         group,
         {
-            "older_than_hours": "keep younger files; default: 24",
-            "max_files": "delete nothing if there are more; default: 1000",
+            "older_than_hours": "minimum age of the files to delete; default: 24",
+            "max_files": "delete nothing if there are more orphans than this number; default: 1000",
         },
     )
     group.add_argument(
-        "--backup-path", metavar="URI", help="folder outside of the table where they are copied first"
+        "--backup-path", metavar="URI", help="folder outside of the table; data files are copied there first"
     )
 
 
@@ -45,7 +45,7 @@ def _repair_orphan_files(request: RepairOrphansRequest, storage: "Storage | None
 REPAIR_ORPHAN_FILES = MetadataScript(
     file_name="repair_orphan_files.py",
     request_type=RepairOrphansRequest,
-    description="Find files of a Hudi table that belong to no instant; with --execute delete them. Needs no Spark.",
+    description="Find files of a Hudi table that belong to no instant; with --execute, delete them. Needs no Spark.",
     examples=_EXAMPLES,
     add_flags=_add_flags,
     check_options=resolve_service_options,

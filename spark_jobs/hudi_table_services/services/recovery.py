@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _ROLLBACK_EXAMPLES = """\
 examples:
-  Undo the writes of dead writers:
+  Roll back the writes of dead writers:
     rollback.py --base-path /data/flights --all-failed
   Undo the newest commit; the first command shows what would be deleted:
     rollback.py --base-path /data/flights --instant 20260102030405006 --preview
@@ -32,7 +32,7 @@ def _add_rollback_flags(parser: argparse.ArgumentParser) -> None:
     group = table_group(parser, "rollback")
     add_instants(group, "requested time of an instant, repeatable")
     group.add_argument(
-        "--all-failed", action="store_true", help="every pending write without a living heartbeat"
+        "--all-failed", action="store_true", help="roll back every pending write without a fresh heartbeat"
     )
     add_preview(group, _PREVIEW)
 
@@ -58,7 +58,7 @@ def _restore(request: RestoreRequest, storage: "Storage | None") -> JobResult:
 ROLLBACK = MetadataScript(
     file_name="rollback.py",
     request_type=RollbackRequest,
-    description="Undo failed writes of a Hudi table, or its newest completed ones. Needs no Spark.",
+    description="Undo failed writes of a Hudi table, or its newest completed instants. Needs no Spark.",
     examples=_ROLLBACK_EXAMPLES,
     add_flags=_add_rollback_flags,
     check_options=resolve_service_options,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _CREATE_EXAMPLES = """\
 examples:
-  Keep the table as it is now:
+  Keep the current state of the table:
     create_savepoint.py --base-path /data/flights --saved-by me --comments "before the migration"
 """
 _DELETE_EXAMPLES = """\
@@ -29,7 +29,9 @@ examples:
 
 def _add_create_flags(parser: argparse.ArgumentParser) -> None:
     group = table_group(parser, "savepoint")
-    group.add_argument("--instant", metavar="TIME", help="requested time of a commit; default: the newest")
+    group.add_argument(
+        "--instant", metavar="TIME", help="requested time of a commit; default: the newest commit"
+    )
     group.add_argument("--saved-by", metavar="NAME", help="name of the user who creates the savepoint")
     group.add_argument("--comments", metavar="TEXT", help="purpose of the savepoint")
     add_preview(group, "report what would be kept, and write nothing")
@@ -56,7 +58,7 @@ def _delete_savepoint(request: DeleteSavepointRequest, storage: "Storage | None"
 CREATE_SAVEPOINT = MetadataScript(
     file_name="create_savepoint.py",
     request_type=CreateSavepointRequest,
-    description="Keep a Hudi table as of a commit: cleaning keeps its files. Needs no Spark.",
+    description="Create a savepoint of a Hudi table: cleaning keeps the files of the commit. Needs no Spark.",
     examples=_CREATE_EXAMPLES,
     add_flags=_add_create_flags,
     check_options=resolve_service_options,
@@ -66,7 +68,8 @@ CREATE_SAVEPOINT = MetadataScript(
 DELETE_SAVEPOINT = MetadataScript(
     file_name="delete_savepoint.py",
     request_type=DeleteSavepointRequest,
-    description="Delete savepoints: cleaning may delete their files from then on. Needs no Spark.",
+    description="Delete savepoints. After that, cleaning may delete the files that the savepoints kept. "
+    "Needs no Spark.",
     examples=_DELETE_EXAMPLES,
     add_flags=_add_delete_flags,
     check_options=resolve_service_options,

@@ -38,7 +38,8 @@ class Script(Generic[RequestT_co]):
             the request, see `flags`.
         check_options: refuses invalid options. It needs no Spark and does not read the table.
         build_request: builds the request from the given flags. None means that each flag is a field of the request.
-        check_run: refuses a request that is incomplete without arguments of the engine's own functions.
+        check_run: refuses a request that lacks fields. Such a request is valid only as an argument of the engine's
+            Python functions, which accept further arguments.
         metric: name of the job in metrics and lineage; empty means the file name without ``.py``.
     """
 
@@ -86,7 +87,7 @@ class Script(Generic[RequestT_co]):
         self.check_options(self._own(request))
 
     def check_before_run(self, request: JobRequest) -> None:
-        """Refuse a request that is incomplete without arguments of the engine's own functions."""
+        """Refuse a request that is complete only with further arguments of the engine's Python functions."""
         if self.check_run is not None:
             self.check_run(self._own(request))
 

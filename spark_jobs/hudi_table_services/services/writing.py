@@ -21,11 +21,11 @@ _LOG = logging.getLogger(__name__)
 
 _EXAMPLES = f"""\
 examples:
-  Create a table, or write one more day into it; running the same request id again writes nothing:
+  Create a table, or write one more day into the table; a second run with the same request id writes nothing:
     upsert_with_sizing.py --base-path /data/flights --table-name flights --source-path /landing/2013-01-01 \\
         --record-key carrier,flight,sched_dep --partition-by month --ordering-field loaded_at \\
         --request-id flights-2013-01-01 --result-path /results/flights-2013-01-01.json
-  What would happen, with smaller files:
+  Preview the write, with smaller files:
     upsert_with_sizing.py … --option {MAX_FILE_SIZE}=67108864 --dry-run
   Transform the rows first:
     upsert_with_sizing.py … --source-format csv --source-option header=true \\
@@ -55,7 +55,7 @@ def _add_table_flags(group: argparse._ArgumentGroup) -> None:
     add(
         "--table-name",
         metavar="NAME",
-        help="needed to create the table; else checked against the table's name",
+        help="name of the table; required to create a table; an existing table must have this name",
     )
     add("--record-key", type=names_in, metavar="COLUMN[,COLUMN]", help="columns that identify a record")
     add(
@@ -67,7 +67,7 @@ def _add_table_flags(group: argparse._ArgumentGroup) -> None:
     add(
         "--ordering-field",
         metavar="COLUMN[,COLUMN]",
-        help="the version of a record with the larger value wins; default: the later version wins",
+        help="of two versions of a record, the version with the larger value stays; default: the later version",
     )
 
 
@@ -99,7 +99,7 @@ def _request(flags: dict[str, Any]) -> UpsertRequest:
 
 def _check_options(request: UpsertRequest) -> None:
     if not request.can_be_repeated and not request.dry_run:
-        _LOG.info("No request id was given: running this again writes again. See --request-id.")
+        _LOG.info("No request id was given: a second run writes the rows again. See --request-id.")
     resolve_options(request)
 
 
@@ -119,7 +119,7 @@ def _upsert(spark: "SparkSession", request: UpsertRequest, storage: "Storage | N
 UPSERT = SparkScript(
     file_name="upsert_with_sizing.py",
     request_type=UpsertRequest,
-    description="Write rows into a copy-on-write Hudi table and keep its files at their right size.",
+    description="Write rows into a copy-on-write Hudi table, in files of the target size.",
     examples=_EXAMPLES,
     exit_codes=_EXIT_CODES,
     add_flags=_add_flags,

@@ -84,5 +84,5 @@ def test_a_cancellation_needs_instants_or_an_age() -> None:
 
 def test_a_request_document_cannot_be_combined_with_flags() -> None:
     assert EXECUTE_CLUSTERING.parse(["--request", "s3://jobs/1.json"]).request_uri == "s3://jobs/1.json"
-    with pytest.raises(InvalidRequestError, match="--request and --instant exclude each other"):
+    with pytest.raises(InvalidRequestError, match="--request and --instant cannot be combined"):
         EXECUTE_CLUSTERING.parse(["--request", "s3://jobs/1.json", "--instant", "20260102030405006"])

@@ -93,7 +93,7 @@ def test_a_request_document_needs_no_other_flags() -> None:
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--request=r.json", "--operation=upsert"], "--request and --operation exclude each other"),
+        (["--request=r.json", "--operation=upsert"], "--request and --operation cannot be combined"),
         (["--request=r.json", "--dry-run", "--option=a=b"], "--request and --dry-run, --option exclude"),
         ([], "no base path"),
         (["--base-path=/t", "--operation=merge"], "Argument --operation: invalid choice: 'merge'"),

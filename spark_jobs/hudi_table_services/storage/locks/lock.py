@@ -123,9 +123,8 @@ class FileSystemLock:
             raise LockNotAcquiredError(
                 f"{self._path} was held by another writer for the whole waiting time: {self._holder()}.",
                 path=self._path,
-                hint="Run the request again later. If no other writer is running, the owner of the lock has died: delete "
-                "the file, or set "
-                f"{LOCK_EXPIRE} (minutes).",
+                hint="Run the request again later. If no other writer is running, the owner of the lock has died: "
+                f"delete the file, or set {LOCK_EXPIRE} (minutes).",
             )
 
     def _try_acquire(self) -> bool:

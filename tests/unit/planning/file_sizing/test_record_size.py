@@ -113,7 +113,7 @@ def test_the_estimate_names_its_source() -> None:
     )
     usual = [a_sample(100, file_id=f"f{i}") for i in range(3)]
     assert str(estimate([*usual, a_sample(9_000, records=1, file_id="odd")])) == (
-        "100.0 bytes per record from base files of the partition (3 files, 3000 records, 1 odd ones left out)"
+        "100.0 bytes per record from base files of the partition (3 files, 3000 records; 1 atypical files ignored)"
     )
 
 
