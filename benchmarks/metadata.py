@@ -1,7 +1,8 @@
 """Measure services that read and write only metadata, on a table with many commits.
 
-Each service runs in a separate process; its seconds and its peak memory are printed. Hudi has no process without a JVM
-to compare with; ``run.py --only clean`` compares cleaning in a warm session.
+Each service runs in a separate process. The program prints the seconds and the peak memory of each process. These
+services cannot be compared with Hudi, because Hudi always needs a JVM; ``run.py --only clean`` compares cleaning in a
+warm session.
 """
 
 import argparse
@@ -44,7 +45,7 @@ class Case:
     """One service to measure.
 
     Attributes:
-        run: takes the table's folder.
+        run: function that runs the service on the table in the given folder.
         limit_s: upper limit in seconds on an idle machine.
     """
 

@@ -1,7 +1,7 @@
 """Compare this engine with real Apache Hudi, Delta and plain Spark: ``python benchmarks/run.py --help``.
 
 Every system runs each scenario in a separate process (and JVM), one at a time. The written rows are read back and
-compared with the expected rows, so a fast but wrong result fails. Exit code 1: a table contained wrong rows.
+compared with the expected rows, so a fast but wrong result fails. The exit code is 1 if a table contained wrong rows.
 """
 
 import argparse
@@ -40,7 +40,7 @@ class Bench:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prepare, measure, print, write JSON."""
+    """Prepare the inputs, measure the scenarios, print the results and write them as JSON."""
     options = _parser().parse_args(arguments)
     print(f"Preparing inputs, scale {options.scale:g} …", flush=True)
     work = options.work_dir.resolve()
@@ -72,7 +72,7 @@ def _all_ratios(results: Sequence[Result]) -> list[Ratio]:
 
 
 def _save(options: argparse.Namespace, results: Sequence[Result]) -> None:
-    """Write the results so far, so that a stopped run keeps them."""
+    """Write the results so far, so that they are not lost if the run is stopped."""
     settings = {
         "master": f"local[{options.cores}]",
         "driver_memory": options.driver_memory,
@@ -83,7 +83,7 @@ def _save(options: argparse.Namespace, results: Sequence[Result]) -> None:
 
 
 def _measure_repeatedly(bench: Bench, scenario: Scenario, system: System) -> Result:
-    """Measure ``repeat`` times, each time from the same start. The last first-insert table becomes the base table."""
+    """Measure ``repeat`` times, each time from the same start. The last table of the first insert is the base table."""
     runs = [_measure_once(bench, scenario, system) for _ in range(bench.repeat)]
     measurements = [measurement for measurement, _ in runs]
     state = runs[-1][1]
@@ -192,7 +192,7 @@ def _parser() -> argparse.ArgumentParser:
     stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
     default_output = ROOT / "benchmarks" / "results" / f"{stamp}.json"
     parser = argparse.ArgumentParser(
-        description="Write TPC-H lineitem with each system and compare.",
+        description="Write the TPC-H table lineitem with each system, and compare the systems.",
         epilog=f"Scenarios: {', '.join(scenarios)}. Systems: {', '.join(systems)}.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
@@ -209,13 +209,18 @@ def _parser() -> argparse.ArgumentParser:
     add("--repeat", type=int, default=1, help="repetitions of each measurement; the median is reported")
     add("--cores", type=int, default=2, help="cores of the local Spark master")
     add("--driver-memory", default="4g", help="heap of every JVM")
-    add("--work-dir", type=Path, default=ROOT / "build" / "bench", help="inputs (kept) and tables (removed)")
-    add("--output", type=Path, default=default_output, help="JSON to write")
+    add(
+        "--work-dir",
+        type=Path,
+        default=ROOT / "build" / "bench",
+        help="folder of the inputs, which are kept, and of the tables, which are removed",
+    )
+    add("--output", type=Path, default=default_output, help="JSON file to write")
     add(
         "--merge",
         type=Path,
         default=None,
-        help="JSON of an earlier run; its results of other scenarios are kept",
+        help="JSON file of an earlier run; its results of other scenarios are kept",
     )
     add("--tpchgen", default=str(Path(sys.executable).parent / "tpchgen-cli"), help="the tpchgen-cli command")
     add("--keep", action="store_true", help="keep the base tables and logs at the end")
@@ -223,7 +228,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _stop(signal_number: int, _frame: object) -> None:
-    """Exit by an exception, so that the measured process is stopped too."""
+    """Exit with an exception, so that the measured process is stopped as well."""
     sys.exit(128 + signal_number)
 
 

@@ -1,4 +1,4 @@
-"""Measure the three views of a table's page: ``.venv/bin/python benchmarks/table_page.py`` (needs Airflow).
+"""Measure the three views of a table's page. Run ``.venv/bin/python benchmarks/table_page.py``; it needs Airflow.
 
 The page requests these views in parallel. The table has 1,000 commits on its timeline and 10,000 files.
 """

@@ -1,6 +1,6 @@
 """The measured process: it runs one scenario with one system, after a warm-up with small writes of the same kind.
 
-``run.py`` starts it; its argument is a ``Job`` as JSON.
+``run.py`` starts this process. Its argument is a ``Job`` as JSON.
 """
 
 import sys
@@ -51,7 +51,10 @@ def _cluster(system: System, spark: SparkSession, job: Job, scenario: Scenario) 
 
 
 def _clean(system: System, spark: SparkSession, job: Job, scenario: Scenario) -> None:
-    """Warm up on a copy of the table, then clean it. Equal bytes show that both systems deleted the same files."""
+    """Warm up on a copy of the table, then clean the table.
+
+    If both systems leave the same number of bytes, they deleted the same files.
+    """
     assert scenario.cleaning is not None
     if job.prepares:
         Event(kind=BEGIN).send()

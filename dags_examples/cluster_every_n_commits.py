@@ -1,9 +1,9 @@
 """How do I cluster a table after every N commits?
 
 Choose one of the two DAGs. If Airflow loads the table, use the first DAG: the table's asset starts a run after every
-load, and the task that schedules the clustering counts the commits. Most runs end with this task, after a second and
-without Spark. If other systems load the table, use the second DAG: a sensor counts the commits on the timeline, in the
-triggerer and without a worker slot. If there are too few commits within a day, the run is skipped.
+load, and the task that schedules the clustering counts the commits. Most runs end with this task, which takes a second
+and needs no Spark. If other systems load the table, use the second DAG: a sensor in the triggerer counts the commits on
+the timeline and needs no worker slot. If there are too few commits within a day, the run is skipped.
 """
 
 import os
@@ -45,7 +45,7 @@ def cluster() -> tuple[ScheduleClusteringOperator, ExecuteClusteringOperator]:
         task_id="execute",
         base_path=TABLE,
         instant=schedule.output,
-        # Run one execution at a time, also in backfills. A second execution of the same plan would fail.
+        # Run one execution at a time, even in backfills. A second execution of the same plan would fail.
         max_active_tis_per_dag=1,
         conf={"spark.ui.enabled": "false"},
     )

@@ -1,7 +1,7 @@
 """How do I sort a table every night, so that queries that filter by some columns read less?
 
-One task plans and rewrites. The last task logs which share of the table a query for one carrier or one destination
-read before, and which share it reads now.
+One task plans and executes the clustering. For a query for one carrier or one destination, the last task logs which
+share of the table the query read before the clustering, and which share it reads now.
 """
 
 import os
@@ -48,7 +48,7 @@ with DAG(
 
     @task
     def report(answer: dict) -> None:
-        """Log the changes. If a retry found the clustering already completed, there are no figures to log."""
+        """Log the changes. If an earlier try completed the clustering, there are no figures to log."""
         if answer["reused"]:
             print(answer["reason"])
             return

@@ -35,7 +35,7 @@ with DAG(
             "give_way",
             type="string",
             enum=["refuse", "wait", "give_way"],
-            title="A plan is pending",
+            title="If a plan is pending",
             description="What the load does if a clustering is planned for the same files.",
         ),
     },

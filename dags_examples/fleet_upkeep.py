@@ -46,7 +46,7 @@ with DAG(
         conf={"spark.ui.enabled": "false"},
     ).expand_kwargs(most_in_need.override(task_id="worst_to_cluster")("clustering", CLUSTERINGS_PER_RUN))
 
-    # Clean even if a clustering failed: cleaning does not depend on it.
+    # Clean even if a clustering failed, because cleaning does not depend on the clustering.
     to_clean = most_in_need.override(task_id="worst_to_clean", trigger_rule="all_done")(
         "cleaning", CLEANS_PER_RUN
     )

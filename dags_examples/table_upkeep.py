@@ -1,4 +1,4 @@
-"""How do I maintain a table beside its loads: cluster it, clean it, shorten its timeline, and check its health?
+"""How do I maintain a table while loads are running: cluster it, clean it, shorten its timeline, check its health?
 
 No task blocks loads. Cleaning follows clustering, and deletes files that the clusterings of earlier runs replaced.
 Cleaning keeps the files that this run's clustering replaced, because running queries may read them.
@@ -49,12 +49,13 @@ with DAG(
     archive = ArchiveOperator(
         task_id="archive",
         base_path=TABLE,
-        # The clean task retains by hours. Without this key, archival would assume that cleaning retains ten commits.
+        # The clean task retains commits by age in hours. Without this key, archival would assume that cleaning retains
+        # ten commits.
         hudi_options={"hoodie.clean.policy": "KEEP_LATEST_BY_HOURS"},
         trigger_rule="none_failed",
     )
 
-    # This task runs even if other tasks failed. It fails if a measure is above its limit. Then check the table.
+    # This task runs even if other tasks failed. It fails if a measure is above its limit. If it fails, check the table.
     health = HudiTableHealthOperator(
         task_id="health",
         base_path=TABLE,

@@ -17,7 +17,7 @@ SETTINGS = {
     "project": "airflow-provider-hudi",
     "extensions": ["myst_parser"],
     "root_doc": "index",
-    # The side bar shows questions; anchors are the same as on code hosts.
+    # Anchors are the same as on code hosts.
     "myst_heading_anchors": 4,
     "suppress_warnings": ["myst.header"],
     "html_theme": "furo",

@@ -1,7 +1,8 @@
 """Backfill two weeks of flights in a real Airflow: one upsert per day, a clustering every 4 commits; ``make demo``.
 
-Starts a separate Airflow, starts a backfill as the UI's dialog does, and checks the table with hudi-rs.
-Exit code 1: the table does not contain exactly the rows of the source, or was not clustered as the DAG requires.
+The program starts a separate Airflow, starts a backfill as the UI's dialog does, and checks the table with hudi-rs.
+The exit code is 1 if the table does not contain exactly the rows of the source, or was not clustered as the DAG
+requires.
 """
 
 import argparse
@@ -28,7 +29,8 @@ SIZES = Sizes(max_file_bytes=96 << 10, small_file_limit_bytes=28 << 10)
 EVERY_N_COMMITS = 4
 SORT_COLUMN = "dest"
 MAX_MISSED = 2
-"""Three runs are active at once. While one plans, the other two may load; their commits begin before the clustering."""
+"""Largest number of commits by which a clustering may be late. Three runs are active at once, so while one run plans a
+clustering, two runs may be loading."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -132,7 +134,7 @@ def _show_next_steps(table: Path) -> None:
   Read the table without Spark:
     .venv/bin/python -c "from hudi import HudiTable; print(HudiTable('{table}').read()[0])"
   Five weeks with corrections, without Airflow:                make demo-spark
-  The tests, real Hudi among them:                             make test""")
+  The tests, including tests with real Hudi:                   make test""")
 
 
 def _short(path: Path) -> str:

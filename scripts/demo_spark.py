@@ -1,6 +1,6 @@
 """Load five weeks of flights, one upsert per day, into a Hudi table with file sizing: ``make demo-spark``.
 
-Exit code 1: the table does not contain exactly the rows of the source.
+The exit code is 1 if the table does not contain exactly the rows of the source.
 """
 
 import argparse

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Print the path of a Chromium or Chrome. If there is none and the user has the rights, install Debian's.
+# Print the path of Chromium or Chrome. If neither is installed and the user has the rights, install Debian's Chromium.
 set -u
 
 find_chromium() {

@@ -10,7 +10,7 @@ export UV_PYTHON_DOWNLOADS=never
 echo "Installing $lock into $folder" >&2
 if "$folder/bin/python" -c '' 2>/dev/null; then reuse=--allow-existing; else reuse=--clear; fi
 "$uv" venv --quiet --no-project "$reuse" --python "$python" "$folder"
-# Compile once: Airflow alone takes seconds to compile, and each process would do it if Python may not write bytecode.
+# Compile once: Airflow alone takes seconds to compile. If Python may not write bytecode, each process would compile it.
 "$uv" pip sync --quiet --compile-bytecode --python "$folder/bin/python" --require-hashes "$lock"
 "$uv" pip install --quiet --python "$folder/bin/python" --no-deps --no-build-isolation --editable .
 "$folder/bin/python" -m compileall -q airflow_hudi_provider spark_jobs

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Print the home of a Java that Spark 3.5 and 4.3 run on: 17, otherwise 21. If there is none and the user has the rights,
-# install one.
+# Print the home of a Java that both Spark 3.5 and 4.3 support: Java 17, otherwise Java 21. If there is none and the user
+# has the rights, install Java.
 set -u
 
-# home_of JAVA MAJOR: print the home of this java if it has that version.
+# home_of JAVA MAJOR: print the home of the executable JAVA if its version is MAJOR.
 home_of() {
   settings=$("$1" -XshowSettings:properties -version 2>&1) || return 1
   echo "$settings" | grep -q "java.specification.version = $2\$" || return 1

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Print the path of uv. At the first use, pip installs uv into .tools; nothing is installed globally.
+# Print the path of uv. The first call installs uv into .tools with pip; nothing is installed globally.
 set -eu
 version=0.13.8
 cd "$(dirname "$0")/.."

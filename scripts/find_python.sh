@@ -1,5 +1,5 @@
 #!/bin/sh
-# Print the Python for new environments: $PYTHON if set, otherwise the first one found that is new enough.
+# Print the Python for new environments: $PYTHON if it is set, otherwise the first Python on the path that is new enough.
 # 3.11 comes first, because both Spark 4.3 (3.11 and newer) and Spark 3.5 (up to 3.11) support it.
 set -u
 for candidate in ${PYTHON:-} python3.11 python3.12 python3.13 python3 python; do

@@ -1,4 +1,4 @@
-"""Build hook of hatchling: put the job scripts of ``spark_jobs/`` into the wheel, where the operators find them."""
+"""Build hook for hatchling: add the job scripts of ``spark_jobs/`` to the wheel, where the operators find them."""
 
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Regenerate the locks: for each environment every version and hash, without index addresses (see docs/adr/0003).
+# Regenerate the lock files: all versions and hashes of each environment, without index addresses (see docs/adr/0003).
 # Usage: scripts/lock.sh [--upgrade]
 set -eu
 cd "$(dirname "$0")/.."

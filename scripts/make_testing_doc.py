@@ -12,7 +12,7 @@ COMMANDS = {"sample": "make test", "all": "make test-all"}
 
 
 def main() -> int:
-    """Returns 1 if there is no record of a whole run."""
+    """Update the page. Return 1 if there is no record of a whole run."""
     if not TIMES.exists():
         print(f"There is no {TIMES.relative_to(ROOT)}: run `make test` or `make test-all` first.")
         return 1
@@ -28,7 +28,7 @@ def main() -> int:
 
 
 def table(times: dict[str, object]) -> str:
-    """The table of one run, as Markdown."""
+    """Return the table of one run, as Markdown."""
     groups = times["groups"]
     assert isinstance(groups, dict)
     rows = ["| group | lane | seconds | tests |", "|---|--:|--:|--:|"]

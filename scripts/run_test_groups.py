@@ -1,10 +1,10 @@
-"""Run groups of tests in two lanes side by side: ``make test``, ``make test-all``.
+"""Run groups of tests in two lanes at the same time: ``make test``, ``make test-all``.
 
-Most groups wait for a JVM or for Airflow's processes half of the time, so two groups share two cores well. The first
-lane prints as it goes, the second one when it is done. The first failure ends both lanes.
+Most groups wait for a JVM or for Airflow's processes half of the time, so two groups can share two cores. The output of
+the first lane is printed at once, the output of the second lane when the lane ends. The first failure ends both lanes.
 
-``build/test-times.json`` says how many seconds each group took and how many tests it ran;
-``scripts/make_testing_doc.py`` puts these numbers into ``docs/testing.md``.
+``build/test-times.json`` contains the seconds and the number of tests of each group. ``scripts/make_testing_doc.py``
+writes these numbers into ``docs/testing.md``.
 """
 
 import json
@@ -33,7 +33,7 @@ ONLY_IN_ALL = ((), ("test-conformance42",))
 
 @dataclass
 class Lane:
-    """Groups that run one after the other, in a session of their own so that they can be ended with their children."""
+    """Groups that run one after the other. Each group runs in a separate session, so `end` also ends its children."""
 
     groups: tuple[str, ...]
     output: IO[bytes] | None = None
@@ -139,7 +139,7 @@ def _write_times(lanes: list[Lane], seconds: float) -> None:
 
 
 def _counts(group: str) -> dict[str, int]:
-    """Numbers of tests that ran and that were skipped; empty for a group without pytest, or one that was ended."""
+    """Numbers of run and skipped tests; empty if the group does not use pytest or was ended early."""
     report = REPORTS / f"{group}.xml"
     if not report.exists():
         return {}

@@ -1,8 +1,9 @@
-"""Check for leaks: run an Airflow that writes, watches and maintains a table for an hour: ``make soak MINUTES=60``.
+"""Check for leaks: run an Airflow that writes, watches and maintains a table for an hour; ``make soak MINUTES=60``.
 
-Starts a separate Airflow, samples memory, open files, sockets and threads of all its processes every 15 seconds,
-and compares the last third of the time with the first. ``samples.csv`` and ``summary.txt`` are in the output folder.
-Exit code 1: a figure grew beyond its limit, or a run failed. ``--plain`` runs an equal load of plain Airflow DAGs.
+The program starts a separate Airflow, samples memory, open files, sockets and threads of all its processes every 15
+seconds, and compares the last third of the time with the first third. The output folder then contains ``samples.csv``
+and ``summary.txt``. The exit code is 1 if a figure grew beyond its limit, or if a run failed. With ``--plain``, the
+program runs the same number of DAGs that use only Airflow, for comparison.
 """
 
 import argparse
@@ -47,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 wait_until(
                     lambda: _waiting(stack) >= WAITING,
                     SETTLES_WITHIN_S,
-                    lambda: f"{_waiting(stack)} tasks wait",
+                    lambda: f"{_waiting(stack)} tasks are waiting",
                 )
         print(f"{stack.url}; sampling for {options.minutes:g} minutes", flush=True)
         taken = _sample(stack, folder, options.minutes * 60, options.interval)
@@ -61,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _sample(stack: AirflowStack, folder: Path, seconds: float, interval: float) -> list[Sample]:
-    """Take samples for that time; write each to the file at once."""
+    """Take samples for `seconds`, and write each sample to the file immediately."""
     sessions = {name: process.pid for name, process in stack.processes.items()}
     taken: list[Sample] = []
     file = SampleFile(folder / "samples.csv")
@@ -79,7 +80,7 @@ def _sample(stack: AirflowStack, folder: Path, seconds: float, interval: float) 
 
 
 def _waiting(stack: AirflowStack) -> int:
-    """Return the number of tasks that wait in the triggerer."""
+    """Return the number of tasks that are waiting in the triggerer."""
     path = f"/api/v2/dags/{WAITING_DAG}/dagRuns/~/taskInstances"
     return int(stack.api.get(path, state="deferred", limit=1)["total_entries"])
 
@@ -89,7 +90,7 @@ def _notes(stack: AirflowStack, folder: Path) -> list[str]:
     instants = [*hoodie.glob("2*"), *(hoodie / "timeline").glob("2*")]
     database = (folder / "airflow" / "airflow.db").stat().st_size / (1 << 20)
     return [
-        f"deferred tasks that wait: {_waiting(stack)} of {WAITING}",
+        f"deferred tasks that are waiting: {_waiting(stack)} of {WAITING}",
         f"files on the table's active timeline: {len(instants)}; Airflow's database: {database:.1f} MiB",
     ]
 

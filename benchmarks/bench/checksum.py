@@ -1,7 +1,7 @@
 """Row count and checksum of a set of rows, independent of their order and of their distribution over files.
 
-Checksums are additive: the checksum of a table after an upsert is that of the table before, minus the replaced rows,
-plus the written rows. So the expected result is known without running a writer.
+Checksums are additive: the checksum of a table after an upsert is the checksum before the upsert, minus the checksum
+of the replaced rows, plus the checksum of the written rows. So the expected result is known without running a writer.
 """
 
 from collections.abc import Iterable
@@ -43,7 +43,7 @@ NOTHING = Content()
 
 
 def content_of_files(files: Iterable[Path], columns: tuple[str, ...]) -> Content:
-    """Return the content of parquet files in the given columns (writers add columns of their own)."""
+    """Return the content of parquet files in the given columns. Other columns are ignored, because writers add some."""
     total = NOTHING
     for path in files:
         with pq.ParquetFile(path) as parquet:
@@ -53,7 +53,7 @@ def content_of_files(files: Iterable[Path], columns: tuple[str, ...]) -> Content
 
 
 def content_of_batch(batch: pa.RecordBatch, columns: tuple[str, ...]) -> Content:
-    """Return the content of one batch. The order of ``columns`` matters, the order of columns in the batch does not."""
+    """Return the content of one batch. It depends on the order of ``columns``, but not on the order in the batch."""
     row_hashes: Hashes = np.zeros(batch.num_rows, dtype=np.uint64)
     for name, weight in zip(columns, _WEIGHTS, strict=False):
         row_hashes += _mixed(_column_words(batch.column(name)) * weight)
@@ -85,7 +85,7 @@ def _unscaled_words(column: pa.Array) -> Hashes:
 
 
 def _text_words(column: pa.LargeStringArray) -> Hashes:
-    """Return, for each text, the sum of each byte times the weight of its position, plus the length."""
+    """Return, for each text, its length plus the sum of its bytes, each multiplied by the weight of its position."""
     buffers = column.buffers()
     offsets = np.frombuffer(buffers[1], dtype=np.int64)[column.offset : column.offset + len(column) + 1]
     data = np.frombuffer(buffers[2], dtype=np.uint8)[offsets[0] : offsets[-1]]

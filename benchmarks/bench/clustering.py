@@ -93,10 +93,11 @@ class _Range:
 
 
 def rows_read(files: Sequence[Path], columns: Sequence[str]) -> float | None:
-    """Return the rows that a query for one value must read, by the files' ranges; mean over columns and values.
+    """Return the mean number of rows that a query for one value must read, according to the value ranges of the files.
 
-    The values are evenly spaced between the smallest and the largest value, so columns must be numeric. Whole files are
-    compared, because the systems choose different sizes for pages and row groups.
+    The mean is taken over columns and values. The values are evenly spaced between the smallest and the largest value,
+    so columns must be numeric. A query reads whole files, because the systems choose different sizes for pages and row
+    groups.
     """
     if not columns:
         return None

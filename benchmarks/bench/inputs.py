@@ -35,7 +35,7 @@ _NEW_KEY_OFFSET = 1_000_000_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Input:
-    """One prepared input: its content, and the content of the base table that an upsert of it replaces."""
+    """One prepared input: its content, and the content of the rows of the base table that an upsert of it replaces."""
 
     written: Content
     replaced: Content = NOTHING
@@ -62,7 +62,7 @@ class Inputs:
 
 
 def prepare_inputs(folder: Path, scale: float, tpchgen: str) -> Inputs:
-    """Create the inputs, or use those on disk if they are complete.
+    """Create the inputs, or use the inputs on disk if they are complete.
 
     Args:
         folder: emptied if its inputs are missing or have another layout.

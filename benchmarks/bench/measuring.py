@@ -21,9 +21,9 @@ class MeasuredProcessError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """Wall-clock seconds of the timed part and the largest resident set of the process tree during it.
+    """Wall-clock seconds of the timed part, and the largest resident set of the process tree during the timed part.
 
-    Pages shared between processes are counted once per process, to the disadvantage of systems with Python workers.
+    Pages that processes share are counted once per process, which is a disadvantage for systems with Python workers.
     """
 
     seconds: float
@@ -35,7 +35,7 @@ def measure(job: Job, python_path: tuple[Path, ...], log: Path) -> Measurement:
     """Run one job in a separate process.
 
     Raises:
-        MeasuredProcessError: the process ended before the timed part was finished.
+        MeasuredProcessError: the process ended before the end of the timed part.
     """
     script = Path(__file__).resolve().parent.parent / "worker.py"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, python_path))}

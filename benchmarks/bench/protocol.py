@@ -12,7 +12,7 @@ END = "end"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """The timed part began, or ended after ``seconds`` (one number per write in ``write_seconds``)."""
+    """The timed part began, or ended after ``seconds``. ``write_seconds`` contains one number per write."""
 
     kind: str
     seconds: float = 0.0
@@ -23,7 +23,7 @@ class Event:
 
 
 def parse_event(line: str) -> Event | None:
-    """Parse the event in a line; None if the line is log output."""
+    """Parse the event in a line; return None if the line is log output."""
     if not line.startswith(_PREFIX):
         return None
     document = json.loads(line.removeprefix(_PREFIX))
@@ -39,9 +39,9 @@ class Job:
     """The work of a measured process, passed as JSON on its command line.
 
     Attributes:
-        table: folder of the table; contains the base table if the scenario starts from one.
+        table: folder of the table; contains the base table if the scenario starts from a base table.
         scratch: folder for the warm-up table and for shuffle files.
-        prepares: only create the table that a service starts from.
+        prepares: whether the process only creates the table that a service starts from.
     """
 
     system: str

@@ -52,9 +52,10 @@ class Ratio:
     """One figure of this engine compared with another system.
 
     Attributes:
-        what: ``speed`` (the other system's seconds divided by this engine's, more is better), ``memory``, ``storage``
-            or ``rows read`` (this engine's figure divided by the other system's, less is better).
-        target: the value to reach; None: the ratio has no target.
+        what: ``speed`` is the seconds of the other system divided by the seconds of this engine; larger is better.
+            ``memory``, ``storage`` and ``rows read`` are this engine's figure divided by the other system's figure;
+            smaller is better.
+        target: the value to reach; None means that the ratio has no target.
     """
 
     scenario: str

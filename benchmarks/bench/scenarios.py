@@ -27,7 +27,7 @@ class System(str, Enum):
 
 
 class Operation(str, Enum):
-    """The measured operation, by Hudi's name. ``PLAIN``: Spark's own parquet writer."""
+    """The measured operation, under Hudi's name. ``PLAIN`` means Spark's own parquet writer."""
 
     INSERT = "insert"
     UPSERT = "upsert"
@@ -43,9 +43,9 @@ class Clustering:
 
     Attributes:
         tasks: number of files in each partition before the clustering.
-        columns: sort columns; empty: files are joined without sorting.
+        columns: sort columns; empty means that files are joined without sorting.
         strategy: ``linear``, ``z-order`` or ``hilbert``.
-        target_bytes: bytes of a new file; None: the defaults.
+        target_bytes: bytes of a new file; None means the defaults.
         schedules_only: whether the plan is scheduled but not executed.
     """
 
@@ -72,13 +72,13 @@ class Scenario:
     """One scenario to measure.
 
     Attributes:
-        inputs: names of the prepared inputs, written one after the other.
-        partition_by: partition column; None: not partitioned.
-        on_base: whether the scenario starts from the table of the first insert, not from an empty folder.
-        speed_target: Hudi's seconds divided by this engine's must be at least this; None: no target.
-        storage_target: this engine's bytes divided by Delta's must be at most this; None: no target.
+        inputs: names of the prepared inputs, which are written one after the other.
+        partition_by: partition column; None means that the table is not partitioned.
+        on_base: whether the scenario starts from the table of the first insert instead of an empty folder.
+        speed_target: smallest allowed ratio of Hudi's seconds to this engine's seconds; None means no target.
+        storage_target: largest allowed ratio of this engine's bytes to Delta's bytes; None means no target.
         clustering: for operation CLUSTER: how a table with the inputs in small files is clustered.
-        cleaning: for operation CLEAN: the history of the table that is cleaned down to its last commit.
+        cleaning: for operation CLEAN: the history of the table of which only the last commit is kept.
     """
 
     name: str
@@ -165,7 +165,7 @@ CLUSTERINGS = (
 
 WARM_UP = "warm_up"
 WARM_UP_CLUSTERING = _clustering(WARM_UP, "", 1.0, WARM_UP, Clustering(tasks=4))
-"""Not measured. Its table is used for the warm-up of the other scenarios."""
+"""This scenario is not measured. Its table is used for the warm-up of the other scenarios."""
 
 SCENARIOS = (
     Scenario(

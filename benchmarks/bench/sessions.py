@@ -71,6 +71,6 @@ def _settings_of(system: System) -> dict[str, str]:
 
 
 def _jars(package: str, variable: str) -> dict[str, str]:
-    """Use local jars (comma-separated) if the environment names them, otherwise the package from Maven Central."""
+    """Use local jars (comma-separated) if the environment variable names them, else the package from Maven Central."""
     jars = os.environ.get(variable)
     return {"spark.jars": jars} if jars else {"spark.jars.packages": package}

@@ -17,10 +17,10 @@ class TableState:
     """A table after a scenario.
 
     Attributes:
-        rows_read: rows that a query for one value of a sort column must read; None: no sort columns.
+        rows_read: rows that a query for one value of a sort column must read; None if there are no sort columns.
         file_count: number of files that a reader of the newest state opens.
-        storage_bytes: everything below the table's folder, including old versions and metadata, without the
-            checksum sidecars that only the JVM's local file system creates.
+        storage_bytes: bytes of all files below the table's folder, including old versions and metadata, but without
+            the checksum files that only the JVM's local file system creates.
     """
 
     content: Content
@@ -63,7 +63,7 @@ def _hudi_files(table: Path) -> list[Path]:
 
 
 def _delta_files(table: Path) -> list[Path]:
-    """Replay the JSON log; the benchmark's tables have too few commits for a checkpoint."""
+    """List the files by replaying the JSON log. The benchmark's tables have too few commits for a checkpoint."""
     visible: set[str] = set()
     for commit in sorted((table / "_delta_log").glob("*.json")):
         for line in commit.read_text().splitlines():

@@ -21,7 +21,7 @@ class Writer(Protocol):
 class HudiWriter:
     """Writes with real Apache Hudi: default options, zstd, no metadata table, and no inline table services.
 
-    Inline cleaning and archiving are off because the other systems do neither.
+    Inline cleaning and archiving are off, because the other systems do not clean or archive.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -57,7 +57,7 @@ class DeltaWriter:
 
 
 class SparkWriter:
-    """Writes with Spark's own parquet writer, without keys or shuffle: the lower bound for all systems."""
+    """Writes with Spark's own parquet writer, without keys or shuffle. No other system can be faster."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark

@@ -1,1 +1,1 @@
-"""A separate Airflow: four processes, SQLite, LocalExecutor, all files in one folder."""
+"""Run a separate Airflow: four processes with SQLite and LocalExecutor, and all files in one folder."""

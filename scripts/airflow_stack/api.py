@@ -72,8 +72,8 @@ class AirflowApi:
             "dag_run_conf": {},
             **settings,
         }
-        # On SQLite Airflow may find its database locked half-way and then removes the runs. A scheduler that has read
-        # these runs dies. It does not read the runs of a paused DAG.
+        # On SQLite, Airflow may find its database locked while it creates the runs, and then removes them. A scheduler
+        # that has already read these runs dies. The scheduler does not read the runs of a paused DAG.
         self.patch(f"/api/v2/dags/{dag_id}", {"is_paused": True})
         try:
             return self._created_backfill(body)
@@ -130,12 +130,12 @@ class AirflowApi:
         self.post(f"/api/v2/dags/{dag_id}/clearTaskInstances", body)
 
     def _call(self, method: str, path: str, body: Mapping[str, Any] | None) -> Any:
-        """Call the API, with retries: on SQLite a request of the API server may fail on a lock without any change."""
+        """Call the API, with retries. On SQLite, a request may fail because of a lock, without changing anything."""
         for tries_left in reversed(range(_TRIES)):
             try:
                 return self._call_once(method, path, body)
             except ApiError as error:
-                # 503; or 500 from Airflow's event log.
+                # The status is 503, or 500 if Airflow's event log was locked.
                 is_locked = error.status == 503 or (error.status == 500 and "Database error" in str(error))
                 if not is_locked or not tries_left:
                     raise
@@ -159,7 +159,7 @@ class AirflowApi:
 def wait_until(
     condition: Callable[[], object], timeout_s: float, problem: Callable[[], str], pause_s: float = 0.5
 ) -> None:
-    """Wait until the condition holds. Raises TimeoutError with the problem after the timeout."""
+    """Wait until the condition is true. After the timeout, raise TimeoutError with the problem."""
     deadline = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() > deadline:

@@ -33,14 +33,14 @@ class StackError(Exception):
 
 
 class AirflowStack:
-    """A context manager that runs an Airflow. At its exit all processes of that Airflow have ended.
+    """A context manager that runs an Airflow. At the exit of the context, all processes of this Airflow have ended.
 
     Args:
-        home: folder for database, logs and settings of this Airflow only; created if it does not exist.
-        dags_folder: read by the DAG processor.
+        home: folder for the database, logs and settings of this Airflow; created if it does not exist.
+        dags_folder: folder that the DAG processor reads.
         variables: further environment variables of all processes, such as connections.
-        parallelism: tasks that run at once.
-        components: the processes of `COMPONENTS` to start; tests of pages need only the first.
+        parallelism: maximum number of tasks that run at the same time.
+        components: the processes of `COMPONENTS` to start. Tests of pages need only the first.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class AirflowStack:
         if done.returncode != 0:
             raise StackError(f"airflow db migrate failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
         with closing(sqlite3.connect(self.home / _DATABASE)) as database:
-            # This setting is stored in the file. With it, readers and a writer do not block each other.
+            # The database file stores this setting. With this setting, readers and a writer do not block each other.
             database.execute("PRAGMA journal_mode=WAL")
 
     def _wait_until_healthy(self) -> None:

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 EXAMPLES = ROOT / "dags_examples"
 _LONGEST_S = 1800
 _PAUSE_S = 2.0
-# Short jobs end before generated code and the JVM's optimising compiler pay off.
+# The jobs are so short that generated code and the JVM's optimising compiler would slow them down.
 _SPARK_DEFAULTS = """\
 spark.driver.bindAddress 127.0.0.1
 spark.driver.host 127.0.0.1
@@ -34,7 +34,7 @@ spark.ui.enabled false
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clustered:
-    """What a clustering did, from the XComs of its tasks."""
+    """Result of a clustering, from the XComs of its tasks."""
 
     instants: tuple[str, ...]
     commit_count: int
@@ -48,7 +48,7 @@ class Clustered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Day:
-    """One run of the DAG. ``clustered`` is None if no clustering was due, or if it gave up all groups to a load."""
+    """One run of the DAG. ``clustered`` is None if no clustering was due, or if the clustering dropped all groups."""
 
     day: date
     run_id: str

@@ -1,4 +1,4 @@
-"""Inspect a clustered table without the engine: the timeline with hudi-rs, ranges and rows with pyarrow."""
+"""Inspect a clustered table without the engine: hudi-rs reads the timeline, pyarrow reads value ranges and rows."""
 
 import json
 from bisect import bisect_left
@@ -29,7 +29,7 @@ class TimelineCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SortedFile:
-    """One file and its range of the sort column. ``is_sorted``: all rows are in order."""
+    """One file and its value range of the sort column. ``is_sorted`` is True if all rows are in order."""
 
     name: str
     size_bytes: int
@@ -47,7 +47,8 @@ class Layout:
     """Files that together contain the rows of the table.
 
     Attributes:
-        read_share: share of the rows in files whose range contains a value; mean over all values of the column.
+        read_share: mean share of rows that a query for one value reads: rows in files whose range contains the value.
+            The mean is taken over all values of the column.
     """
 
     column: str
@@ -89,7 +90,7 @@ def layout_now(table: Path, column: str) -> Layout:
 
 
 def layout_as_loaded(table: Path, column: str) -> Layout:
-    """Return the newest file that a load wrote in each file group. The demo cleans nothing, so all rows exist."""
+    """Return the newest file that a load wrote in each file group. The demo cleans nothing, so all files exist."""
     clusterings = frozenset(timeline_check(table).clusterings)
     newest: dict[str, Path] = {}
     for path in sorted(table.rglob("*.parquet"), key=lambda path: _instant(path.name)):

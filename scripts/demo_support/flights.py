@@ -25,8 +25,8 @@ class Delivery:
     """One file that arrives and is upserted.
 
     Attributes:
-        name: unique among the deliveries; names the file and the request.
-        note: special property of the delivery, for the printed output; empty: an ordinary day.
+        name: unique name; used for the file and for the request.
+        note: special property of the delivery, for the printed output; empty for an ordinary day.
     """
 
     name: str
@@ -82,7 +82,7 @@ def deliveries(flights: pa.Table, day_count: int) -> list[Delivery]:
 
 
 def final_rows(arriving: list[Delivery]) -> pa.Table:
-    """Return the expected rows: for each key the highest revision, and among equal revisions the later delivery."""
+    """Return the expected rows: for each key the highest revision; of equal revisions, the later delivery."""
     latest: dict[date, pa.Table] = {}
     for delivery in arriving:
         seen = latest.get(delivery.day)
@@ -112,7 +112,7 @@ def na_as_null(flights: pa.Table) -> pa.Table:
 
 
 def _correction(flights: pa.Table, day: date) -> Delivery:
-    """Return a day again in which every fifth flight has a later arrival and revision 1."""
+    """Return a second delivery of a day, in which every fifth flight has a later arrival and revision 1."""
     rows = rows_of(flights, day, day)
     chosen = pa.array([number % _EVERY == 0 for number in range(rows.num_rows)])
     later = pc.if_else(chosen, pc.add(rows["arr_delay"], CORRECTED_MINUTES), rows["arr_delay"])

@@ -8,11 +8,13 @@ MARKER = ".made-by-the-demo"
 
 
 def fresh_folder(output: Path) -> Path:
-    """Empty the output folder, but only one that an earlier demo made."""
+    """Empty the output folder if an earlier demo created it; otherwise the folder must be empty or absent."""
     output = output.resolve()
     if output.exists() and any(output.iterdir()):
         if not (output / MARKER).exists():
-            sys.exit(f"{output} holds files that the demo did not make; name another folder with --output.")
+            sys.exit(
+                f"{output} contains files that the demo did not create. Name another folder with --output."
+            )
         shutil.rmtree(output)
     output.mkdir(parents=True, exist_ok=True)
     (output / MARKER).touch()

@@ -1,4 +1,4 @@
-"""Upsert deliveries with the write job: the first as a script, the others in process on one Spark session."""
+"""Upsert deliveries with the write job: as a script in a separate process, or in this process on one Spark session."""
 
 import logging
 import os
@@ -147,7 +147,7 @@ def open_session(log: Path) -> SparkSession:
 
 @contextmanager
 def _errors_to(log: Path) -> Iterator[None]:
-    """Give processes started in this context ``log`` as their standard error."""
+    """Redirect the standard error of processes that are started in this context to ``log``."""
     kept = os.dup(2)
     try:
         with log.open("w") as file:

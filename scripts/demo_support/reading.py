@@ -1,4 +1,4 @@
-"""Read the table back with hudi-rs, an implementation that shares nothing with the engine."""
+"""Read the table back with hudi-rs, an implementation that shares no code with the engine."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -19,7 +19,7 @@ class DataFile:
     """One file that a reader of the newest state opens.
 
     Attributes:
-        footer_bytes: bytes of schema, statistics and bloom filter; the rest of ``size_bytes`` are the rows.
+        footer_bytes: bytes of schema, statistics and bloom filter. The remaining bytes of the file contain the rows.
     """
 
     partition_path: str
@@ -31,7 +31,7 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayCheck:
-    """Rows of one day in the source and in the table. ``is_equal``: equal numbers and equal values."""
+    """Rows of one day in the source and in the table. ``is_equal`` is True if both have the same rows."""
 
     day: date
     source_count: int

@@ -1,1 +1,1 @@
-"""The site of docs/: what is read from sources, how pages are gathered, built and checked (docs/adr/0032)."""
+"""The site of docs/: read docstrings from sources, and gather, build and check the pages (docs/adr/0032)."""

@@ -19,8 +19,8 @@ class Parameter:
     """One argument of a constructor.
 
     Attributes:
-        default: source text; empty: required.
-        words: description from a docstring, as Markdown; empty: no description.
+        default: source text of the default; empty if the argument is required.
+        words: description from a docstring, as Markdown; empty if there is no description.
     """
 
     name: str
@@ -175,7 +175,7 @@ def _constructor(node: ast.ClassDef) -> Function | None:
 
 
 def _arguments(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
-    """Return names and defaults of the constructor's own arguments; dataclasses list theirs as attributes."""
+    """Return names and defaults of the constructor's own arguments. Dataclasses list their arguments as attributes."""
     constructor = _constructor(node)
     return _defaults(constructor) if constructor is not None else iter(())
 

@@ -1,4 +1,4 @@
-"""Collect the pages of docs/, and the repository's files that they link to, as sources of the site."""
+"""Collect the pages of docs/, and the files of the repository that these pages link to, as sources of the site."""
 
 import os
 import posixpath
@@ -19,7 +19,7 @@ _ORPHAN_PAGE = "---\norphan: true\n---\n"
 
 @dataclass(slots=True)
 class Gathering:
-    """The state of one run: the pages written, and the pages still to write.
+    """The state of one run: the pages that are written, and the pages that are not written yet.
 
     Attributes:
         repository: root of the checkout.
@@ -117,7 +117,7 @@ def questions(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _contents(home: str) -> Iterator[str]:
-    """Yield the entries of the side bar, which are the same lists."""
+    """Yield the entries of the side bar, which has the same lists as the home page."""
     shown: set[str] = set()
     current = ""
     lines: list[str] = []
@@ -145,7 +145,7 @@ def _folder_page(name: str, path: Path) -> str:
 
 
 def unreachable(docs: Path) -> list[str]:
-    """Return the pages of docs/ that no list of the home page links to. Decisions have a separate list."""
+    """Return the pages of docs/ that no list of the home page links to. Decisions (adr/0*) have a separate list."""
     home = (docs / "index.md").read_text(encoding="utf-8")
     reached = {os.path.normpath(page) for _, _, page in questions(home)}
     names = (path.relative_to(docs).as_posix() for path in sorted(docs.rglob("*.md")))

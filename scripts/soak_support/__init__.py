@@ -1,1 +1,1 @@
-"""Whether the processes of an Airflow grow while tables are written, followed and looked after."""
+"""Find out whether the processes of an Airflow grow while DAGs write, watch and maintain tables."""

@@ -19,12 +19,12 @@ LIMITS = (
     "processes of a component: no growth"
 )
 _MIN_PRESENCE = 0.9
-"""Share of the rounds in which a process must exist to be evaluated; others are tasks, parsers and jobs."""
+"""Share of the rounds in which a process must exist to be evaluated. Other processes are tasks, parsers and jobs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A figure's median in the first and in the last third, and its growth per hour."""
+    """Median of a figure in the first and in the last third of the time, and the growth of the figure per hour."""
 
     first: float
     last: float
@@ -37,7 +37,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """Growth of one process that ran all the time."""
+    """Growth of one process that ran during the whole time."""
 
     component: str
     pid: int
@@ -73,9 +73,10 @@ def growths(all_samples: Sequence[Sample], warm_up_s: float) -> list[Growth]:
 
 
 def process_counts(all_samples: Sequence[Sample], warm_up_s: float) -> dict[str, Change]:
-    """Return, for each component, the change of the smallest number of its processes at once.
+    """Return, for each component, the change of the smallest number of processes that ran at the same time.
 
-    The smallest number ignores tasks, which overlap on a busy machine, but includes each process that never ends.
+    The smallest number does not include tasks, which overlap on a busy machine, but includes each process that never
+    ends.
     """
     kept = [sample for sample in all_samples if sample.seconds >= warm_up_s]
     rounds = sorted({sample.seconds for sample in kept})

@@ -20,8 +20,8 @@ class Sample:
     Attributes:
         seconds: seconds since sampling began.
         component: the process of `AirflowStack` whose session contains the process.
-        role: its command line, shortened.
-        uss: MiB that it shares with no other process, which would be free if it ended.
+        role: command line of the process, shortened.
+        uss: MiB that the process shares with no other process. They would become free if the process ended.
         files: open descriptors, including sockets.
     """
 
@@ -38,7 +38,7 @@ class Sample:
 
 
 def samples(seconds: float, sessions: Mapping[str, int]) -> Iterator[Sample]:
-    """Sample all running processes of these sessions (component → session's id), except those that end meanwhile."""
+    """Sample the running processes of these sessions (component → session id). Skip processes that just ended."""
     names = {session: component for component, session in sessions.items()}
     for process in psutil.process_iter():
         try:

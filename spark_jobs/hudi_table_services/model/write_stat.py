@@ -77,7 +77,7 @@ class WriteStat:
     total_upsert_time_ms: int = 0
     total_scan_time_ms: int = 0
     extra: Mapping[str, object] = field(default_factory=dict)
-    """Fields of log-file stats and of other Hudi releases, under Hudi's names. They are kept to avoid a loss of fields."""
+    """Fields of log-file stats and of other Hudi releases, under Hudi's names. They are kept so that none is lost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -94,7 +94,10 @@ def test_a_request_document_needs_no_other_flags() -> None:
     ("flags", "message"),
     [
         (["--request=r.json", "--operation=upsert"], "--request and --operation cannot be combined"),
-        (["--request=r.json", "--dry-run", "--option=a=b"], "--request and --dry-run, --option exclude"),
+        (
+            ["--request=r.json", "--dry-run", "--option=a=b"],
+            "--request and --dry-run, --option cannot be combined",
+        ),
         ([], "no base path"),
         (["--base-path=/t", "--operation=merge"], "Argument --operation: invalid choice: 'merge'"),
         (["--base-path=/t", "--basepath=/t"], "Unrecognized arguments: --basepath=/t"),

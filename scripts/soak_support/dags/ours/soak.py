@@ -1,4 +1,4 @@
-"""DAGs that write a table every two and a half minutes, read it, wait for it and maintain it."""
+"""DAGs that write a table every two and a half minutes, and read, watch and maintain the table."""
 
 import os
 from datetime import datetime, timedelta
