@@ -14,7 +14,7 @@ class Effect(str, Enum):
 
     HONOURED = "honoured"
     FIXED = "default only"
-    """Jobs reject any other value, because this release supports only the default."""
+    """Jobs reject every other value, because this release supports only the default."""
     REFUSED = "refused"
     NO_EFFECT = "no effect"
     """Hudi knows the key. Jobs of this release accept and ignore it, with a warning in the result."""
@@ -94,7 +94,7 @@ def option(
     *aliases: str,
     services: tuple[OptionGroup, ...] = WRITES,
 ) -> Option[ValueT]:
-    """Declare a key that works as in Hudi, except for the differences in the brackets of its meaning."""
+    """Declare a key that works as in Hudi, except for the differences that its meaning gives in brackets."""
     text = str(default).lower() if isinstance(default, bool) else str(default)
     return Option(key=key, default=text, meaning=meaning, kind=kind, aliases=aliases, services=services)
 
