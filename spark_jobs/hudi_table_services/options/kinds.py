@@ -51,8 +51,7 @@ class Names(Kind[tuple[str, ...]]):
             return names
         names = tuple(name.upper() for name in names)
         if not set(names) <= set(self.allowed):
-            hint = f"Use one or more of {', '.join(self.allowed)}."
-            raise InvalidRequestError(f"{key}={text} is not supported.", hint=hint)
+            refuse(key, text, self.allowed)
         return names
 
 

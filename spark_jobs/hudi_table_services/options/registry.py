@@ -40,9 +40,9 @@ _OWN_FAMILIES = {
     OptionGroup.ARCHIVAL: ("hoodie.archive.*",),
     OptionGroup.TIMELINE: ("hoodie.clean.*", "hoodie.cleaner.*"),
 }
-"""Prefixes whose keys are listed individually. Jobs of the group reject other keys with the prefix as unknown.
+"""Prefixes whose keys a group of jobs lists individually. The jobs reject other keys with the prefix as unknown.
 
-Jobs of TIMELINE read none of these keys, but they also reject a misspelt key of cleaning.
+Jobs of TIMELINE read none of these keys, but reject a misspelt key of cleaning too.
 """
 
 
