@@ -1,4 +1,4 @@
-"""No file contains a path of a machine or the host of a package index; ruff checks every module; lock files are current."""
+"""No file contains a path of a machine or the host of a package index; ruff checks all modules; locks are current."""
 
 import re
 import subprocess
