@@ -20,7 +20,7 @@ FOLDER = os.environ.get("HUDI_EXAMPLES_FOLDER", "/tmp/hudi_examples")  # noqa: S
 TABLE = f"{FOLDER}/flights"
 SECONDS = float(os.environ.get("HUDI_EXAMPLES_POKE_INTERVAL", "60"))
 
-# Two views of one table, because each view has its own asset events. The UI's pages show them as one table.
+# Two assets for one table, because each asset has separate events. The pages of this provider show them as one table.
 EVERY_FOUR = HudiAsset(
     TABLE,
     view="every-four-commits",

@@ -70,7 +70,7 @@ def _backfill(stack: AirflowStack, last: date) -> list[Day]:
 
 
 def _reprocess(stack: AirflowStack, table: Path, day: date) -> bool:
-    """Backfill a completed day again with reprocessing: the task must find its own commit and write nothing."""
+    """Backfill a completed day again with reprocessing: the task must find its earlier commit and write nothing."""
     before = commit_count(table)
     again = reprocess_day(stack, day)
     after = commit_count(table)

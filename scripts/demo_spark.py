@@ -55,7 +55,7 @@ def _load_all(loader: Loader, arriving: Sequence[Delivery]) -> list[Load]:
 
 
 def _repeat(loader: Loader, delivery: Delivery) -> bool:
-    """Send the last request again: the job must find its own commit and write nothing."""
+    """Send the last request again: the job must find its earlier commit and write nothing."""
     before = commit_count(loader.table)
     load = loader.load(delivery)
     after = commit_count(loader.table)

@@ -17,7 +17,7 @@ HEAD = """\
 
 This page lists every public class with all its parameters. "Templated" parameters accept Jinja and XCom references. A
 parameter without a default is required. Operators that can run on Spark also accept the parameters of
-`SparkSubmitOperator`, and all operators accept those of Airflow's `BaseOperator`.
+`SparkSubmitOperator`, and all operators accept the parameters of Airflow's `BaseOperator`.
 
 For the behaviour of tasks that are retried, cleared or killed, see [In Airflow](airflow.md). For the keys of
 `hudi_options`, see [Options](options.md).

@@ -92,7 +92,7 @@ class AirflowStack:
         self.stop()
 
     def start(self, component: str) -> None:
-        """Start one of `COMPONENTS`; its output goes to ``<home>/<component>.log``."""
+        """Start one of `COMPONENTS`; the output is written to ``<home>/<component>.log``."""
         with (self.home / f"{component}.log").open("ab") as log:
             self.processes[component] = subprocess.Popen(
                 [sys.executable, "-m", "airflow", component],

@@ -34,7 +34,7 @@ def summary(
     if not found:
         problems.append("too short: no process has enough samples")
     lines = [*_head(all_samples, warm_up_s), *map(_line, found), ""]
-    lines += ["fewest processes at once: " + _of_counts(counts)]
+    lines += ["smallest number of processes at the same time: " + _of_counts(counts)]
     lines += [
         f"{dag_id}: " + (", ".join(f"{n} {s}" for s, n in states.items()) or "no runs")
         for dag_id, states in runs.items()

@@ -1,7 +1,7 @@
 """One attempt to commit a write: request the instant, start it, write data, delete extra files, complete the instant.
 
 The attempt holds the table lock only to choose the instant, to check and complete the commit, and to undo it. Until
-the completed file exists, readers see the old table. An attempt that fails is rolled back at once. If an attempt is
+the completed file exists, readers see the old table. A failed attempt is rolled back immediately. If an attempt is
 killed, or fails because it did not get the lock, the next job rolls it back.
 """
 
@@ -147,7 +147,7 @@ class CommitAttempt:
 
         Args:
             comparison: compares the rows of this write with rows that other commits added after the snapshot. None if
-                the table may contain a key twice.
+                this write may add a key that another commit adds too.
 
         Raises:
             FileGroupConflictError: a commit that completed after the snapshot changed a file group of this write, or

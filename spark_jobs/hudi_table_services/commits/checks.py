@@ -175,7 +175,7 @@ class FilesExist:
             self.when_missing()
             raise InstantVanishedError(
                 f"Another job removed {missing[0]}, which clustering {self.instant_time} wrote.",
-                hint="Nothing was committed; run the job again when no other job executes the plan.",
+                hint="Nothing was committed; run the job again when no other job is executing the plan.",
             )
 
 

@@ -61,7 +61,7 @@ class ClusteringAttempt:
         instant: the pending clustering.
         request_id: request id of the job. An earlier attempt of the same request loses the plan to this attempt: either
             the earlier attempt is dead, or it must not commit in addition to this attempt.
-        wait_seconds: how long to wait while another attempt executes the plan; 0 means no wait.
+        wait_seconds: maximum number of seconds to wait while another attempt is executing the plan; 0 means no wait.
         expires_after_minutes: age at which an execution without a heartbeat counts as dead. Executions by Hudi have no
             heartbeat.
     """
@@ -243,8 +243,8 @@ class ClusteringAttempt:
     def drop_if_outdated(self, plan: ClusteringPlan) -> bool:
         """Remove the plan from the timeline if completed writes changed all of its groups: it can never succeed.
 
-        Changes of pending writes do not count: if such a write fails, its file groups are unchanged. Returns whether
-        the plan was removed.
+        Changes of pending writes do not count: if a pending write fails, its file groups stay unchanged. Returns
+        whether the plan was removed.
 
         Raises:
             InstantVanishedError: the plan was cancelled or taken over.

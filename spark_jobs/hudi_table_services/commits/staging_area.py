@@ -19,7 +19,7 @@ class StagingArea:
     Args:
         parent: folder below the base path that contains the staging folders of all jobs.
         owner: id of the request, or empty if the folder belongs to no request. Folders of earlier attempts of the
-            same request are removed at once.
+            same request are removed immediately.
         is_first_write: whether the table did not exist when the job started.
     """
 

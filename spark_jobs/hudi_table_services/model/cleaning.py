@@ -18,7 +18,7 @@ class CleanPolicy(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanOptions:
-    """Settings of a clean. Each setting has Hudi's key if Hudi has such a setting.
+    """Settings of a clean. A setting that exists in Hudi has Hudi's key.
 
     Attributes:
         policy: ``hoodie.clean.policy``.

@@ -17,7 +17,7 @@ BLOOM_FOOTER_BYTES_PER_RECORD = 7.19
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSizingOptions:
-    """Limits of file sizing. A limit has Hudi's key and default if Hudi has such a limit.
+    """Limits of file sizing. A limit that exists in Hudi has Hudi's key and default.
 
     Attributes:
         max_file_size_bytes: `hoodie.parquet.max.file.size`; target size of a base file.

@@ -86,7 +86,7 @@ class CommitMetadata:
 
     Attributes:
         partition_to_write_stats: partition path → stats, in stored order.
-        extra_metadata: pairs of texts; ``schema`` contains the Avro JSON schema without meta columns.
+        extra_metadata: keys and values as text; ``schema`` contains the Avro JSON schema without meta columns.
         partition_to_replace_file_ids: set only for replace commits; None for plain commits.
     """
 

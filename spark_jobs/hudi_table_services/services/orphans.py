@@ -27,7 +27,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     add_numbers(
         group,
         {
-            "older_than_hours": "minimum age of the files to delete; default: 24",
+            "older_than_hours": "minimum age in hours of the files to delete; default: 24",
             "max_files": "delete nothing if there are more orphans than this number; default: 1000",
         },
     )

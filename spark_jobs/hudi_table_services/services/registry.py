@@ -36,5 +36,5 @@ def script(file_name: str) -> Script[JobRequest]:
 
 
 def read_result(text: str) -> JobResult:
-    """Parse a result document. Raises InvalidRequestError for other texts and unknown versions."""
+    """Parse a result document. Raises InvalidRequestError for any other text and for unknown versions."""
     return JobResult.from_json(text, _REPORTS)

@@ -59,7 +59,7 @@ class Visibility:
 
 
 def first_write_time(timeline: Timeline) -> str | None:
-    """Requested time of the first write without a savepoint. If all writes have savepoints, that of the first write.
+    """Requested time of the first write that has no savepoint. If all have savepoints, the time of the first write.
 
     Pending writes are included, because archival stops at a pending write. Commits with savepoints, and instants that
     are not writes, are skipped, because they do not show that later writes are still on the active timeline: archival
@@ -185,7 +185,7 @@ def _logs_by_name(
     """Base instant time and log files of the latest slice, for table version 6.
 
     The names of log files contain the base instant time of their slice. A scheduled compaction starts a new slice at
-    its own requested time. Until the compaction completes, readers merge the new slice with the slice before it.
+    its own requested time. Until the compaction completes, readers merge the new slice with the previous slice.
     """
     opened = [log.instant_time for log in logs if visibility.sees(log.instant_time)]
     if base is not None:

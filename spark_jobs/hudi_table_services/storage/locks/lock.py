@@ -3,7 +3,7 @@
 Writers of Hudi and of this project respect each other's locks. The file-system lock is a file that only one writer can
 create. The age of the file decides whether its writer counts as dead. Locks of Hudi expire after
 ``hoodie.write.lock.filesystem.expire`` (never, by default). Our own locks expire two minutes after the last refresh. A
-crash while a lock is being written can leave a file without a valid lock; such a file expires like our own locks.
+crash while a lock is being written can leave a file without a valid lock; this file expires like our own locks.
 """
 
 import json

@@ -97,7 +97,7 @@ class WriterQueue:
                 try:
                     self.refresh(owner)
                 except StorageError:
-                    continue  # the next refresh may succeed; if not, another request starts, which is harmless
+                    continue  # the next refresh may succeed; if not, another request starts, which can only cost time
 
         thread = threading.Thread(target=keep_alive, name=f"turn-{owner}", daemon=True)
         thread.start()

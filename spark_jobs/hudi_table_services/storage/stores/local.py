@@ -33,7 +33,7 @@ _LINKS_REFUSED = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, er
 class LocalStorage:
     """A table below a folder of a POSIX file system. See `Storage` for the guarantees of each operation.
 
-    Hadoop's local file system stores a checksum ``.<name>.crc`` beside each file and refuses to read a file that does
+    Hadoop's local file system stores a checksum file ``.<name>.crc`` for each file and refuses to read a file that does
     not match its checksum. This class deletes the checksum before it changes the file, because Hadoop also reads files
     without a checksum.
 
