@@ -98,7 +98,7 @@ def read_table_config(storage: Storage) -> TableConfig:
     raise CorruptTableError(
         f"The properties of the table at {storage.uri} cannot be read: {' '.join(problems)}",
         path=PROPERTIES,
-        hint=f"Restore {PROPERTIES} from a backup. Nothing was written.",
+        hint=f"Restore {PROPERTIES} from a copy. Nothing was written.",
     )
 
 

@@ -67,7 +67,7 @@ def check_writable(config: TableConfig, table_name: str, *, metadata_enable: boo
         raise CorruptTableError(
             f"{PROPERTIES} has no {CHECKSUM}, which every Hudi since 0.11 writes: the file may be truncated.",
             path=PROPERTIES,
-            hint="Compare the file with a backup and restore the backup. If the file is complete, any write by Hudi "
+            hint="Compare the file with a copy and restore the copy. If the file is complete, any write by Hudi "
             "adds the checksum.",
         )
     for feature in refused_features(config):
