@@ -74,7 +74,7 @@ class HudiHook(BaseHook):
         return self.storage
 
     def find_table_config(self) -> "TableConfig | None":
-        """Read the properties of the table; None: there is no table at the base path yet."""
+        """Read the properties of the table; return None if there is no table at the base path yet."""
         from hudi_table_services.storage.table_store import find_table_config
 
         return find_table_config(self.storage)
@@ -134,7 +134,10 @@ class HudiHook(BaseHook):
         return ClusteringHistory.load(store, store.load())
 
     def look_up_clusterings(self) -> "ClusteringLookup | None":
-        """Read clusterings by name, including replaced and cancelled plans; None: there is no table."""
+        """Return a lookup of clusterings by requested time, including replaced and cancelled plans.
+
+        Return None if there is no table.
+        """
         from hudi_table_services.tables.clustering_lookup import ClusteringLookup
 
         return ClusteringLookup.load(self.timeline_store()) if self.find_table_config() is not None else None
@@ -147,7 +150,7 @@ class HudiHook(BaseHook):
         request_id: str = "",
         expires_after_minutes: int = 60,
     ) -> "tuple[Instant, ...]":
-        """Find pending clusterings that another attempt executes now, oldest first; empty if there is no table.
+        """Find the pending clusterings that another attempt is executing, oldest first; empty if there is no table.
 
         Args:
             names: requested times of the plans to check; empty: all plans.
@@ -197,7 +200,7 @@ class HudiHook(BaseHook):
         return parsed if isinstance(parsed, str) else instant_text(parsed, self.table_config())
 
     def find_request(self, request_id: str) -> "tuple[Instant, CommitMetadata] | None":
-        """Find the completed write of a request, active or archived; None: there is no table, or no such write.
+        """Find the completed write of a request on the active or archived timeline; return None if there is none.
 
         Without pyarrow, the method does not search the archived timeline of table versions 8 and 9.
         """
@@ -258,14 +261,15 @@ class HudiHook(BaseHook):
         return report
 
     def incremental_window(self, after: str = "") -> "IncrementalWindow":
-        """Return the commits after a position that can be read now without missing a commit that is still running.
+        """Return the window of commits after a position. A commit that is still running will be in a later window.
 
         Args:
             after: ``until`` of the previous window; empty: all commits of the active timeline.
 
         Raises:
             TableNotFoundError: there is no table.
-            InvalidRequestError: commits after this position were archived, so their rows cannot be distinguished.
+            InvalidRequestError: commits after this position were archived, so the rows that they wrote cannot be
+                distinguished from older rows.
         """
         from airflow_hudi_provider.incremental import incremental_window
 
@@ -295,7 +299,7 @@ class HudiHook(BaseHook):
     def recent_writes(self, latest: int = 100) -> "TableHistory":
         """Describe the latest writes, active or archived, and the file sizes after each of these writes.
 
-        ``.end`` contains the reason why no older writes follow. An unreadable archive raises no error.
+        ``.end`` contains the reason why the history contains no older writes. An unreadable archive raises no error.
 
         Args:
             latest: maximum number of writes to return.
@@ -308,7 +312,7 @@ class HudiHook(BaseHook):
         return recent_writes(self.storage, self.timeline_store(), self.snapshot(), latest=latest)
 
     def preview_clustering(self, hudi_options: Mapping[str, str] | None = None) -> "JobResult":
-        """Preview the plan of a clustering and write nothing; ``.reason`` contains the reason if there is no plan.
+        """Preview the plan of a clustering and write nothing. If there is no plan, ``.reason`` contains the reason.
 
         Args:
             hudi_options: ``hoodie.clustering.*`` keys, as for a clustering task.

@@ -18,7 +18,7 @@ _NUMBERS = ("commits_retained", "hours_retained", "file_versions_retained", "max
 class CleanOperator(UpkeepOperator):
     """Delete file versions that the retention does not keep, and record a clean that Hudi's own tools can read.
 
-    The job first finishes cleans that other jobs left pending, and rolls back dead writes, because both block
+    The job first completes pending cleans of other jobs, and rolls back dead writes, because both block
     cleaning. You can end a clean at any moment; the next clean continues it. The job reads metadata only, so by
     default it runs in the worker. Returns ``{"instant", "files", "bytes", "earliest_commit_to_retain", "retention",
     "blocker", …}``.
@@ -28,7 +28,7 @@ class CleanOperator(UpkeepOperator):
     :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
     :param policy: ``KEEP_LATEST_COMMITS``, ``KEEP_LATEST_BY_HOURS`` or ``KEEP_LATEST_FILE_VERSIONS``; empty: the
-        policy of the only retention that is given. (templated)
+        policy that the given retention argument belongs to. (templated)
     :param commits_retained: number of commits whose state stays readable; 0: the value of
         ``hoodie.clean.commits.retained``. (templated)
     :param hours_retained: number of hours whose commits stay readable; 0: the value of
@@ -47,7 +47,7 @@ class CleanOperator(UpkeepOperator):
     """
 
     script: ClassVar[str] = "clean.py"
-    left_behind = "The files deleted until then cannot be recovered; the next clean continues."
+    left_behind = "Files that the clean has already deleted cannot be recovered; the next clean continues."
     template_fields: Sequence[str] = (*UpkeepOperator.template_fields, "policy", *_NUMBERS)
 
     def __init__(
@@ -88,7 +88,7 @@ class CleanOperator(UpkeepOperator):
     def log_state_after_kill(self, run: TaskRun) -> None:
         pending = [i.requested_time for i in run.table.timeline().pending if i.action.value == "clean"]
         what = (
-            f"clean {', '.join(pending)} is pending and the next one finishes it"
+            f"clean {', '.join(pending)} is pending, and the next clean completes it"
             if pending
             else "no clean is pending"
         )

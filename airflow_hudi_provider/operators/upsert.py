@@ -24,9 +24,9 @@ _INTERVAL_TEMPLATE = re.compile(r"\{[{%][^}]*\bdata_interval_(start|end)\b")
 class UpsertWithSizingOperator(HudiWriteOperator):
     """Upsert, insert or delete the rows of a source in a copy-on-write Hudi table, on Spark.
 
-    The job adds rows to small files before it creates new files, so that files reach ``max_file_size``. A task never
-    writes its rows twice in one DAG run, even if Airflow retries the task or a user clears it. Returns the result
-    document.
+    The job adds rows to small files before it creates new files, so that files reach ``max_file_size``. By default, a
+    task writes its rows only once in one DAG run, even if Airflow retries the task or a user clears it (see
+    ``on_rerun``). Returns the result document.
 
     .. seealso:: docs/airflow.md
 
@@ -46,14 +46,14 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         before Spark starts. (templated)
     :param ordering_field: column that decides between two versions of a record: the larger value wins. (templated)
     :param max_file_size: target size of a base file in bytes; sets ``hoodie.parquet.max.file.size``. (templated)
-    :param small_file_limit: the job adds rows to files smaller than this number of bytes; 0: to no existing files; sets
-        ``hoodie.parquet.small.file.limit``. (templated)
+    :param small_file_limit: size in bytes below which the job adds rows to an existing file; with 0, the job adds rows
+        to new files only. Sets ``hoodie.parquet.small.file.limit``. (templated)
     :param hudi_options: any other ``hoodie.*`` keys, with Hudi's meaning; an unknown key fails when Airflow parses the
         DAG. (templated)
     :param on_empty: what the task does if the source has no rows to write: ``succeed``, ``skip`` or ``fail``.
-    :param on_pending_plan: what the task does if a clustering or compaction is pending on files of this write:
-        ``refuse`` fails the task, ``wait`` defers the task until no such plan is pending, and ``give_way`` releases
-        these file groups from the plan. Default: ``hoodie.clustering.updates.strategy`` decides. (templated)
+    :param on_pending_plan: what the task does if a clustering or compaction is pending on file groups that this write
+        changes: ``refuse`` fails the task, ``wait`` defers the task until no such plan is pending, and ``give_way``
+        releases these file groups from the plan. Default: ``hoodie.clustering.updates.strategy`` decides. (templated)
     :param on_rerun: what a cleared task does: ``reuse`` its earlier commit, or ``write_again``.
     :param dry_run: plan the write, report the plan, and write nothing.
     :param spark_conn_id: Spark connection; default: the Spark connection of the hudi connection, else

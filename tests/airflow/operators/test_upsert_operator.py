@@ -276,7 +276,7 @@ def test_a_job_that_succeeds_without_a_commit_fails_the_task(
 ) -> None:
     with pytest.raises(HudiTaskError, match="nothing was committed.*no result document"):
         operator("pass").execute(context())
-    with pytest.raises(HudiTaskError, match="no completed instant of the timeline carries request"):
+    with pytest.raises(HudiTaskError, match="no completed instant on the timeline has the request id"):
         operator("result(outcome='completed', instant_time='20260101000000000')").execute(context())
 
 

@@ -104,7 +104,7 @@ def test_after_a_failed_schedule_job_the_timeline_determines_the_outcome(table: 
     answer = run(ScheduleClusteringOperator, PLANS + "sys.exit(3)", run_on="spark")
     (plan,) = clusterings(table)
     assert answer["instants"] == [plan.requested_time]
-    with pytest.raises(HudiTaskError, match="no result document.*What was completed stays"):
+    with pytest.raises(HudiTaskError, match="no result document.*Completed clusterings stay"):
         run(ScheduleClusteringOperator, "sys.exit(3)", run_on="spark", ti=TaskInstance(run_id="run 2"))
 
 
