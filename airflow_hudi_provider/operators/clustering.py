@@ -109,8 +109,8 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
     :param instant: requested times of the plans: one time, a list of times, a string that contains one of these, or the
         return value of `ScheduleClusteringOperator`, as in ``instant=schedule.output``. ``all`` selects all pending
-        plans, oldest first. The task fails if the argument renders to nothing. A return value without plans means that there is
-        nothing to do. (templated)
+        plans, oldest first. The task fails if the argument renders to nothing. A return value without plans means that
+        there is nothing to do. (templated)
     :param when_held: what the task does if another attempt is executing a plan: ``fail``, so that Airflow retries the
         task, or ``wait`` in the triggerer.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. (templated)

@@ -36,8 +36,10 @@ _EXECUTED = ("completed", "reused")
 class HudiClusteringOperator(HudiServiceOperator):
     """Base of the clustering operators."""
 
-    left_behind = "Completed clusterings stay, and readers see their files; another try can execute a plan that is still pending."
-    needs_engine_for = "planning needs for this table to read the footers of files whose write is no longer on the active timeline"
+    left_behind = "Completed clusterings stay, and readers see their files; another try can execute plans that are pending."
+    needs_engine_for = (
+        "planning needs for this table to read the footers of files whose write is not on the active timeline"
+    )
     when_held: WhenHeld = "fail"
     """What the task does if another attempt is executing its plan. Some operators set this value from an argument."""
 

@@ -87,7 +87,7 @@ class HudiWriteOperator(HudiJobOperator):
         instant_time = run.memory.commit_of(request.request_id)
         if found is None and instant_time and run.table.begins_after(instant_time):
             raise HudiTaskRefusedError(
-                f"Instant {instant_time} completed this request, but is older than the active timeline: the instant was "
+                f"Instant {instant_time} completed this request, but is older than the active timeline: it was "
                 "archived, or the table was created again. Nothing was done, because a second write could duplicate "
                 "the rows. To write the rows again, set on_rerun='write_again' and clear the task."
             )

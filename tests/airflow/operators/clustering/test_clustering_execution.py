@@ -82,7 +82,7 @@ def test_a_result_that_contradicts_the_timeline_fails(table: SmallTable, run: Ru
         COMPLETES.replace("times = complete_pending", "times = request['instants'] or complete_pending")
         + REPORTS
     )
-    with pytest.raises(HudiTaskError, match=f"timeline does not have {pending.requested_time}"):
+    with pytest.raises(HudiTaskError, match=f"reported state on the timeline: {pending.requested_time}"):
         run(ExecuteClusteringOperator, claim, instant=pending.requested_time)
 
 

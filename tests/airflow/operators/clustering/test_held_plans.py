@@ -278,4 +278,4 @@ def test_the_log_names_the_awaited_plan_once(
     logged = caplog.text + "".join(
         capfd.readouterr()
     )  # different versions of Airflow log to different outputs
-    assert logged.count(f"Under execution by another attempt: {plan.requested_time}") == 1
+    assert logged.count(f"Another attempt is executing these plans: {plan.requested_time}") == 1
