@@ -153,7 +153,7 @@ class ClusterDriver:
             time.sleep(_POLL_INTERVAL_S)
 
     def _state(self, application: str) -> _DriverState:
-        # Use another operator for the query: Airflow creates the task's own hook only once, with the job's final arguments.
+        # Use another operator: Airflow creates the task's own hook only once, with the final arguments of the job.
         operator = self._query_operator(self._tracking_of(application))
         try:
             status = operator.get_job_status(application, self._run.context)

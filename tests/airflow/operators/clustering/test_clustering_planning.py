@@ -136,7 +136,7 @@ from hudi_table_services.contract.clustering import ClusteringPlanReport, Cluste
 plans = (ClusteringPlanReport(instant_time={INSTANT!r}, state="requested"),)
 result(outcome="completed", instant_time={INSTANT!r}, report=ClusteringReport(plans=plans))
 """
-    with pytest.raises(HudiTaskError, match=rf"timeline does not have {INSTANT} \(requested\)"):
+    with pytest.raises(HudiTaskError, match=rf"reported state on the timeline: {INSTANT} \(requested\)"):
         run(ScheduleClusteringOperator, body, run_on="spark")
 
 
