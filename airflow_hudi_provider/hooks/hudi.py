@@ -134,9 +134,9 @@ class HudiHook(BaseHook):
         return ClusteringHistory.load(store, store.load())
 
     def look_up_clusterings(self) -> "ClusteringLookup | None":
-        """Return a lookup of clusterings by requested time, including replaced and cancelled plans.
+        """Return a lookup that finds clusterings by requested time, including replaced and cancelled plans.
 
-        Return None if there is no table.
+        Returns None if there is no table.
         """
         from hudi_table_services.tables.clustering_lookup import ClusteringLookup
 
@@ -261,7 +261,9 @@ class HudiHook(BaseHook):
         return report
 
     def incremental_window(self, after: str = "") -> "IncrementalWindow":
-        """Return the window of commits after a position. A commit that is still running will be in a later window.
+        """Return the window of commits after a position that is safe to read now.
+
+        A commit that is still running will be in a later window.
 
         Args:
             after: ``until`` of the previous window; empty: all commits of the active timeline.

@@ -36,7 +36,10 @@ _EXECUTED = ("completed", "reused")
 class HudiClusteringOperator(HudiServiceOperator):
     """Base of the clustering operators."""
 
-    left_behind = "Completed clusterings stay, and readers see their files; another try can execute plans that are pending."
+    left_behind = (
+        "Completed clusterings stay, and readers see their files; another try can execute plans that are still "
+        "pending."
+    )
     needs_engine_for = (
         "planning needs for this table to read the footers of files whose write is not on the active timeline"
     )

@@ -99,7 +99,7 @@ def _run(request: JobRequest, script: Script[JobRequest]) -> JobResult:
     # In cluster mode, spark-submit reports a program as failed if the program never creates a session.
     if not script.needs_spark and "PYSPARK_GATEWAY_PORT" not in os.environ:
         return script.run(None, request)
-    spark = spark_session(f"{request.work} {request.expected_table_name or request.base_path}")
+    spark = spark_session(f"{request.work} {request.table_name or request.base_path}")
     _log_ui_address(spark)
     try:
         with _progress_document(request):

@@ -62,7 +62,16 @@ LOCKED = {
 # Cleaning deletes outdated files immediately.
 CLEANING = {"hoodie.airflow.clean.floor.hours": "0"}
 ARCHIVING = {"hoodie.clean.commits.retained": "3"}
-CONFLICTS = ("HoodieClusteringUpdateException", "HoodieWriteConflictException")
+CONFLICTS = (
+    "HoodieClusteringUpdateException",
+    "HoodieWriteConflictException",
+    "Could not read commit details",
+)
+"""Errors of Hudi after which it wrote nothing and the same write can be repeated.
+
+The last one: Hudi lists the timeline without the lock. Archival may remove a commit before Hudi reads its file, also
+archival by Hudi. The loop archives after each clustering, much more often than a table in production.
+"""
 
 
 class HudiWriter:

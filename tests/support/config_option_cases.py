@@ -314,7 +314,7 @@ OTHER_CASES: Cases = {
         [
             found("error", "ZooKeeper", options=lock("org.apache.hudi.x.ZookeeperBasedLockProvider")),
             found("error", "names no partitions", options={f"{WRITE}operation": "delete_partition"}),
-            found("error", "no regular expression", options={"hoodie.clean.partition.filter.regex": "("}),
+            found("error", "not a regular expression", options={"hoodie.clean.partition.filter.regex": "("}),
         ],
         [
             Case(options={f"{WRITE}operation": "delete_partition"}, facts=HUDI),

@@ -172,20 +172,18 @@ class CommitAttempt:
         """
         content = encode_commit_metadata(metadata, self._table.config.table_version)
         checks = self._checks(metadata)
+        if comparison is None:
+            with self._lock:
+                return self._complete_if_allowed(content, checks)
         compared: frozenset[Instant] = frozenset()
         for rounds in count():
-            rows = (
-                ()
-                if comparison is None
-                else (NoDuplicateNewKey(comparison, compared, rounds == _ROUNDS_WITHOUT_LOCK),)
-            )
+            rows = NoDuplicateNewKey(comparison, compared, rounds == _ROUNDS_WITHOUT_LOCK)
             try:
                 with self._lock:
-                    return self._complete_if_allowed(content, (*checks, *rows))
+                    return self._complete_if_allowed(content, (*checks, rows))
             except ComparisonNeeded as needed:
                 changes = needed.changes
-            if comparison is not None:
-                comparison.refuse(changes)
+            comparison.refuse(changes)
             compared |= {change.instant for change in changes}
         raise AssertionError("unreachable")
 

@@ -1,4 +1,4 @@
-"""Request, start and remove instants. Jobs change a timeline only by these functions and `commit_point.complete`."""
+"""Request, start and remove instants. Jobs change a timeline only through the package `commits`."""
 
 import logging
 from collections.abc import Sequence

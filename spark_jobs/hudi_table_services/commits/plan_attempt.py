@@ -74,7 +74,7 @@ class ClusteringAttempt:
         *,
         request_id: str,
         wait_seconds: int = 0,
-        expires_after_minutes: int = 60,
+        expires_after_minutes: int = EXPIRATION_MINUTES.default_value,
     ) -> None:
         self._table = table
         self._store = table.timeline_store

@@ -149,7 +149,7 @@ class CleanReport(Report):
         return cls(**fields)
 
     def figures(self) -> Figures:
-        return Figures(files_removed=self.file_count - self.failed_count)
+        return Figures(files_removed=self.file_count)
 
     def summary(self, result: "JobResult") -> str:
         files = f"{self.file_count} files, {human_bytes(self.size_bytes)}"

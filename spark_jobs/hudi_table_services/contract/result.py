@@ -187,7 +187,7 @@ class JobResult:
             outcome=Outcome.FAILED,
             service=request.service,
             operation=request.work,
-            table_name=request.expected_table_name,
+            table_name=request.table_name,
             base_path=request.base_path,
             report=_evidence(error),
             error=JobError.of(error),
@@ -201,6 +201,10 @@ class JobResult:
     def is_preview(self) -> bool:
         """Whether the request asked for a preview or a dry run. In both, the job only plans."""
         return self.outcome is Outcome.PLANNED
+
+    @property
+    def is_nothing_to_do(self) -> bool:
+        return self.outcome is Outcome.NOTHING_TO_DO
 
     @property
     def failure(self) -> str:

@@ -53,7 +53,7 @@ def check_table_config(request: CheckConfigRequest, *, storage: Storage | None =
         outcome=Outcome.COMPLETED,
         service=request.service,
         operation=request.work,
-        table_name=report.table or request.expected_table_name,
+        table_name=report.table or request.table_name,
         base_path=request.base_path,
         report=report,
         timings_s=watch.seconds,
@@ -83,7 +83,7 @@ def _table_facts(storage: Storage, request: CheckConfigRequest) -> TableFacts | 
     config = find_table_config(storage)
     if config is None:
         return None
-    check_name(config, request.expected_table_name)
+    check_name(config, request.table_name)
     return _facts(storage, config, lists_partitions=_chooses_partitions(request))
 
 

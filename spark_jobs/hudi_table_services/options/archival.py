@@ -29,7 +29,7 @@ def resolve_archive_options(request: ArchiveRequest) -> ArchiveJobOptions:
             and the allowed values, or both keys of a contradiction.
     """
     fields: dict[AnyOption, object] = {
-        TABLE_NAME: request.expected_table_name,
+        TABLE_NAME: request.table_name,
         MIN_COMMITS: request.min_commits,
         MAX_COMMITS: request.max_commits,
     }
@@ -55,14 +55,14 @@ def _refuse_contradictions(options: ArchivalOptions, reader: OptionReader) -> No
     if options.min_commits >= options.max_commits:
         raise InvalidRequestError(
             f"{MIN_COMMITS}={options.min_commits} is not below {MAX_COMMITS}={options.max_commits}.",
-            hint="Give a larger maximum, or a smaller minimum.",
+            hint="Set a larger maximum or a smaller minimum.",
         )
     retained = reader[COMMITS_RETAINED]
     if reader[CLEAN_POLICY] is CleanPolicy.KEEP_LATEST_COMMITS and options.min_commits <= retained:
         raise InvalidRequestError(
             f"{MIN_COMMITS}={options.min_commits} is not above {COMMITS_RETAINED}={retained}: archival would "
             "remove commits from the active timeline that cleaning keeps readable.",
-            hint=f"Keep more commits; or give {COMMITS_RETAINED} (or {CLEAN_POLICY}) the value of the clean job.",
+            hint=f"Keep more commits, or set {COMMITS_RETAINED} (or {CLEAN_POLICY}) to the value of the clean job.",
         )
 
 

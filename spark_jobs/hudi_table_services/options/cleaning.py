@@ -42,7 +42,7 @@ def resolve_clean_options(request: CleanRequest) -> CleanJobOptions:
             and the allowed values, or both keys of a contradiction.
     """
     fields: dict[AnyOption, object] = {
-        TABLE_NAME: request.expected_table_name,
+        TABLE_NAME: request.table_name,
         CLEAN_POLICY: request.policy,
         COMMITS_RETAINED: request.commits_retained,
         HOURS_RETAINED: request.hours_retained,
@@ -83,7 +83,3 @@ def _policy(reader: OptionReader) -> CleanPolicy:
     if CLEAN_POLICY not in reader and len(given) == 1:
         return given[0]
     return reader[CLEAN_POLICY]
-
-
-DEFAULT_CLEANING = _clean_options(OptionReader({}))
-"""Options of a clean if no key is given."""

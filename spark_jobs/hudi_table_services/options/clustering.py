@@ -53,7 +53,7 @@ def resolve_clustering_options(request: JobRequest) -> ClusteringJobOptions:
 
 
 def _fields(request: JobRequest) -> dict[AnyOption, object]:
-    fields: dict[AnyOption, object] = {TABLE_NAME: request.expected_table_name}
+    fields: dict[AnyOption, object] = {TABLE_NAME: request.table_name}
     if not isinstance(request, ScheduleClusteringRequest):
         return fields
     fields |= {
@@ -76,7 +76,7 @@ _READ_BY_MODE: dict[AnyOption, PartitionFilterMode] = {
 
 
 def _keys_without_effect(reader: OptionReader, plan: ClusteringOptions) -> list[str]:
-    """Return a warning for each key that has no effect because of other keys. The warning contains the reason."""
+    """Return a warning for each key that has no effect because of other keys. The warning gives the reason."""
     mode = plan.partition_filter_mode
     warnings = [
         f"{option} has no effect: {keys.PARTITION_FILTER_MODE} is {mode.value}, and only {needed.value} reads it."

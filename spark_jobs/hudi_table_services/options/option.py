@@ -14,7 +14,7 @@ class Effect(str, Enum):
 
     HONOURED = "honoured"
     FIXED = "default only"
-    """Jobs reject any other value, because this release supports only the default."""
+    """Jobs reject every other value, because this release supports only the default."""
     REFUSED = "refused"
     NO_EFFECT = "no effect"
     """Hudi knows the key. Jobs of this release accept and ignore it, with a warning in the result."""
@@ -34,7 +34,7 @@ class OptionGroup(str, Enum):
 WRITES = (OptionGroup.WRITES,)
 ALL_SERVICES = tuple(OptionGroup)
 FILE_SERVICES = tuple(each for each in OptionGroup if each is not OptionGroup.TIMELINE)
-"""Services that plan, write or delete files."""
+"""All groups except TIMELINE."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +94,7 @@ def option(
     *aliases: str,
     services: tuple[OptionGroup, ...] = WRITES,
 ) -> Option[ValueT]:
-    """Declare a key that works as in Hudi, except for the differences in the brackets of its meaning."""
+    """Declare a key that works as in Hudi, except for the differences that its meaning gives in brackets."""
     text = str(default).lower() if isinstance(default, bool) else str(default)
     return Option(key=key, default=text, meaning=meaning, kind=kind, aliases=aliases, services=services)
 

@@ -32,14 +32,18 @@ ALIASES: dict[str, str] = {alias: option.key for option in _ALL for alias in opt
 """Alias → key."""
 
 MISSPELT_RATIO = 0.92
-"""Minimum similarity to a known key with which an unknown key counts as a misspelling."""
+"""Minimum similarity to a known key at which an unknown key counts as a misspelling."""
 
 _OWN_FAMILIES = {
     OptionGroup.CLUSTERING: ("hoodie.clustering.*",),
     OptionGroup.CLEANING: ("hoodie.clean.*", "hoodie.cleaner.*"),
     OptionGroup.ARCHIVAL: ("hoodie.archive.*",),
+    OptionGroup.TIMELINE: ("hoodie.clean.*", "hoodie.cleaner.*"),
 }
-"""Prefixes whose keys a service lists individually. The service rejects other keys with the prefix as unknown."""
+"""Prefixes whose keys a group of jobs lists individually. The jobs reject other keys with the prefix as unknown.
+
+Jobs of TIMELINE read none of these keys, but reject a misspelt key of cleaning too.
+"""
 
 
 def find_option(key: str) -> AnyOption | None:
@@ -60,7 +64,7 @@ def similar_option(key: str, *, least: float = 0.7) -> str | None:
 
 
 def is_listed(key: str, group: OptionGroup | None = None) -> bool:
-    """Whether a key is known. If a service lists the keys of a prefix individually, the prefix alone is not enough.
+    """Whether a key is known. If a group of jobs lists the keys of a prefix individually, only listed keys are known.
 
     Args:
         group: the group of jobs that reads the key; None means any group.

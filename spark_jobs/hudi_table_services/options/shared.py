@@ -1,4 +1,4 @@
-"""Checks of options, and option values, that several services have in common."""
+"""Checks and values of options that several services share."""
 
 from collections.abc import Mapping
 
@@ -41,8 +41,8 @@ def with_fields(options: Mapping[str, str], fields: Mapping[AnyOption, object]) 
         text = "" if value is None else str(value)
         if text and option.parse(named.setdefault(option.key, text)) != option.parse(text):
             raise InvalidRequestError(
-                f"The request says {text!r}, and its option {option.key} says {named[option.key]!r}.",
-                hint="Give one of them.",
+                f"A field of the request is {text!r}, but its option {option.key} is {named[option.key]!r}.",
+                hint="Give only one of them.",
             )
     return named
 
@@ -65,7 +65,7 @@ def _under_one_name(options: Mapping[str, str]) -> dict[str, str]:
         if key is not None and not are_equal_values(named.setdefault(key, value), value):
             raise InvalidRequestError(
                 f"{alias}={value} and {key}={named[key]} contradict each other: they are names of one option.",
-                hint="Give one of them.",
+                hint="Give only one of them.",
             )
     return named
 
@@ -129,7 +129,7 @@ def _codec_level(reader: OptionReader, codec: str) -> int | None:
         )
     level, highest = reader[CODEC_LEVEL], _MOST_LEVELS[codec]
     if level is not None and level > highest:
-        raise InvalidRequestError(f"{CODEC_LEVEL}={level} is too large, {codec} has levels up to {highest}.")
+        raise InvalidRequestError(f"{CODEC_LEVEL}={level} is too large: {codec} has levels up to {highest}.")
     return level
 
 
@@ -152,13 +152,13 @@ def failed_writes_policy(reader: OptionReader) -> FailedWritesPolicy:
 
 
 def staging_path(reader: OptionReader) -> str:
-    """Return the staging folder, below `.hoodie/.aux`. Readers ignore it, and no other job deletes files in it."""
+    """Return the folder of staged rows, which is below `.hoodie/.aux`. Readers ignore files below that folder."""
     parent, path = ".hoodie/.aux", reader[STAGING_PATH].strip("/")
     names = path.removeprefix(f"{parent}/").split("/")
     taken = names[0] == ".bootstrap"
     if not path.startswith(f"{parent}/") or taken or any(name in ("", ".", "..") for name in names):
         raise InvalidRequestError(
-            f"{STAGING_PATH}={reader.text(STAGING_PATH)} is not a folder of its own below {parent}.",
+            f"{STAGING_PATH}={reader.text(STAGING_PATH)} is not a separate folder below {parent}.",
             hint=f"Leave the key out, or give {parent}/<name>.",
         )
     return path

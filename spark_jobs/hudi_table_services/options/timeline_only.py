@@ -1,4 +1,4 @@
-"""Options of services that have no keys of their own. The options are the lock and the metadata table."""
+"""Options of services that have no keys of their own: only the options of the lock and of the metadata table."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ class ServiceOptions:
     Attributes:
         lock: settings of the table lock.
         metadata_enable: False means that the job accepts a table with an active metadata table. None means that the
-            job rejects such a table.
+            job rejects a table with an active metadata table.
         warnings: one sentence for each key that has no effect.
     """
 

@@ -83,7 +83,7 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
 
 def _fields(request: UpsertRequest) -> dict[AnyOption, object]:
     return {
-        keys.TABLE_NAME: request.expected_table_name,
+        keys.TABLE_NAME: request.table_name,
         RECORD_KEY: ",".join(request.record_key),
         PARTITION_PATH: ",".join(request.partition_by),
         keys.ORDERING_FIELDS: request.ordering_field,
@@ -191,7 +191,3 @@ def _payload_mode(reader: OptionReader) -> RecordMergeMode | None:
         f"{keys.PAYLOAD_CLASS}={payload} is not supported.",
         hint=f"Use {keys.MERGE_MODE}=EVENT_TIME_ORDERING or COMMIT_TIME_ORDERING.",
     )
-
-
-DEFAULT_FILE_SIZING = _file_sizing(OptionReader({}))
-"""Options of file sizing if no key is given."""

@@ -1,4 +1,4 @@
-"""All table services: the records, the scripts by file name or request, and results with any service's report."""
+"""All table services: the records, the scripts by file name, and results with any service's report."""
 
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult
@@ -28,17 +28,11 @@ SERVICES: tuple[Service, ...] = (
 
 _SCRIPTS = {each.file_name: each for service in SERVICES for each in service.scripts}
 _REPORTS = {service.name: service.report for service in SERVICES if service.report is not None}
-_SCRIPT_OF_REQUEST = {each.request_type: each for each in _SCRIPTS.values()}
 
 
 def script(file_name: str) -> Script[JobRequest]:
     """Return the script with this file name, such as ``clean.py``. Raises KeyError if there is none."""
     return _SCRIPTS[file_name]
-
-
-def script_of(request: JobRequest) -> Script[JobRequest]:
-    """Return the script that accepts a request of this type. Raises KeyError if there is none."""
-    return _SCRIPT_OF_REQUEST[type(request)]
 
 
 def read_result(text: str) -> JobResult:

@@ -85,7 +85,7 @@ def test_a_null_or_empty_key_is_refused_in_an_existing_table(table: TableUnderTe
             r"hoodie\.parquet\.small\.file\.limit \(20\) is above",
         ),
         ({"hoodie.index.type": "RECORD_INDEX"}, r"hoodie\.index\.type=RECORD_INDEX"),
-        ({"hoodie.table.name": "other"}, "'t', and its option hoodie.table.name says 'other'"),
+        ({"hoodie.table.name": "other"}, "'t', but its option hoodie.table.name is 'other'"),
         ({"hoodie.datasource.write.precombine.field": "v"}, "precombine.field"),
     ],
     ids=["unknown", "contradiction", "index", "name", "ordering"],

@@ -85,6 +85,10 @@ def test_a_change_of_the_table_version_is_refused(table: SmallTable) -> None:
         "hoodie.timeline.layout.version": str(int(other.layout)),
     }
     update_properties(table.storage, properties, table.clock)
+    # A half-finished upgrade: the new timeline has a file name of the old layout, so it cannot be loaded.
+    left = table.timeline_store.load().completed[0]
+    name = table.timeline_store.path_of(left).rpartition("/")[2]
+    table.storage.write(f"{other.layout.timeline_folder}/{name}", b"{}")
     with pytest.raises(UnsupportedTableError, match=f"from version {int(table.version)} to {int(other)}"):
         read_table_now(access, planned_with)
 
@@ -213,6 +217,12 @@ def test_the_check_not_cancelled_refuses_after_the_request_of_a_rollback(table: 
     table.timeline_store.request(Action.ROLLBACK, plan)
     with pytest.raises(InstantVanishedError, match="A cancellation .* was begun"):
         NotCancelled(pending).refuse(after(table))
+
+
+def test_a_rollback_without_a_plan_cancels_nothing_and_a_check_leaves_it(table: SmallTable) -> None:
+    pending, abandoned = table.begin(), table.begin(Action.ROLLBACK)
+    NotCancelled(pending).refuse(after(table))
+    assert abandoned in table.timeline_store.load().pending
 
 
 def test_the_check_some_groups_unchanged_refuses_if_no_group_remains(table: SmallTable) -> None:

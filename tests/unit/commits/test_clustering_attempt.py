@@ -12,6 +12,7 @@ from hudi_table_services.contract.clustering import ScheduleClusteringRequest
 from hudi_table_services.errors import ExecutionFailedError, InstantVanishedError
 from hudi_table_services.hudi_format.markers import MarkerKind
 from hudi_table_services.hudi_format.table_service_plans import encode_rollback_plan
+from hudi_table_services.jobs.clustering.cancel import finish_cancellations
 from hudi_table_services.jobs.clustering.schedule import schedule_clustering
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, InstantState
@@ -113,6 +114,20 @@ def test_a_plan_with_a_pending_cancellation_is_not_executed(planned: Planned) ->
     with pytest.raises(InstantVanishedError, match="was begun and has not been finished"), planned.attempt():
         pass
     assert planned.visible_file_ids() == list(OLD["a"])
+
+
+@VERSIONS
+@pytest.mark.parametrize("kind", ["without a plan", "overtaken"])
+def test_a_removed_rollback_does_not_keep_a_plan_from_being_executed(planned: Planned, kind: str) -> None:
+    table = planned.table
+    content = b""
+    if kind == "overtaken":
+        first = table.timeline_store.load().completed_writes[0]
+        content = encode_rollback_plan(plan_rollback(first, (), table.storage.base_path))
+        table.commit(FileGroupId("b", "f9-0"))
+    table.timeline_store.request(Action.ROLLBACK, content)
+    finish_cancellations(planned.access, FileSystemLock(table.storage), "mine", 60)
+    assert table.timeline_store.load().pending == (planned.plan,)
 
 
 @VERSIONS

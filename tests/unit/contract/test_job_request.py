@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from hudi_table_services.contract.writing import OPERATIONS, SourceSpec, UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.options.keys.writing import TABLE_NAME
 
 TEXTS = st.text(max_size=12)
 NAMES = st.text(min_size=1, max_size=12)
@@ -137,12 +138,9 @@ def test_requests_without_a_given_id_have_different_ids() -> None:
     assert UpsertRequest(base_path="/t", request_id="mine").can_be_repeated
 
 
-def test_the_table_name_may_be_given_as_an_option_of_hudi() -> None:
-    assert (
-        UpsertRequest(base_path="/t", options={"hoodie.table.name": "flights"}).expected_table_name
-        == "flights"
-    )
-    assert (
-        UpsertRequest(base_path="/t", options={"hoodie.datasource.write.table.name": "f"}).expected_table_name
-        == "f"
-    )
+@pytest.mark.parametrize("key", [TABLE_NAME.key, *TABLE_NAME.aliases])
+def test_the_table_name_may_be_given_as_an_option_of_hudi(key: str) -> None:
+    request = UpsertRequest(base_path="/t", options={key: "flights"})
+    assert request.table_name == "flights"
+    assert json.loads(request.to_json())["table_name"] == "flights"
+    assert UpsertRequest(base_path="/t", table_name="trips", options={key: "flights"}).table_name == "trips"

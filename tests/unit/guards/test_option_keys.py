@@ -65,6 +65,15 @@ def test_no_key_of_an_option_is_spelled_outside_its_declaration() -> None:
     assert found == {}
 
 
+def test_a_key_that_the_contract_spells_is_known() -> None:
+    paths = sorted((REPOSITORY / ENGINE / "contract").rglob("*.py"))
+    found = {
+        key for path in paths for text in texts(ast.parse(path.read_text())) for key in KEY.findall(text)
+    }
+    assert found
+    assert found <= KNOWN_OPTIONS.keys()
+
+
 def test_a_key_is_declared_once() -> None:
     declarations = sorted((REPOSITORY / DECLARATIONS).glob("*.py"))
     declared = [

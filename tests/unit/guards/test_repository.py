@@ -1,7 +1,8 @@
-"""No file of the repository contains a path of a machine or the host of a package index; the lock files are current."""
+"""No file contains a path of a machine or the host of a package index; ruff checks all modules; locks are current."""
 
 import re
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,6 +59,13 @@ def test_the_search_finds_forbidden_texts(text: str) -> None:
 @pytest.mark.parametrize("text", ["s3://bucket/home/x", "a/work/b", "${HOME}/work/", "the word home/"])
 def test_the_search_ignores_tables_and_relative_paths(text: str) -> None:
     assert not FORBIDDEN.search(text)
+
+
+def test_ruff_checks_every_module() -> None:
+    command = [sys.executable, "-m", "ruff", "check", "--show-files", "."]
+    shown = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+    modules = {path for path in repository_files() if path.suffix == ".py"}
+    assert modules - {Path(line) for line in shown.splitlines()} == set()
 
 
 def declared_groups() -> dict[str, list[str]]:

@@ -25,7 +25,6 @@ def test_defaults_are_those_of_hudi() -> None:
     assert empty.base_file_format == "PARQUET"
     assert empty.populates_meta_fields
     assert not empty.hive_style_partitioning
-    assert not empty.url_encode_partitioning
     assert not empty.drops_partition_columns
     assert not empty.timeline_timezone_is_utc
     assert empty.database_name == ""

@@ -48,6 +48,20 @@ def test_options_of_the_lock_and_the_metadata_table_give_no_warning() -> None:
     assert (resolved.lock.retries, resolved.metadata_enable, resolved.warnings) == (3, False, ())
 
 
+@pytest.mark.parametrize("family", ["hoodie.clean", "hoodie.cleaner"])
+def test_an_unknown_key_of_cleaning_is_an_error(family: str) -> None:
+    request = RollbackRequest(base_path="/t", all_failed=True, options={f"{family}.retention": "x"})
+    with pytest.raises(InvalidRequestError, match=rf"Unknown option {family}\.retention\."):
+        resolve_service_options(request)
+
+
+def test_a_key_of_cleaning_that_only_hudi_reads_gives_a_warning() -> None:
+    resolved = resolve(hoodie_cleaner_delete_bootstrap_base_file="true")
+    assert resolved.warnings == (
+        "hoodie.cleaner.delete.bootstrap.base.file has no effect here: jobs reject bootstrapped tables.",
+    )
+
+
 @pytest.mark.parametrize("each", SCRIPTS, ids=lambda each: each.file_name)
 def test_an_unknown_key_is_an_error_with_the_nearest_known_key(each: Script) -> None:  # type: ignore[type-arg]
     flags = ["--base-path=/t", *GIVEN.get(each.file_name, []), "--option=hoodie.write.lock.num_retrys=1"]

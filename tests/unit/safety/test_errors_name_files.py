@@ -9,6 +9,7 @@ import pytest
 
 from hudi_table_services import errors
 from hudi_table_services.errors import (
+    CorruptTableError,
     ExecutionFailedError,
     FileGroupConflictError,
     MalformedMetadataError,
@@ -18,13 +19,16 @@ from hudi_table_services.errors import (
     UnhealthyTableError,
 )
 from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.storage.archive.history_manifest_store import HistoryManifestStore
 from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.table_store import PROPERTIES, read_table_config
 from hudi_table_services.tables.cleaned_files import conflict_where_cleaned
-from hudi_table_services.tables.table import TableAccess
+from hudi_table_services.tables.table import TableAccess, check_writable
 from support.small_tables import SmallTable
 
 GROUP = FileGroupId("a", "f0-0")
@@ -74,6 +78,35 @@ def test_an_error_gets_its_path_even_if_its_message_contains_the_path() -> None:
     with pytest.raises(MalformedMetadataError) as caught, naming("a"):
         raise MalformedMetadataError("a field is missing")
     assert (caught.value.message, caught.value.path) == ("a: a field is missing", "a")
+
+
+DAMAGED = [
+    (".hoodie/20260102030405006.commit", b"", TableVersion.V6),
+    (".hoodie/20260102030405006_20260102030405009.commit", b"Obj", TableVersion.V6),
+    (".hoodie/timeline/20260102030405006.commit", b"{}", TableVersion.V9),
+    (".hoodie/timeline/20260102030405006_20260102030405009.commit", b"", TableVersion.V9),
+    (PROPERTIES, b"hoodie.table.name=trips\nhoodie.table.version=6", TableVersion.V6),
+    (PROPERTIES, b"", TableVersion.V9),
+    (".hoodie/timeline/history/manifest_1", b"{", TableVersion.V9),
+]
+
+
+def read_everything(table: SmallTable) -> None:
+    config = read_table_config(table.storage)
+    check_writable(config, "", metadata_enable=None)
+    table.timeline_store.load()
+    HistoryManifestStore(table.storage, config).files()
+
+
+@pytest.mark.parametrize(("path", "content", "version"), DAMAGED)
+def test_an_error_about_a_damaged_file_names_it(path: str, content: bytes, version: TableVersion) -> None:
+    table = SmallTable(MemoryStorage(uuid4().hex), version)
+    table.commit(GROUP)
+    table.storage.write(path, content)
+    with pytest.raises(CorruptTableError) as caught:
+        read_everything(table)
+    assert caught.value.path == path
+    assert caught.value.message.count(path) == 1
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.clustering import ExecuteClusteringRequest
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.errors import TableNotFoundError
-from hudi_table_services.services.registry import SERVICES, script, script_of
+from hudi_table_services.services.registry import SERVICES, script
 from hudi_table_services.services.service import Script
 from hudi_table_services.storage.stores.memory import MemoryStorage
 
@@ -56,11 +56,9 @@ def test_the_file_runs_its_own_script(each: Script[JobRequest]) -> None:
     assert each in vars(module).values()
 
 
-def test_a_script_is_found_by_its_name_or_its_request_and_runs_its_job() -> None:
-    request = CleanRequest(base_path="/t")
-    assert script("clean.py") is script_of(request)
+def test_a_script_is_found_by_its_name_and_runs_its_job() -> None:
     with pytest.raises(TableNotFoundError):
-        script("clean.py").run(None, request, storage=MemoryStorage("t"))
+        script("clean.py").run(None, CleanRequest(base_path="/t"), storage=MemoryStorage("t"))
 
 
 def test_a_script_refuses_another_request_type_and_a_missing_spark_session() -> None:

@@ -43,7 +43,7 @@ def archive(
     storage = storage or open_storage(request.base_path, request.storage_options)
     config = read_table_config(storage)
     # No data file changes, so the metadata table stays valid and is not switched off.
-    check_writable(config, request.expected_table_name, metadata_enable=False)
+    check_writable(config, request.table_name, metadata_enable=False)
     table = TableAccess(storage=storage, clock=clock or SystemClock(), config=config)
     return _ArchiveJob(request, options, table).run()
 
@@ -137,7 +137,7 @@ class _ArchiveJob:
             outcome=outcome,
             service=self._request.service,
             operation=self._request.work,
-            table_name=self._request.expected_table_name,
+            table_name=self._request.table_name,
             base_path=self._request.base_path,
             reason=reason,
             report=report,

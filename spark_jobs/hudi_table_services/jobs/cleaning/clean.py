@@ -120,7 +120,7 @@ class _CleanJob:
         self._watch = Stopwatch()
         self._report = CleanReporter(request, options, self._watch)
         config = read_table_config(storage)
-        check_writable(config, request.expected_table_name, metadata_enable=options.metadata_enable)
+        check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
         self._table = TableAccess(storage=storage, clock=clock, config=config)
 
     def run(self) -> JobResult:

@@ -52,7 +52,7 @@ def cancel_clustering(
         clock or SystemClock(),
     )
     config = read_table_config(storage)
-    check_writable(config, request.expected_table_name, metadata_enable=options.metadata_enable)
+    check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
     table = TableAccess(storage=storage, clock=clock, config=config)
     report = ClusteringReporter(request, options.warnings, Stopwatch())
     with table_lock(storage, options.lock, clock) as lock:
@@ -109,8 +109,8 @@ def finish_cancellations(
     if not _is_being_undone(table.load_timeline()):
         return
     with lock:
+        finish_pending_rollbacks(table, table.load_timeline())
         timeline = table.load_timeline()
-        finish_pending_rollbacks(table, timeline)
         for clustering in ClusteringHistory.load(table.timeline_store, timeline).pending:
             owner = read_heartbeat_owner(table.storage, clustering.instant.requested_time) or ""
             is_ours = owner.startswith(f"{request_id}/")

@@ -144,7 +144,7 @@ class _ExecuteJob:
         self._watch = Stopwatch()
         self._report = ClusteringReporter(request, options.warnings, self._watch, spark)
         config = read_table_config(storage)
-        check_writable(config, request.expected_table_name, metadata_enable=options.metadata_enable)
+        check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
         self._table = TableAccess(storage=storage, clock=clock, config=config)
 
     def run(self, instants: Sequence[str]) -> JobResult:

@@ -225,7 +225,7 @@ class ClusteringReporter:
             outcome=outcome,
             service=self._request.service,
             operation=self._request.work,
-            table_name=self._request.expected_table_name,
+            table_name=self._request.table_name,
             base_path=self._request.base_path,
             report=report,
             timings_s=dict(self._watch.seconds),

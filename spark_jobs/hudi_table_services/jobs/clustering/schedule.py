@@ -92,7 +92,7 @@ class _ScheduleJob:
         self._watch = Stopwatch()
         self._report = ClusteringReporter(request, options.warnings, self._watch)
         config = read_table_config(storage)
-        check_writable(config, request.expected_table_name, metadata_enable=options.metadata_enable)
+        check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
         self._table = TableAccess(storage=storage, clock=clock, config=config)
 
     def run(self) -> JobResult:

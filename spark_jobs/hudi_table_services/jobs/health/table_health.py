@@ -59,7 +59,7 @@ def table_health(
     watch = Stopwatch()
     storage = storage or open_storage(request.base_path, request.storage_options)
     table = TableAccess(storage=storage, clock=clock or SystemClock(), config=read_table_config(storage))
-    check_name(table.config, request.expected_table_name)
+    check_name(table.config, request.table_name)
     with watch.phase("look"):
         inspection = _inspect(table, request)
     measures = inspection.report.measures

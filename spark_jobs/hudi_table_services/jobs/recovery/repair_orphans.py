@@ -51,7 +51,7 @@ def repair_orphan_files(
     config = read_table_config(storage)
     check_writable(
         config,
-        request.expected_table_name,
+        request.table_name,
         metadata_enable=options.metadata_enable if request.execute else False,
     )
     if request.backup_path:
@@ -119,6 +119,7 @@ class _RepairJob:
             if copied != stored.size_bytes:
                 raise StorageError(
                     f"The copy of {stored.path} has {copied} bytes instead of {stored.size_bytes}.",
+                    path=stored.path,
                     hint="Nothing was deleted; run the request again.",
                 )
         _LOG.info("Copied %d files to %s", len(files), self._backup.uri)
@@ -178,7 +179,7 @@ class _RepairJob:
             outcome=outcome,
             service=request.service,
             operation=request.work,
-            table_name=request.expected_table_name,
+            table_name=request.table_name,
             base_path=request.base_path,
             reason=reason,
             report=report,

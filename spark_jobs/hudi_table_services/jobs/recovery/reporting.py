@@ -96,7 +96,7 @@ class RecoveryReporter:
             outcome=outcome,
             service=self._request.service,
             operation=self._request.work,
-            table_name=self._request.expected_table_name,
+            table_name=self._request.table_name,
             base_path=self._request.base_path,
             report=self._report,
             warnings=self._warnings,

@@ -69,7 +69,7 @@ def restore(
     config = read_table_config(storage)
     check_writable(
         config,
-        request.expected_table_name,
+        request.table_name,
         metadata_enable=False if request.preview else options.metadata_enable,
     )
     table = TableAccess(storage=storage, clock=clock or SystemClock(), config=config)
@@ -111,6 +111,7 @@ def pending_restores(table: TableAccess, timeline: Timeline) -> tuple[PendingRes
         elif instant.state is InstantState.INFLIGHT:
             raise MalformedMetadataError(
                 f"{table.timeline_store.requested_path_of(instant)} is empty although the restore has started.",
+                path=table.timeline_store.requested_path_of(instant),
                 hint="The table may be between two states. Copy the plan back from a backup, then restore to the same "
                 "savepoint again; until then, writes, clusterings, cleans and rollbacks refuse the table.",
             )

@@ -57,7 +57,7 @@ def rollback(
     config = read_table_config(storage)
     check_writable(
         config,
-        request.expected_table_name,
+        request.table_name,
         metadata_enable=False if request.preview else options.metadata_enable,
     )
     table = TableAccess(storage=storage, clock=clock or SystemClock(), config=config)

@@ -141,7 +141,7 @@ def _open(
     options = resolve_service_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)
     config = read_table_config(storage)
-    check_writable(config, request.expected_table_name, metadata_enable=options.metadata_enable)
+    check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
     return TableAccess(storage=storage, clock=clock or SystemClock(), config=config), options
 
 
@@ -209,7 +209,7 @@ def _result(
         outcome=Outcome.COMPLETED if instant is not None else Outcome.NOTHING_TO_DO,
         service=request.service,
         operation=request.work,
-        table_name=request.expected_table_name,
+        table_name=request.table_name,
         base_path=request.base_path,
         reason=reason,
         action=Action.SAVEPOINT.value if instant is not None else None,

@@ -161,7 +161,7 @@ class Report:
             outcome=outcome,
             service=self._request.service,
             operation=self._options.operation.value.lower(),
-            table_name=self._request.expected_table_name,
+            table_name=self._request.table_name,
             base_path=self._request.base_path,
             action=instant.action.value if instant else None,
             instant_time=instant.requested_time if instant else None,

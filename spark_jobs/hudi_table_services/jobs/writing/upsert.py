@@ -207,7 +207,7 @@ class _UpsertJob:
     def _access(self, config: TableConfig, *, exists: bool = True) -> TableAccess:
         if exists:
             request, options = self._request, self._options
-            check_writable(config, request.expected_table_name, metadata_enable=options.metadata_enable)
+            check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
         return TableAccess(storage=self._storage, clock=self._clock, config=config, exists=exists)
 
     def _finish_own_commit(self, table: TableAccess) -> JobResult | None:

@@ -22,7 +22,7 @@ MAX_COMMITS = option(
 BEYOND_SAVEPOINT = option(
     "hoodie.archive.beyond.savepoint",
     False,
-    "also archive commits after the first savepoint; commits with a savepoint stay on the active timeline",
+    "also archive commits after the first savepoint; commits that have a savepoint stay on the active timeline",
     Flag(),
     services=(OptionGroup.ARCHIVAL,),
 )
@@ -37,15 +37,15 @@ ARCHIVAL_BATCH = option(
 HISTORY_BATCH = option(
     "hoodie.timeline.compaction.batch.size",
     10,
-    "table versions 8 and 9: number of files of one level of the archived timeline that archival merges into one "
-    "file of the next level",
+    "table versions 8 and 9: number of files on one level of the archived timeline that archival merges into one "
+    "file on the next level",
     WholeNumber(least=2),
     services=(OptionGroup.ARCHIVAL,),
 )
 MANIFESTS_RETAINED = option(
     "hoodie.timeline.manifest.retained.versions",
     3,
-    "table versions 8 and 9: number of manifests of the archived timeline to keep for running readers",
+    "table versions 8 and 9: number of manifests of the archived timeline that archival keeps for running readers",
     WholeNumber(least=1),
     services=(OptionGroup.ARCHIVAL,),
 )
@@ -68,7 +68,7 @@ ARCHIVE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         ),
         *ignored("archival never merges the archive files of table version 6", "hoodie.archive.merge.*"),
         *ignored(
-            "archival deletes files in as few requests as the storage allows",
+            "archival deletes many files with one request if the storage allows it",
             "hoodie.archive.delete.parallelism",
         ),
         *ignored("if archival fails, its job fails", "hoodie.fail.on.timeline.archiving"),

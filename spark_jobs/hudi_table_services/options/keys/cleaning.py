@@ -7,8 +7,8 @@ from hudi_table_services.options.option import AnyOption, OptionGroup, ignored, 
 CLEAN_POLICY = option(
     "hoodie.clean.policy",
     "KEEP_LATEST_COMMITS",
-    "KEEP_LATEST_COMMITS, KEEP_LATEST_BY_HOURS or KEEP_LATEST_FILE_VERSIONS, `--policy`; default: if only one of the "
-    "three retention options is given, its policy",
+    "retention policy: KEEP_LATEST_COMMITS, KEEP_LATEST_BY_HOURS or KEEP_LATEST_FILE_VERSIONS, `--policy`; if this "
+    "key is absent and exactly one of the three retention options is given, the policy of that option applies",
     Member(CleanPolicy),
     "hoodie.cleaner.policy",
     services=(OptionGroup.CLEANING, OptionGroup.ARCHIVAL),
@@ -24,7 +24,7 @@ COMMITS_RETAINED = option(
 HOURS_RETAINED = option(
     "hoodie.clean.hours.retained",
     24,
-    "number of hours whose commits stay readable, `--hours-retained` [pending instants limit this policy too]",
+    "number of past hours whose commits stay readable, `--hours-retained` [pending instants also limit this policy]",
     WholeNumber(least=1),
     "hoodie.cleaner.hours.retained",
     services=(OptionGroup.CLEANING,),
@@ -48,7 +48,8 @@ FLOOR_HOURS = option(
 TRIGGER_MAX_COMMITS = option(
     "hoodie.clean.trigger.max.commits",
     1,
-    "minimum number of commits since the last clean; with fewer commits, no clean is planned",
+    "minimum number of commits since the last clean; with fewer commits, no clean is planned [except if the last "
+    "clean had to keep outdated files]",
     WholeNumber(least=1),
     "hoodie.clean.max.commits",
     services=(OptionGroup.CLEANING,),
@@ -71,7 +72,8 @@ INCREMENTAL = option(
 PARTITION_REGEX = option(
     "hoodie.clean.partition.filter.regex",
     "",
-    "pattern of the partitions to clean [the job checks all matching partitions, even if cleaning is incremental]",
+    "regular expression that the whole path of a partition must match, so that the partition is cleaned [the job "
+    "checks all matching partitions, even if cleaning is incremental]",
     Pattern(),
     "hoodie.cleaner.partition.filter.regex",
     services=(OptionGroup.CLEANING,),
@@ -79,7 +81,7 @@ PARTITION_REGEX = option(
 PARTITIONS_TO_CLEAN = option(
     "hoodie.clean.partition.filter.selected",
     "",
-    "names of the partitions to clean",
+    "paths of the partitions to clean",
     Names(),
     "hoodie.cleaner.partition.filter.selected",
     services=(OptionGroup.CLEANING,),
@@ -114,9 +116,12 @@ CLEAN_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
             "hoodie.clean.async",
             "hoodie.clean.async.enabled",
         ),
-        *ignored("the number of commits always triggers a clean", "hoodie.clean.trigger.strategy"),
         *ignored(
-            "a pending clean is always finished first",
+            "only the number of commits since the last clean triggers a clean",
+            "hoodie.clean.trigger.strategy",
+        ),
+        *ignored(
+            "a clean job always finishes pending cleans first",
             "hoodie.clean.multiple.enabled",
             "hoodie.clean.allow.multiple",
         ),
@@ -126,10 +131,13 @@ CLEAN_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
             "hoodie.cleaner.delete.bootstrap.base.file",
         ),
         *ignored(
-            "every clean is recorded even if it deletes nothing, so the next clean need not check the same commits",
+            "a clean that deletes nothing is recorded if it advances the earliest retained commit, so that the next "
+            "clean does not check the same commits again",
             "hoodie.write.empty.clean.interval.hours",
         ),
-        *ignored("one process makes the plan", "hoodie.clean.optimize.using.local.engine.context"),
+        *ignored(
+            "a single process always makes the plan", "hoodie.clean.optimize.using.local.engine.context"
+        ),
     ),
 }
 """Heading → keys, in the order of the documentation."""

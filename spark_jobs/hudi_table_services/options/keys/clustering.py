@@ -20,23 +20,23 @@ PLAN_STRATEGY = option(
 CLUSTERING_SMALL_FILE_LIMIT = option(
     "hoodie.clustering.plan.strategy.small.file.limit",
     300 << 20,
-    "size in bytes below which a file is clustered [log files are included, at "
-    "`hoodie.logfile.to.parquet.compression.ratio` of their size]",
+    "size in bytes below which a file slice is clustered [the size includes log files, multiplied by "
+    "`hoodie.logfile.to.parquet.compression.ratio`]",
     WholeNumber(least=1),
     services=(OptionGroup.CLUSTERING,),
 )
 MAX_BYTES_PER_GROUP = option(
     "hoodie.clustering.plan.strategy.max.bytes.per.group",
     2048 << 20,
-    "maximum size of a group of the plan, in bytes",
+    "maximum total size of the files in one group of a plan, in bytes",
     WholeNumber(least=1),
     services=(OptionGroup.CLUSTERING,),
 )
 MAX_NUM_GROUPS = option(
     "hoodie.clustering.plan.strategy.max.num.groups",
     30,
-    "maximum number of groups in a plan [the most useful groups, taken from the partitions in turn; Hudi: the first "
-    "groups of the listing]",
+    "maximum number of groups in a plan [each partition in turn adds its most useful group; Hudi takes the groups in "
+    "the order of the listing]",
     WholeNumber(least=1),
     services=(OptionGroup.CLUSTERING,),
 )
@@ -50,7 +50,8 @@ SINGLE_GROUP_ENABLED = option(
 PARTITION_FILTER_MODE = option(
     "hoodie.clustering.plan.partition.filter.mode",
     "NONE",
-    "which partitions a plan may contain: NONE (no filter), RECENT_DAYS, SELECTED_PARTITIONS or DAY_ROLLING",
+    "which partitions a plan may contain: NONE (no filter), RECENT_DAYS, SELECTED_PARTITIONS or DAY_ROLLING (a "
+    "different 24th of the partitions in each hour of the day)",
     Member(PartitionFilterMode),
     services=(OptionGroup.CLUSTERING,),
 )
@@ -85,7 +86,7 @@ END_PARTITION = option(
 SELECTED_PARTITIONS = option(
     "hoodie.clustering.plan.strategy.partition.selected",
     "",
-    "names of the partitions to cluster, `--partitions`",
+    "paths of the partitions to cluster, `--partitions`",
     Names(),
     services=(OptionGroup.CLUSTERING,),
 )
@@ -99,28 +100,28 @@ PARTITION_PATTERN = option(
 EARLIEST_COMMIT = option(
     "hoodie.clustering.plan.strategy.earliest.commit.to.cluster",
     "",
-    "CommitBasedClusteringPlanStrategy: instant time; only files of later commits are clustered",
+    "CommitBasedClusteringPlanStrategy: instant time of a commit; only files of later commits are clustered",
     Text(),
     services=(OptionGroup.CLUSTERING,),
 )
 SLICES_SORT_BY = option(
     "hoodie.clustering.plan.strategy.file.slices.sort.by",
     "SIZE",
-    "with parity: order of the files that form groups, SIZE, INSTANT_TIME or both",
+    "with parity: order in which files are added to groups: SIZE, INSTANT_TIME or both",
     Names(allowed=("SIZE", "INSTANT_TIME")),
     services=(OptionGroup.CLUSTERING,),
 )
 LOG_WEIGHT = option(
     "hoodie.logfile.to.parquet.compression.ratio",
     "0.35",
-    "expected size of a log file's rows in a base file, as a share of the log file's size",
+    "size that the rows of a log file are expected to have in a base file, as a share of the log file's size",
     Number(least=0),
     services=(OptionGroup.CLUSTERING,),
 )
 CLUSTERING_PARITY = option(
     "hoodie.airflow.clustering.parity",
     False,
-    "ours: parity, form the same groups as Hudi instead of the better groups of this project",
+    "ours, parity: form the same groups as Hudi, instead of this project's own, better groups",
     Flag(),
     services=(OptionGroup.CLUSTERING,),
 )
@@ -134,8 +135,8 @@ TARGET_FILE_MAX_BYTES = option(
 SIZE_TOLERANCE = option(
     "hoodie.airflow.clustering.size.tolerance",
     "0.1",
-    "ours: share of the target size by which a file may exceed it before the rows are split into two files; 0 with "
-    "parity",
+    "ours: share of the target size by which a file may exceed the target before the rows are split into two files; "
+    "with parity, files may not exceed the target",
     Number(least=0, below=1),
     services=(OptionGroup.CLUSTERING,),
 )
@@ -156,8 +157,8 @@ LAYOUT_STRATEGY = option(
 TASK_MEMORY_BYTES = option(
     "hoodie.airflow.clustering.task.memory.bytes",
     512 << 20,
-    "ours: maximum size of Arrow data that a Spark task sorts in memory, in bytes; larger groups are sorted through "
-    "files",
+    "ours: maximum size of Arrow data that a Spark task sorts in memory, in bytes; larger groups are sorted with "
+    "the help of temporary files",
     WholeNumber(least=1 << 20),
     services=(OptionGroup.CLUSTERING,),
 )
@@ -201,7 +202,7 @@ ASYNC_MAX_COMMITS = option(
 MAX_PENDING_PLANS = option(
     "hoodie.airflow.clustering.max.pending.plans",
     2,
-    "ours: number of pending plans at which no new plan is scheduled; 0 = no limit",
+    "ours: number of pending plans from which on no new plan is scheduled; 0 = no limit",
     WholeNumber(least=0),
     services=(OptionGroup.CLUSTERING,),
 )
@@ -216,36 +217,39 @@ GROUPS_PER_PLAN = option(
 UPDATES_STRATEGY = option(
     "hoodie.clustering.updates.strategy",
     "GiveWayUpdateStrategy",
-    "what a write does if it changes file groups of a pending plan: GiveWayUpdateStrategy (ours: the plan releases "
-    "them), SparkRejectUpdateStrategy (Hudi's default) or SparkAllowUpdateStrategy",
+    "what a write does if it changes file groups of a pending plan: GiveWayUpdateStrategy (ours: the write releases "
+    "these file groups from the plan), SparkRejectUpdateStrategy (Hudi's default) or SparkAllowUpdateStrategy",
     Member(UpdatesStrategy, by_class=True),
     services=(OptionGroup.CLUSTERING, OptionGroup.WRITES),
 )
 ROLLBACK_ON_CONFLICT = option(
     "hoodie.clustering.rollback.pending.replacecommit.on.conflict",
     False,
-    "with SparkAllowUpdateStrategy: `true`, the write rolls the plan back; `false`, the write is rejected",
+    "with SparkAllowUpdateStrategy: if `true`, the write rolls the plan back; if `false`, the write is rejected",
     Flag(),
     services=(OptionGroup.CLUSTERING, OptionGroup.WRITES),
 )
 ENABLE_EXPIRATIONS = option(
     "hoodie.clustering.enable.expirations",
     False,
-    "scheduling first cancels pending plans that have expired",
+    "before a job makes a plan, it cancels pending plans that are older than "
+    "`hoodie.clustering.expiration.threshold.mins` and that no job is executing",
     Flag(),
     services=(OptionGroup.CLUSTERING,),
 )
 EXPIRATION_MINUTES = option(
     "hoodie.clustering.expiration.threshold.mins",
     60,
-    "age at which a plan under execution without a heartbeat counts as abandoned",
+    "age in minutes at which an execution without a heartbeat, such as an execution by Hudi, counts as dead, and at "
+    "which `hoodie.clustering.enable.expirations` cancels a plan",
     WholeNumber(least=0),
     services=(OptionGroup.CLUSTERING, OptionGroup.WRITES),
 )
 WAIT_SECONDS = option(
     "hoodie.airflow.clustering.wait.seconds",
     600,
-    "ours: maximum time in seconds that a write or a second execution waits for a plan under execution",
+    "ours: maximum time in seconds for which a write, or a second execution of the same plan, waits for a running "
+    "execution",
     WholeNumber(least=0),
     services=(OptionGroup.CLUSTERING, OptionGroup.WRITES),
 )
@@ -302,7 +306,7 @@ CLUSTERING_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
     ),
     "Clustering: no effect": (
         *ignored(
-            "Spark runs as many tasks at once as the cluster allows",
+            "the cluster determines how many tasks Spark runs at the same time",
             "hoodie.clustering.max.parallelism",
             "hoodie.clustering.group.read.parallelism",
             "hoodie.clustering.plan.generation.use.local.engine.context",
@@ -312,7 +316,7 @@ CLUSTERING_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
             "hoodie.table.services.incremental.enabled",
         ),
         *ignored(
-            "curves are built from the rank of each value, so common prefixes and skew have no influence",
+            "curves use the rank of each value, so common prefixes and skew have no effect",
             "hoodie.layout.optimize.curve.build.method",
             "hoodie.layout.optimize.build.curve.sample.size",
         ),

@@ -334,7 +334,7 @@ def test_an_invalid_pattern_is_refused_before_dead_writes_are_rolled_back() -> N
     history = History()
     history.commits(1, A)
     dead = history.table.begin()
-    with pytest.raises(InvalidRequestError, match="is no regular expression"):
+    with pytest.raises(InvalidRequestError, match="is not a regular expression"):
         history.clean(options={"hoodie.clean.partition.filter.regex": "("})
     assert dead in load_snapshot(history.storage).timeline.pending
 

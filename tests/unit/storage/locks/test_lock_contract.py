@@ -1,4 +1,4 @@
-"""The contract of every table lock: one holder at a time among threads and processes, and takeover only after expiry."""
+"""The contract of every table lock: one holder at a time among threads and processes, takeover only after expiry."""
 
 import multiprocessing
 import threading
@@ -13,7 +13,6 @@ from uuid import uuid4
 import pytest
 from obstore.store import MemoryStore
 
-from support.fixed_clock import FixedClock
 from hudi_table_services.errors import LockNotAcquiredError, ObjectExistsError
 from hudi_table_services.options.locks import FILE_SYSTEM_PROVIDER, STORAGE_BASED_PROVIDER, LockOptions
 from hudi_table_services.storage.clock import SystemClock
@@ -22,6 +21,7 @@ from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.object_store import ObjectStoreStorage
 from hudi_table_services.storage.stores.storage import Storage
+from support.fixed_clock import FixedClock
 
 THREADS, PROCESSES, TURNS = 12, 3, 8
 SPAWN = multiprocessing.get_context("spawn")

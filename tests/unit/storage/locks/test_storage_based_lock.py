@@ -10,8 +10,6 @@ from uuid import UUID, uuid4
 import pytest
 from obstore.store import MemoryStore
 
-from support.faulty_storage import FaultyStorage
-from support.fixed_clock import FixedClock
 from hudi_table_services.errors import (
     LockNotAcquiredError,
     MalformedMetadataError,
@@ -23,6 +21,8 @@ from hudi_table_services.storage.locks.storage_based_lock import StorageBasedLoc
 from hudi_table_services.storage.stores.conditional import ConditionalStorage, ObjectVersion
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.object_store import ObjectStoreStorage
+from support.faulty_storage import FaultyStorage
+from support.fixed_clock import FixedClock
 
 LOCK = ".hoodie/.locks/table_lock.json"
 FEW_RETRIES = LockOptions(retries=2, retry_wait_ms=1, client_retries=0)

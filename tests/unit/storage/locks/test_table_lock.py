@@ -10,7 +10,6 @@ from uuid import uuid4
 import pytest
 from obstore.store import MemoryStore
 
-from support.fixed_clock import FixedClock
 from hudi_table_services.errors import InvalidRequestError, LockNotAcquiredError
 from hudi_table_services.options.locks import (
     FILE_SYSTEM_PROVIDER,
@@ -18,14 +17,15 @@ from hudi_table_services.options.locks import (
     STORAGE_BASED_PROVIDER,
     LockOptions,
 )
-from hudi_table_services.storage.locks import lock as lock_module
 from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.locks import lock as lock_module
 from hudi_table_services.storage.locks.lock import FileSystemLock, TableLock, table_lock
 from hudi_table_services.storage.locks.storage_based_lock import StorageBasedLock
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.object_store import ObjectStoreStorage
 from hudi_table_services.storage.stores.storage import Storage
+from support.fixed_clock import FixedClock
 
 LOCK = ".hoodie/lock"
 HUDI_LOCK = b'{"lockCreateTime":"2026-11-21 05:24:55.786","lockThreadName":"main","lockStacksInfo":[]}'

@@ -8,13 +8,13 @@ from uuid import uuid4
 
 import pytest
 
-from support.fixed_clock import FixedClock
-from hudi_table_services.storage.locks import turns
 from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.locks import turns
 from hudi_table_services.storage.locks.turns import EXPIRY_S, WriterQueue
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
+from support.fixed_clock import FixedClock
 
 
 @pytest.fixture(params=["memory", "local"])
