@@ -21,7 +21,9 @@ def asset_uri(base_path: str) -> str:
         ValueError: the path is relative or contains a template.
     """
     if "{{" in base_path or "{%" in base_path:
-        raise ValueError(f"An asset needs a base path that is known when the DAG is read, not {base_path!r}.")
+        raise ValueError(
+            f"An asset needs a base path that is known when Airflow parses the DAG, not {base_path!r}."
+        )
     if base_path.startswith("/"):
         return f"hudi://file{quote(base_path.rstrip('/'))}"
     parts = urlsplit(base_path)
@@ -71,7 +73,7 @@ class HudiAsset(Asset):
         connections = {HUDI_CONN_ID: hudi_conn_id, STORAGE_CONN_ID: storage_conn_id}
         given = {**(extra or {}), **{key: name for key, name in connections.items() if name}}
         if view and not _VIEW.fullmatch(view):
-            raise ValueError(f"view={view!r} may have letters, digits, '-', '_' and '.' only.")
+            raise ValueError(f"view={view!r} may contain only letters, digits, '-', '_' and '.'.")
         uri = asset_uri(base_path) + (f"?view={view}" if view else "")
         super().__init__(uri=uri, extra=given, **arguments)
 
@@ -85,7 +87,7 @@ def sanitize_uri(uri: SplitResult) -> SplitResult:
     if not uri.netloc or not uri.path.strip("/"):
         raise ValueError(
             "The URI of a Hudi asset is hudi://<scheme>/<path>, such as hudi://s3/lake/flights; "
-            "airflow_hudi_provider.assets.HudiAsset(base_path) makes it."
+            "airflow_hudi_provider.assets.HudiAsset(base_path) creates this URI."
         )
     view = parse_qs(uri.query).get("view", [""])[0]
     return uri._replace(path=uri.path.rstrip("/"), query=f"view={view}" if view else "", fragment="")

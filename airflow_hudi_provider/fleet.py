@@ -32,14 +32,14 @@ def rank_tables(
 ) -> list[Arguments]:
     """Read the health of tables, and return the tables that benefit most as arguments for ``expand_kwargs``.
 
-    If a table cannot be read or its timeline cannot be trusted, the function logs this and ranks the other tables.
+    If a table cannot be read or its timeline is damaged, the function logs the error and ranks the other tables.
 
     Args:
         tables: `HudiAsset`s, base paths, or dictionaries with ``base_path``, ``hudi_conn_id`` and
             ``storage_conn_id``. The result contains the other keys of a dictionary, too. If None, rank the tables
             of the setting ``[hudi] tables``.
-        service: ``clustering`` ranks by the number of small files. ``cleaning`` ranks by the bytes that the
-            retention allows to delete.
+        service: ``clustering`` ranks by the number of small files. ``cleaning`` ranks by the bytes of the files that
+            the retention no longer keeps.
         quota: maximum number of tables to return.
         at_least: minimum number of small files, or of bytes. Tables below the minimum are left out. The default
             (None) is 2 files or 1 byte.
@@ -56,7 +56,9 @@ def rank_tables(
     wanted = _service(service)
     entries = [_entry(each) for each in (_configured() if tables is None else tables)]
     if not entries:
-        raise HudiTaskRefusedError("No tables to rank: give some, or name them in [hudi] tables.")
+        raise HudiTaskRefusedError(
+            "There are no tables to rank. Give tables, or name tables in the setting [hudi] tables."
+        )
     reports = _read_all(entries, max(1, threads), dict(hudi_options or {}))
     for problem in reports.problems:
         _LOG.warning("%s", problem)

@@ -59,7 +59,7 @@ def get_provider_info() -> dict[str, Any]:
                 "conn-fields": {
                     "spark_conn_id": {
                         "label": "Spark connection",
-                        "description": "Spark connection of jobs on these tables, for tasks that set none themselves.",
+                        "description": "Spark connection for tasks that do not set spark_conn_id themselves.",
                         "schema": _TEXT,
                     },
                     "storage_conn_id": {
@@ -82,7 +82,7 @@ def get_provider_info() -> dict[str, Any]:
                     "tables": {
                         "description": (
                             "Tables that the pages of the UI show in addition to tables that DAGs name as assets. A "
-                            "JSON object: the name of each table, with its base_path, hudi_conn_id and storage_conn_id."
+                            "JSON object that maps each name to base_path, hudi_conn_id and storage_conn_id of a table."
                         ),
                         "version_added": "0.1.0",
                         "type": "string",
@@ -92,7 +92,7 @@ def get_provider_info() -> dict[str, Any]:
                     "run_folder": {
                         "description": (
                             "Folder for requests, output and exit codes of the Spark runs of deferred tasks. Workers "
-                            "and triggerers should share it. Empty: a folder in the temporary folder of the machine."
+                            "and triggerers must share it. Empty: a folder in the temporary folder of the machine."
                         ),
                         "version_added": "0.1.0",
                         "type": "string",

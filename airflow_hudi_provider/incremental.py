@@ -67,10 +67,11 @@ def incremental_window(
 
 
 def _bound(timeline: Timeline, *, has_completion_times: bool) -> str:
-    """Return a time before which no new commit can become visible.
+    """Return the time at which the window must end, exclusive.
 
-    Without completion times, a commit becomes visible at its requested time. The bound is then the requested time of
-    the oldest pending write.
+    With completion times, the window has no upper limit, because a pending write will become visible after all
+    completed writes. Without completion times, a write becomes visible at its requested time, so the window must end
+    before the oldest pending write.
     """
     pending = [i.requested_time for i in timeline.pending if i.action.writes_data]
     return min(pending) if pending and not has_completion_times else "9"
@@ -84,8 +85,8 @@ def _refuse_archived(
     missed = [each.instant for each in archived() if each.instant.visible_from > after]
     if missed:
         raise InvalidRequestError(
-            f"{len(missed)} commits after {after} are archived, the last of them {missed[-1].requested_time}: the rows "
-            "they wrote cannot be distinguished from older rows.",
+            f"{len(missed)} commits after {after} are archived, the last of them {missed[-1].requested_time}. The rows "
+            "that these commits wrote cannot be distinguished from older rows.",
             hint="Read the whole table once, continue from its newest commit, and archive later "
             f"({MIN_COMMITS}).",
         )

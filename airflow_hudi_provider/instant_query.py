@@ -50,7 +50,7 @@ class InstantQuery:
             "operation", self.operations, [operation.value.lower() for operation in WriteOperation]
         )
         if self.min_count < 1:
-            raise InvalidRequestError(f"min_count is {self.min_count}, it must be at least 1.")
+            raise InvalidRequestError(f"min_count is {self.min_count}, but must be at least 1.")
 
     @property
     def needs_metadata(self) -> bool:

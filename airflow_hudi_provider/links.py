@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from airflow_hudi_provider.tables.registry import RegisteredTable
 
 _LOG = logging.getLogger(__name__)
-# No leading slash, so that the link also works if Airflow is served below a path prefix.
+# The address has no leading slash, so that the link also works if Airflow is served below a path prefix.
 _PAGE = "plugin/hudi-tables"
 
 
@@ -83,7 +83,7 @@ def table_address(task: Any) -> str:
 
 
 def _named(task: Any) -> "RegisteredTable | None":
-    # Imported here, so that reading a DAG without assets does not import assets.
+    # Import these names here, so that Airflow does not import assets when it parses a DAG without assets.
     from airflow_hudi_provider.tables.registry import named_table, tables_of
 
     if task.base_path is None and task.hudi_conn_id is None:

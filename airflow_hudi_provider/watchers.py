@@ -8,7 +8,7 @@ from airflow_hudi_provider.triggers.watcher import HudiTableWatcherTrigger
 
 
 class HudiTableWatcher(AssetWatcher):
-    """An asset watcher that fires an event after every N commits to a table, by any writer.
+    """An asset watcher that fires an event after every N commits that any writer makes to a table.
 
     ::
 

@@ -74,7 +74,7 @@ class HudiHook(BaseHook):
         return self.storage
 
     def find_table_config(self) -> "TableConfig | None":
-        """Read the properties of the table; None: there is no table at the base path yet."""
+        """Read the properties of the table; return None if there is no table at the base path yet."""
         from hudi_table_services.storage.table_store import find_table_config
 
         return find_table_config(self.storage)
@@ -200,7 +200,7 @@ class HudiHook(BaseHook):
         return parsed if isinstance(parsed, str) else instant_text(parsed, self.table_config())
 
     def find_request(self, request_id: str) -> "tuple[Instant, CommitMetadata] | None":
-        """Find the completed write of a request, active or archived; None: there is no table, or no such write.
+        """Find the completed write of a request on the active or archived timeline; return None if there is none.
 
         Without pyarrow, the method does not search the archived timeline of table versions 8 and 9.
         """
@@ -314,7 +314,7 @@ class HudiHook(BaseHook):
         return recent_writes(self.storage, self.timeline_store(), self.snapshot(), latest=latest)
 
     def preview_clustering(self, hudi_options: Mapping[str, str] | None = None) -> "JobResult":
-        """Preview the plan of a clustering and write nothing; ``.reason`` contains the reason if there is no plan.
+        """Preview the plan of a clustering and write nothing. If there is no plan, ``.reason`` contains the reason.
 
         Args:
             hudi_options: ``hoodie.clustering.*`` keys, as for a clustering task.

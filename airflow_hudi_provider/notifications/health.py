@@ -59,7 +59,7 @@ class HudiHealthNotifier(BaseNotifier):
         if send is None and to is None:
             raise ValueError("HudiHealthNotifier: give send, to, or both.")
         if to_arguments and not isinstance(to, str):
-            raise ValueError("HudiHealthNotifier: to_arguments are for a notifier given by its name.")
+            raise ValueError("HudiHealthNotifier: to_arguments requires that 'to' is the name of a class.")
         if when not in ("always", "attention"):
             raise ValueError(f"HudiHealthNotifier: when={when!r} must be 'always' or 'attention'.")
         self.send = send
@@ -83,7 +83,7 @@ class HudiHealthNotifier(BaseNotifier):
         )
         payload = health_payload(context, question)
         if self.when == "attention" and not needs_attention(payload):
-            self.log.info("The table is healthy and nothing failed: no message is sent.")
+            self.log.info("No message is sent, because the table is healthy and the task did not fail.")
             return
         failures = []
         for send in (self._send, self._notify_receiver):

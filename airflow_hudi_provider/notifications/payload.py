@@ -36,7 +36,7 @@ class TableQuestion:
     hudi_options: Mapping[str, str] = field(default_factory=dict)
 
     def for_task(self, task: Any) -> "TableQuestion":
-        """Return this question, with missing values from the arguments of the task."""
+        """Return this question. If it names no table, take the table and missing limits from the task's arguments."""
         if self.base_path is not None or self.hudi_conn_id is not None:
             return self
         limits: dict[str, float] = {}
@@ -206,8 +206,8 @@ def _links(
 def _table_id(context: Mapping[str, Any], question: TableQuestion, path: str) -> str:
     """Return the id of the table on the pages.
 
-    Look for the table in the task's outlets, then in ``[hudi] tables``. If neither contains the table, make the id from
-    the arguments of the question.
+    Search for the table in the task's outlets, then in ``[hudi] tables``. If neither contains the table, compute the id
+    from the arguments of the question.
     """
     task, asked = context.get("task"), (question.base_path, question.hudi_conn_id)
     candidates = (*tables_of(getattr(task, "outlets", None) or ()), *_configured())

@@ -47,7 +47,7 @@ class CleanOperator(UpkeepOperator):
     """
 
     script: ClassVar[str] = "clean.py"
-    left_behind = "The files deleted until then cannot be recovered; the next clean continues."
+    left_behind = "Files that the clean has already deleted cannot be recovered; the next clean continues."
     template_fields: Sequence[str] = (*UpkeepOperator.template_fields, "policy", *_NUMBERS)
 
     def __init__(
@@ -88,7 +88,7 @@ class CleanOperator(UpkeepOperator):
     def log_state_after_kill(self, run: TaskRun) -> None:
         pending = [i.requested_time for i in run.table.timeline().pending if i.action.value == "clean"]
         what = (
-            f"clean {', '.join(pending)} is pending and the next one finishes it"
+            f"clean {', '.join(pending)} is pending, and the next clean completes it"
             if pending
             else "no clean is pending"
         )

@@ -46,7 +46,7 @@ class ScheduleClusteringOperator(HudiClusteringOperator):
     :param sort_columns: columns by which the rows of the new files are sorted. (templated)
     :param layout: how to combine the sort columns: ``linear``, ``zorder`` or ``hilbert``. (templated)
     :param partitions: cluster only these partition paths. (templated)
-    :param every_n_commits: plan only if there are this many commits since the last completed or pending clustering;
+    :param every_n_commits: plan only if at least this many commits followed the last completed or pending clustering;
         0: no minimum. (templated)
     :param preview: make a plan, report the plan in the log and the return value, and write nothing.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning; an unknown key fails when Airflow parses the DAG.
@@ -90,7 +90,7 @@ class ScheduleClusteringOperator(HudiClusteringOperator):
         return self.checked(ScheduleClusteringRequest(**common, **_plan_fields(self)))
 
     def confirm(self, run: TaskRun, request: JobRequest, result: JobResult | None) -> JobResult | None:
-        """Return the plan, even if Spark failed: if the timeline has the plan, run the job here to report it."""
+        """Return the plan, even if Spark failed: if the timeline has the plan, run the job here to report the plan."""
         found = super().confirm(run, request, result)
         if found is None and not self.preview and run.table.clusterings().of_request(request.request_id):
             return self.run_here(request)
@@ -111,7 +111,7 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
         the return value of `ScheduleClusteringOperator`, as in ``instant=schedule.output``. ``all`` selects all
         pending plans, oldest first. The task fails if the argument renders to an empty text. If the return value
         contains no plans, there is nothing to do. (templated)
-    :param when_held: what the task does while another attempt executes a plan: ``fail``, so that Airflow retries the
+    :param when_held: what the task does if another attempt is executing a plan: ``fail``, so that Airflow retries the
         task, or ``wait`` in the triggerer.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. (templated)
     :param on_nothing: what the task does if no plan is pending: ``skip``, ``succeed`` or ``fail``.
@@ -195,10 +195,10 @@ class ClusteringOperator(HudiClusteringOperator):
     :param sort_columns: columns by which the rows of the new files are sorted. (templated)
     :param layout: how to combine the sort columns: ``linear``, ``zorder`` or ``hilbert``. (templated)
     :param partitions: cluster only these partition paths. (templated)
-    :param every_n_commits: cluster only if there are this many commits since the last completed or pending clustering;
-        0: no minimum. (templated)
+    :param every_n_commits: cluster only if at least this many commits followed the last completed or pending
+        clustering; 0: no minimum. (templated)
     :param preview: make a plan, report the plan in the log and the return value, and write nothing.
-    :param when_held: what the task does while another attempt executes the plan: ``fail``, so that Airflow retries the
+    :param when_held: what the task does if another attempt is executing the plan: ``fail``, so that Airflow retries the
         task, or ``wait`` in the triggerer.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning; an unknown key fails when Airflow parses the DAG.
         (templated)
@@ -348,7 +348,7 @@ def _if_completed(request: JobRequest, clusterings: "Sequence[Clustering]") -> J
 def _result_of_named(table: HudiHook, request: JobRequest, names: Sequence[str]) -> JobResult | None:
     """Return the result if each named plan, or its replacement, is completed or was removed from the timeline.
 
-    Return None in all other cases. If the timeline does not know a name, the job reports what is wrong with the name.
+    Return None in all other cases. If the timeline has no plan of a given name, the job reports the wrong name.
     """
     lookup = table.look_up_clusterings()
     if lookup is None:

@@ -37,14 +37,14 @@ class HudiClusteringOperator(HudiServiceOperator):
     """Base of the clustering operators."""
 
     left_behind = (
-        "What was completed stays, and readers see it; a plan still pending can be executed by another try."
+        "Completed clusterings stay, and readers see their files; another try can execute plans that are still "
+        "pending."
     )
     needs_engine_for = (
-        "planning needs for this table: the footers of some files are read, since their writer is not on the timeline "
-        "any more"
+        "planning needs for this table to read the footers of files whose write is not on the active timeline"
     )
     when_held: WhenHeld = "fail"
-    """What the task does while another attempt executes its plan; operators that execute plans take this argument."""
+    """What the task does if another attempt is executing its plan. Some operators set this value from an argument."""
 
     def checked(self, request: RequestT) -> RequestT:
         """Return the request if its options are valid. Raises InvalidRequestError."""
@@ -79,20 +79,22 @@ class HudiClusteringOperator(HudiServiceOperator):
         """Run the task after the wait for other attempts, without a second wait. Called with the trigger's event.
 
         Raises:
-            HudiTaskError: another attempt still executes all plans, or the triggerer could not read the table.
+            HudiTaskError: another attempt is still executing all plans, or the triggerer could not read the table.
         """
         end = PlanWaitEnd.of_event(event)
         self._waited_for = end.plans
         if end.held and set(end.plans) <= set(end.held):
             raise task_error(
                 InstantHeldError(
-                    f"Nothing was done: another attempt still executes clustering {', '.join(end.held)}; this task "
-                    f"waited as long as {WAIT_SECONDS} says.",
-                    hint="Clear this task when it has ended.",
+                    f"Nothing was done: another attempt is still executing clustering {', '.join(end.held)}. This task "
+                    f"waited for the time that {WAIT_SECONDS} allows.",
+                    hint="Clear this task when the other attempt has ended.",
                 )
             )
         if end.held:
-            self.log.warning("Continuing, though another attempt still executes %s.", ", ".join(end.held))
+            self.log.warning(
+                "Continuing, although another attempt is still executing %s.", ", ".join(end.held)
+            )
         return self.execute(context)
 
     def confirm(self, run: TaskRun, request: JobRequest, result: JobResult | None) -> JobResult | None:
@@ -112,8 +114,8 @@ class HudiClusteringOperator(HudiServiceOperator):
         ]
         if wrong:
             raise HudiTaskError(
-                f"The job says that it completed, but the timeline does not have {', '.join(wrong)} as clusterings "
-                "in that state. Look at .hoodie before running again."
+                f"The job reported success, but these clusterings do not have the reported state on the timeline: "
+                f"{', '.join(wrong)}. Check the timeline in .hoodie before you run the task again."
             )
         return result
 
@@ -121,8 +123,8 @@ class HudiClusteringOperator(HudiServiceOperator):
         pending = ", ".join(each.instant.requested_time for each in run.table.clusterings().pending)
         if pending:
             self.log.warning(
-                "Killed; these clusterings are pending: %s. Readers see the table as it was. Clear the task to "
-                "continue, or cancel them with CancelClusteringOperator.",
+                "Killed; these clusterings are pending: %s. Readers see the table as it was before. Clear the task to "
+                "continue, or cancel the clusterings with CancelClusteringOperator.",
                 pending,
             )
         else:

@@ -201,7 +201,7 @@ class HudiConfigCheckOperator(BaseOperator):
 
 
 def _takes_turns(task: Any) -> bool | None:
-    """Return whether a task, mapped or not, has ``take_turns=True``; None: the task is no write task."""
+    """Return whether a write task, mapped or not, has ``take_turns=True``; None: the task is not a write task."""
     from airflow_hudi_provider.operators.write import HudiWriteOperator
 
     if isinstance(task, HudiWriteOperator):

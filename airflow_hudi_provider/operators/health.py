@@ -38,7 +38,7 @@ class HudiTableHealthOperator(HudiServiceOperator):
     """
 
     script: ClassVar[str] = "table_health.py"
-    left_behind = "The table was only read."
+    left_behind = "The job wrote nothing."
     changes_table = False
     template_fields: Sequence[str] = (*HudiServiceOperator.template_fields, "warn_above", "fail_above")
 

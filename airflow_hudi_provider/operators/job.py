@@ -53,8 +53,9 @@ class HudiJobOperator(SparkSubmitOperator):
     :param result_base_path: folder for request and result documents, needed with ``deploy_mode="cluster"``. (templated)
     :param conn_id: the same as ``spark_conn_id``, under the name that ``SparkSubmitOperator`` uses.
     :param deferrable: wait for Spark in the triggerer, without a worker slot. The Spark run outlives the process that
-        began it, and a retry continues the run. In client mode, the worker and the triggerer must share a folder, and
-        their machine must stay up; therefore ``[operators] default_deferrable`` has no effect here.
+        began it, and a retry continues to wait for the run. In client mode, the worker and the triggerer must share a
+        folder, and their machine must stay up. Because of these conditions, ``[operators] default_deferrable`` has no
+        effect here.
     """
 
     script: ClassVar[str]
@@ -159,7 +160,7 @@ class HudiJobOperator(SparkSubmitOperator):
 
     @abstractmethod
     def log_state_after_kill(self, run: TaskRun) -> None:
-        """Log what a killed job left on the timeline."""
+        """Log the state of the timeline after the job was killed."""
 
     def run_job(self, run: TaskRun, submission: Submission) -> JobResult:
         """Run the job; by default on Spark. Raises TaskDeferred if the triggerer waits for the job."""
@@ -203,7 +204,7 @@ class HudiJobOperator(SparkSubmitOperator):
         """Remove an earlier request of this task from the table's writer queue; by default do nothing."""
 
     def release(self, run: TaskRun) -> None:
-        """Release what a killed task must not keep, such as its turn in the writer queue; by default nothing."""
+        """Release the locks and turns of a killed task, such as its turn in the writer queue; by default nothing."""
 
     def execute(self, context: "Context") -> dict[str, Any]:  # type: ignore[override]  # Airflow's returns None
         """Return the result of the request. If an earlier try completed the request, do not run the job again."""
@@ -376,8 +377,8 @@ class HudiJobOperator(SparkSubmitOperator):
     def _release_in_time(self, submission: Submission) -> None:
         """Remove the request document and call `release`, but wait at most one second for both.
 
-        Airflow gives `on_kill` five seconds, and storage may be slow. The document comes first: it may contain
-        credentials, and no later process removes it. A turn expires by itself.
+        Airflow gives `on_kill` five seconds, and storage may be slow. Remove the document first: it may contain
+        credentials, and no later process removes it. A turn, in contrast, expires.
         """
         run_in_time(
             (submission.forget_request, lambda: self.release(submission.run)),

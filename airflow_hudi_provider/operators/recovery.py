@@ -18,7 +18,7 @@ from hudi_table_services.contract.result import JobResult
 
 
 class SavepointOperator(UpkeepOperator):
-    """Create a savepoint: cleaning and archival then keep the commit and its files, and a restore can return to it.
+    """Create a savepoint of a commit: cleaning and archival keep the commit and its files for a later restore.
 
     A second savepoint of the same commit changes nothing. Returns ``{"instant", "reason", "reused", …}``; `instant`
     is the requested time of the savepoint.
@@ -59,7 +59,7 @@ class SavepointOperator(UpkeepOperator):
 
 
 class DeleteSavepointOperator(UpkeepOperator):
-    """Delete savepoints. Afterwards cleaning may delete the files that they kept.
+    """Delete savepoints. Afterwards cleaning may delete the files that these savepoints kept.
 
     .. seealso:: docs/recovery.md
 
@@ -99,9 +99,8 @@ class RollbackOperator(UpkeepOperator):
     """Roll back failed writes of a table, or the newest completed writes.
 
     Writes and cleans roll back dead writes automatically. Use this operator if no write or clean follows, or to undo
-    a commit that was a mistake. The operator never rolls back past a savepoint, and never rolls back a write whose
-    writer is alive.
-    Returns ``{"undone", "finished", "left_alone", …}``.
+    a commit that was a mistake. The operator never rolls back past a savepoint, and never rolls back a write with a
+    fresh heartbeat. Returns ``{"undone", "finished", "left_alone", …}``.
 
     .. seealso:: docs/recovery.md
 
@@ -145,7 +144,7 @@ class RestoreOperator(UpkeepOperator):
     :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param savepoint: requested time of the savepointed commit. (templated)
-    :param preview: report which commits, files and rows would be removed, and undo nothing.
+    :param preview: report which commits, files and rows the restore would remove, and undo nothing.
     :param run_on: where the job runs: ``worker`` or ``spark``; see `CleanOperator`.
     """
 

@@ -21,7 +21,7 @@ class UpkeepOperator(HudiServiceOperator):
         with too much metadata for a worker.
     """
 
-    left_behind = "The next run of the task finishes the changes that this run began."
+    left_behind = "The next run of the task completes the changes that this run began."
 
     def __init__(self, *, preview: bool = False, run_on: RunOn = "worker", **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -41,8 +41,9 @@ class UpkeepOperator(HudiServiceOperator):
             return None
         if result.instant_time and not self.is_confirmed(run, result):
             raise HudiTaskError(
-                f"The job says that it completed, but the timeline has no completed "
-                f"{result.action or result.operation} {result.instant_time}. Look at .hoodie before running again."
+                "The job reported success, but the timeline has no completed "
+                f"{result.action or result.operation} {result.instant_time}. Check the timeline in .hoodie before you "
+                "run the task again."
             )
         return result
 
@@ -53,7 +54,8 @@ class UpkeepOperator(HudiServiceOperator):
     def log_state_after_kill(self, run: TaskRun) -> None:
         pending = [f"{i.action.value} {i.requested_time}" for i in run.table.timeline().pending]
         self.log.warning(
-            "Killed; pending: %s. Run the task again to finish.", ", ".join(pending) or "nothing"
+            "Killed; pending instants: %s. Run the task again to complete its work.",
+            ", ".join(pending) or "none",
         )
 
     def answer_of(self, result: JobResult) -> dict[str, Any]:

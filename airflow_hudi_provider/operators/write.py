@@ -32,14 +32,14 @@ class HudiWriteOperator(HudiJobOperator):
     """Base of the operators that write rows.
 
     :param dry_run: plan the write, report the plan, and write nothing.
-    :param take_turns: wait in the table's writer queue until all earlier tasks with ``take_turns`` have written the
+    :param take_turns: wait in the table's writer queue until all earlier tasks with ``take_turns`` have written to the
         table, across all DAGs, runs and backfills. Waiting tasks are deferred and occupy no worker.
-    :param on_pending_plan: what the task does if a clustering or compaction is pending on files of this write:
-        ``refuse`` fails the task, ``wait`` defers the task until no such plan is pending, and ``give_way`` releases
-        these file groups from the plan. Default: ``hoodie.clustering.updates.strategy`` decides. (templated)
+    :param on_pending_plan: what the task does if a clustering or compaction is pending on file groups that this write
+        changes: ``refuse`` fails the task, ``wait`` defers the task until no such plan is pending, and ``give_way``
+        releases these file groups from the plan. Default: ``hoodie.clustering.updates.strategy`` decides. (templated)
     :param pending_plan_timeout: maximum seconds of one wait with ``on_pending_plan="wait"``; then the task fails.
     :param emit_partitions: add the written partition paths to the asset events of the outlets as partition keys, so
-        that a DAG with ``PartitionedAssetTimetable`` runs once for each partition path (Airflow 3.3).
+        that a DAG with ``PartitionedAssetTimetable`` runs once for each partition path (Airflow 3.3 and later).
     """
 
     def __init__(
@@ -87,9 +87,9 @@ class HudiWriteOperator(HudiJobOperator):
         instant_time = run.memory.commit_of(request.request_id)
         if found is None and instant_time and run.table.begins_after(instant_time):
             raise HudiTaskRefusedError(
-                f"This request was completed by {instant_time}, which is older than the active timeline: it was "
-                "archived, or the table was made anew. Writing again could double its rows, so nothing was done. "
-                "To write them again, set on_rerun='write_again' and clear the task."
+                f"Instant {instant_time} completed this request, but is older than the active timeline: it was "
+                "archived, or the table was created again. Nothing was done, because a second write could duplicate "
+                "the rows. To write the rows again, set on_rerun='write_again' and clear the task."
             )
         return found
 
@@ -121,7 +121,7 @@ class HudiWriteOperator(HudiJobOperator):
             return super().conclude_job(run, submission, event)
 
     def execute_when_free(self, context: "Context", event: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Run the task when no other attempt executes a plan on these files, or after the maximum wait.
+        """Run the task after the wait for other attempts. Called with the trigger's event.
 
         Raises:
             HudiTaskError: the triggerer could not read the table.
@@ -129,7 +129,9 @@ class HudiWriteOperator(HudiJobOperator):
         end = PlanWaitEnd.of_event(event)
         self._waited_for = end.plans
         if end.held:
-            self.log.warning("Continuing, though another attempt still executes %s.", ", ".join(end.held))
+            self.log.warning(
+                "Continuing, although another attempt is still executing %s.", ", ".join(end.held)
+            )
         return self.execute(context)
 
     def execute_without_plans(
@@ -144,7 +146,7 @@ class HudiWriteOperator(HudiJobOperator):
         return self.execute(context)
 
     def execute_in_turn(self, context: "Context", event: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Run the task after the wait for its turn. The task asks for the turn again, as another task may be ahead."""
+        """Run the task after the wait for its turn. The task checks its turn again: another task may be ahead."""
         if event is not None and "error" in event:
             Turn(self, self._begin(context).run).leave_after_failure()
             raise HudiTaskError(f"Waiting for the task's turn failed: {event['error']}")
@@ -178,7 +180,7 @@ class HudiWriteOperator(HudiJobOperator):
             event.add_partitions(keys)
 
     def log_state_after_kill(self, run: TaskRun) -> None:
-        nothing = "Killed before anything was begun: the table is unchanged."
+        nothing = "Killed before the write began: the table is unchanged."
         self.log.warning("%s", state_of_request(run.table, run.request_id, how="Killed", otherwise=nothing))
 
 

@@ -24,11 +24,11 @@ SHOWN_WRITES = 100
 SHOWN_GROUPS = 100
 _END = {
     "nothing_older": "No older writes are known: neither the timeline nor its archive has any.",
-    "enough": "The latest {count} writes; older ones are not read for this page.",
+    "enough": "This page shows the latest {count} writes and does not read older writes.",
     "archive_too_large": "Older writes are archived, in files that are too large to be read for this page.",
     "archive_unreadable": (
-        "Older writes may be archived. The archive could not be read here: it is damaged, or it needs pyarrow, "
-        "which is not installed beside the API server. Its log says which."
+        "Older writes may be archived. The archive could not be read: it is damaged, or it needs pyarrow, which is "
+        "not installed on the API server. The log of the API server contains the reason."
     ),
 }
 """Texts that explain why the history ends, by the value of `HistoryEnd`."""

@@ -10,7 +10,7 @@ SHOWN_FILES = 200
 
 
 def clean_answer(result: JobResult) -> dict[str, Any]:
-    """Make the return value of the task. Only a preview contains file names, at most `SHOWN_FILES`."""
+    """Build the return value of the task. Only a preview contains file names, at most `SHOWN_FILES`."""
     report = _report(result)
     answer = {
         "outcome": result.outcome.value,

@@ -21,7 +21,7 @@ SHOWN_REASONS = 20
 
 
 def clustering_answer(result: JobResult) -> dict[str, Any]:
-    """Make the return value of the task.
+    """Build the return value of the task.
 
     A task that executes the plans uses ``instant`` or ``instants`` as its argument. Figures of the execution are None
     until the plans are executed. Only a preview contains a ``picture``.

@@ -64,13 +64,13 @@ class SparkLogSorter:
 
 
 def log_output(log: Any, lines: list[str]) -> None:
-    """Log the output of a run that another process followed, in a folded group.
+    """Log the output of a run that another process monitored, in a folded group.
 
     If the output is long, log only its end.
     """
     log.info(_GROUP, "Output of spark-submit")
     if len(lines) > _SHOWN_OUTPUT_LINES:
-        log.info("… %d lines before these", len(lines) - _SHOWN_OUTPUT_LINES)
+        log.info("… %d earlier lines are not shown", len(lines) - _SHOWN_OUTPUT_LINES)
     for line in lines[-_SHOWN_OUTPUT_LINES:]:
         log.info("%s", line)
     log.info(_END)

@@ -15,7 +15,7 @@ The log shows more items, and the result document contains all items.
 
 
 def recovery_answer(result: JobResult) -> dict[str, Any]:
-    """Make the return value of the task. Lists have at most `SHOWN` items; `<name>_count` is the full length."""
+    """Build the return value of the task. Lists have at most `SHOWN` items; `<name>_count` is the full length."""
     answer: dict[str, Any] = {
         "outcome": result.outcome.value,
         "operation": result.operation,

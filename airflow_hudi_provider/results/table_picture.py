@@ -40,7 +40,7 @@ def _partition_lines(path: str, sizes: Sequence[int], largest: int) -> Iterable[
     for size in sizes[:SHOWN_FILES]:
         yield f"    {bar(size, largest)} {human_bytes(size)}"
     if len(sizes) > SHOWN_FILES:
-        yield f"    … and {len(sizes) - SHOWN_FILES} smaller ones"
+        yield f"    … and {len(sizes) - SHOWN_FILES} smaller files"
 
 
 def instant_lines(instants: Sequence[Instant]) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""Decide from the end of a job whether its task succeeds, and make the task's XCom and asset event."""
+"""Decide from the end of a job whether its task succeeds, and build the task's XCom and asset event."""
 
 import json
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ class JobEnd:
     """How a submission ended.
 
     Attributes:
-        committed: the result of the request according to the timeline: a commit, or that nothing is left to do. None
-            for a dry run, or if the timeline has no information about the request.
+        committed: the result of the request according to the timeline: a commit, or the outcome that nothing is left to
+            do. None for a dry run, or if the timeline does not show that the request is completed.
         result: the job's result document. None if there is no trustworthy document; `problem` contains the reason.
         failure: the error of spark-submit. None if the exit code is 0.
         left_behind: a sentence about the effects of a job of this kind if the request is not completed.
@@ -43,8 +43,8 @@ def decide_outcome(end: JobEnd, log: Any) -> JobResult:
     if end.failure is None and result is not None and result.outcome is not Outcome.FAILED:
         if result.outcome is Outcome.COMPLETED and committed is None:
             raise HudiTaskError(
-                f"Spark succeeded and the job says that it completed {result.instant_time}, but no completed "
-                f"instant of the timeline carries request {end.request_id}. "
+                f"Spark succeeded and the job reported that it completed instant {result.instant_time}, but no "
+                f"completed instant on the timeline has the request id {end.request_id}. "
                 "It is unknown whether the rows were written; check the timeline in .hoodie before you run the task "
                 "again."
             )
@@ -55,7 +55,7 @@ def decide_outcome(end: JobEnd, log: Any) -> JobResult:
             if committed.outcome is Outcome.NOTHING_TO_DO
             else f"The commit {committed.instant_time} is on the timeline"
         )
-        why = end.failure or end.problem or "the job says that it failed."
+        why = end.failure or end.problem or "the job reported a failure."
         log.warning("%s, so the task does not fail, although %s", what, why)
         return result if result is not None and result.outcome is Outcome.COMPLETED else committed
     if result is not None and result.error is not None:
@@ -88,7 +88,7 @@ def xcom_of(result: JobResult) -> dict[str, Any]:
 
 
 def event_of(result: JobResult) -> dict[str, Any]:
-    """Return the extra of an asset event, which a consumer needs to read exactly the rows that this task wrote."""
+    """Return the ``extra`` of an asset event. With it, a consumer can read exactly the rows that this task wrote."""
     return {
         "outcome": result.outcome.value,
         "reused": result.reused,

@@ -1,4 +1,4 @@
-"""Wait until enough commits have completed on a Hudi table for a clustering."""
+"""Wait until a Hudi table has enough new commits for a clustering."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

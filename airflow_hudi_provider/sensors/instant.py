@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class HudiInstantSensor(HudiTableSensor):
-    """Waits for completed instants of a Hudi table, by any writer.
+    """Waits until any writers have completed a number of new instants on a Hudi table.
 
     The sensor returns ``{"count", "after", "until", "instants"}``. ``until`` is the time of the latest instant. From
     table version 8 on, instants are ordered by completion time. In earlier versions they are ordered by requested
@@ -118,6 +118,6 @@ def _latest(answer: QueryAnswer) -> str:
 
 
 def _names(given: str | Sequence[str]) -> tuple[str, ...]:
-    """Return names from a sequence, or from a text with commas, such as a rendered template."""
+    """Return names from a sequence, or from a text in which commas separate the names, such as a rendered template."""
     names = given.split(",") if isinstance(given, str) else given
     return tuple(str(name).strip() for name in names if str(name).strip())

@@ -1,4 +1,4 @@
-"""Drivers on a cluster: follow drivers in the triggerer, continue drivers of earlier tries, and end drivers."""
+"""Drivers on a cluster: wait for them in the triggerer, wait for drivers of earlier tries, and end drivers."""
 
 import time
 from datetime import timedelta
@@ -55,8 +55,8 @@ class ClusterDriver:
         # An auth object exists only in this process, so a trigger cannot contain one.
         if tracking is None or airflow_internals.yarn_auth(self._task) is not None:
             self._task.log.info(
-                "This task waits in its worker: the triggerer can ask YARN with yarn_track_via_rm_api=True (and no "
-                "yarn_rm_auth), Kubernetes with track_driver_via_k8s_api=True."
+                "This task waits in its worker. To wait in the triggerer, set yarn_track_via_rm_api=True (without "
+                "yarn_rm_auth) for YARN, or track_driver_via_k8s_api=True for Kubernetes."
             )
             return
         self._trigger_arguments = {
@@ -70,7 +70,7 @@ class ClusterDriver:
         """Defer the task until this driver ends; return if the worker must wait instead of the triggerer.
 
         Raises:
-            TaskDeferred: the triggerer follows the driver.
+            TaskDeferred: the triggerer waits for the driver.
         """
         if self._trigger_arguments is None:
             if airflow_internals.tracking(self._task) == "yarn":
@@ -88,13 +88,13 @@ class ClusterDriver:
         )
 
     def check_earlier(self, owner: str) -> None:
-        """Decide whether Airflow may follow the driver that an earlier try submitted; see `TaskMemory`.
+        """Decide whether Airflow may wait for the driver that an earlier try submitted; see `TaskMemory`.
 
-        Airflow may follow a driver of the same owner that is active or succeeded. If the driver failed, remove it from
-        the store. If the driver has another owner, end it, wait for its end, and remove it from the store.
+        Airflow may wait for a driver of the same owner that is active or succeeded. If the driver failed, remove it
+        from the store. If the driver has another owner, end it, wait for its end, and remove it from the store.
 
         Raises:
-            HudiTaskError: the driver of another owner does not end.
+            HudiTaskError: the driver of another owner is still running after the request to end it.
         """
         memory = self._run.memory
         application = memory.driver
@@ -113,7 +113,7 @@ class ClusterDriver:
         memory.forget_driver()
 
     def end_deferred(self) -> None:
-        """End the driver of a deferred try. The next try does not follow this driver, but waits for its end."""
+        """End the driver of a deferred try. The next try does not use this driver, but waits for its end."""
         if (application := self._run.memory.noted_driver) is not None:
             self._end(application)
         self._run.memory.mark_driver_as_ending()
@@ -133,7 +133,9 @@ class ClusterDriver:
                 exchange.forget_request()
             except HudiTableServiceError as error:
                 self._task.log.warning(
-                    "%s may be left, with its credentials: %s", exchange.request_uri, error
+                    "The document %s, which may contain credentials, was not removed: %s",
+                    exchange.request_uri,
+                    error,
                 )
 
     def _end(self, application: str) -> None:
@@ -145,13 +147,13 @@ class ClusterDriver:
         while (state := self._state(application)) in _MAY_RUN:
             if time.monotonic() > deadline:
                 raise HudiTaskError(
-                    f"The driver {application} that an earlier try submitted does not end: its master says it is "
-                    f"{state.value}. End it there and clear the task again."
+                    f"The driver {application} that an earlier try submitted does not end. Its state is {state.value}. "
+                    f"End the driver on the cluster, and clear the task again."
                 )
             time.sleep(_POLL_INTERVAL_S)
 
     def _state(self, application: str) -> _DriverState:
-        # Ask with another operator: Airflow creates the task's own hook only once, with the job's final arguments.
+        # Use another operator: Airflow creates the task's own hook only once, with the final arguments of the job.
         operator = self._query_operator(self._tracking_of(application))
         try:
             status = operator.get_job_status(application, self._run.context)

@@ -1,4 +1,4 @@
-"""Supervised runs of spark-submit, which continue while their task is deferred and which later tries can follow."""
+"""Supervised runs of spark-submit, which continue while their task is deferred, and for which later tries can wait."""
 
 import os
 import time
@@ -54,8 +54,8 @@ class DeferredRun:
             return False
         if os.environ.get("AIRFLOW_IS_K8S_EXECUTOR_POD") == "True":
             self._task.log.info(
-                "This worker is a pod. It ends with its task, and so would Spark's driver; therefore the task waits "
-                "here. With deploy_mode='cluster' the task can wait in the triggerer."
+                "This task waits in its worker, because the worker is a pod that ends with its task, and Spark's "
+                "driver would end with the pod. With deploy_mode='cluster', the task can wait in the triggerer."
             )
             return False
         return True
@@ -76,7 +76,9 @@ class DeferredRun:
             and not seen.is_here
             and not run.has_heartbeat(_HEARTBEAT_TIMEOUT_S)
         ):
-            self._task.log.warning("The machine of an earlier Spark run of this task shows no heartbeat.")
+            self._task.log.warning(
+                "An earlier Spark run of this task on another machine has no fresh heartbeat."
+            )
             return False
         if seen.state is RunState.RUNNING and (seen.owner != owner or run.is_asked_to_end()):
             self._end_earlier(run)
@@ -84,7 +86,7 @@ class DeferredRun:
         if seen.owner != owner:
             return False
         if seen.state is RunState.RUNNING:
-            self._task.log.info("Continuing the Spark run that an earlier try began")
+            self._task.log.info("This try waits for the Spark run that an earlier try began")
             return True
         return seen.state is RunState.ENDED and seen.exit_code == 0
 
@@ -93,11 +95,11 @@ class DeferredRun:
         run.ask_to_end()
         if run.wait_for_end(_EARLIER_RUN_TIMEOUT_S).state is RunState.RUNNING:
             raise HudiTaskError(
-                f"The Spark run that an earlier try began does not end; see {run.folder} on its machine."
+                f"The Spark run that an earlier try began does not end; see the folder {run.folder} on its machine."
             )
 
     def use_launcher(self) -> None:
-        """Make Airflow's hook run our launcher, which starts spark-submit under a supervisor and returns."""
+        """Make Airflow's hook run a launcher program, which starts spark-submit under a supervisor and returns."""
         # `SparkSubmit.prepare` has already checked the program that the connection names.
         binary = airflow_internals.spark_binary(self._task)
         if not binary:
@@ -133,8 +135,8 @@ class DeferredRun:
         seen = run.observe()
         if seen.state is RunState.RUNNING and seen.is_here:
             self._task.log.warning(
-                "The triggerer does not see %s, so this task waits in its worker. For waiting without a worker give "
-                "worker and triggerer one folder: [hudi] run_folder.",
+                "The triggerer cannot access %s, so this task waits in its worker. To wait in the triggerer, set "
+                "[hudi] run_folder to a folder that worker and triggerer share.",
                 run.folder,
             )
             self._follow(run)
@@ -169,7 +171,7 @@ class DeferredRun:
         self.supervised.wait_for_end(_LATE_RUN_TIMEOUT_S)
 
     def ask_to_end(self) -> None:
-        """Ask the run of a killed task to end, if this process has begun or followed a run."""
+        """Ask the run of a killed task to end, if this process has begun a run or waited for a run."""
         if self._supervised is not None:
             self._supervised.ask_to_end()
 

@@ -49,14 +49,14 @@ def refuse_standalone_cluster_mode(master: str, deploy_mode: str) -> None:
 
 
 def refuse_other_programs(binary_of_connection: str | None, conn_id: str) -> None:
-    """Raise HudiTaskRefusedError if the connection names another program than spark-submit.
+    """Raise HudiTaskRefusedError if the connection names a program other than spark-submit.
 
-    By Airflow's rule, users who can edit a connection must not be able to run any program on the worker.
+    By Airflow's rule, users who can edit a connection must not be able to run arbitrary programs on the worker.
     """
     if binary_of_connection and binary_of_connection not in _PROGRAMS_OF_CONNECTIONS:
         raise HudiTaskRefusedError(
-            f"The connection {conn_id!r} names {binary_of_connection!r} as spark-binary; it may be one of "
-            f"{', '.join(_PROGRAMS_OF_CONNECTIONS)}. Any other program is given by the task: spark_binary=..."
+            f"The connection {conn_id!r} names {binary_of_connection!r} as spark-binary. Allowed are "
+            f"{', '.join(_PROGRAMS_OF_CONNECTIONS)}. To use another program, set the task's argument spark_binary."
         )
 
 
@@ -100,8 +100,8 @@ def prepare_environment(
     seen = {**os.environ, **variables}
     if not _has_java(seen):
         raise HudiTaskRefusedError(
-            "Java was not found: neither JAVA_HOME nor the path of the worker leads to it, and spark-submit needs it. "
-            "Install Java 17 on the worker, or give env_vars={'JAVA_HOME': ...}."
+            "Java was not found, but spark-submit needs Java: neither JAVA_HOME nor the worker's PATH contains it. "
+            "Install Java 17 on the worker, or set env_vars={'JAVA_HOME': ...}."
         )
     wanted = _python_of_local_jobs(master, variables, conf)
     name = binary_of_connection or "spark-submit"
@@ -110,8 +110,8 @@ def prepare_environment(
     beside = None if binary_of_connection else _spark_beside_this_python()
     if beside is None:
         raise HudiTaskRefusedError(
-            f"{name} was not found: neither on the path of the worker nor beside its Python. "
-            "pip install pyspark on the worker, put Spark's bin folder on the path, or give spark_binary."
+            f"{name} was not found: neither in the worker's PATH nor in the packages of its Python. "
+            "Run pip install pyspark on the worker, add Spark's bin folder to PATH, or set spark_binary."
         )
     # With other masters, Airflow would pass SPARK_HOME to a driver on a machine that does not have this folder.
     home = {"SPARK_HOME": str(beside)} if master.startswith(("local", "spark:")) else {}

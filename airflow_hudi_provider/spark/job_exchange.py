@@ -31,7 +31,7 @@ class JobExchange:
 
     Args:
         folder_uri: folder that both worker and driver can access, required if the driver runs on a cluster. All tries
-            use the same file names, since a retry may follow a driver that is still running. Empty: a private folder
+            use the same file names, because a retry may wait for a driver of an earlier try. Empty: a private folder
             of this worker.
         place: DAG id, run id, task id and, for a mapped task, map index.
         storage_options: storage options for the folder.

@@ -42,7 +42,7 @@ def run_in_time(
 
     Args:
         seconds: longest wait. The thread continues after this time as long as the process runs.
-        on_error: called with the error of a step that failed; the next step runs all the same.
+        on_error: called with the error of a step that failed. The next step runs nevertheless.
     """
 
     def run() -> None:

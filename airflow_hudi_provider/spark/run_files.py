@@ -21,7 +21,7 @@ OUTPUT = "output.log"
 LAUNCHER = "spark-submit"
 """The program that Airflow's hook runs as spark-submit."""
 SHOWN = "shown"
-"""The number of bytes of the output that the triggerer has logged already."""
+"""This file contains the number of bytes of the output that the triggerer has already logged."""
 
 
 def write_json(path: Path, document: dict[str, Any]) -> None:

@@ -1,4 +1,8 @@
-"""Run spark-submit through Airflow's operator: check its arguments, sort its log, and end it in time."""
+"""Run spark-submit through Airflow's operator.
+
+This module checks the arguments, separates the job's log lines from Spark's, and ends spark-submit if the task is
+killed.
+"""
 
 import time
 from typing import TYPE_CHECKING, Any
@@ -78,25 +82,28 @@ class SparkSubmit:
         folder = self._task.result_base_path or self._run.location.result_base_path
         if not folder:
             raise HudiTaskRefusedError(
-                "deploy_mode=cluster needs result_base_path, a folder that worker and cluster both reach: give the "
-                "argument, or set it in the connection of type hudi."
+                "deploy_mode=cluster needs result_base_path, a folder that both the worker and the cluster can access. "
+                "Pass the argument, or set it in the connection of type hudi."
             )
         return folder
 
     def _wait_for_submit_on_yarn(self, master: str) -> None:
-        """Set ``durable=False`` where Airflow would need the REST API of YARN's resource manager and would raise.
+        """On YARN in cluster mode, set ``durable=False`` if the task does not set ``yarn_track_via_rm_api``.
 
-        The task then waits for spark-submit. This is safe, because a retry reads the timeline to find out what the
-        earlier driver did.
+        With ``durable=True``, Airflow would raise an error. With ``durable=False``, the task waits until spark-submit
+        ends. A retry is safe, because the retry reads from the timeline whether the earlier driver has committed.
         """
         task = self._task
         is_untracked = self.is_on_cluster and airflow_internals.tracking(task) != "yarn"
         if "yarn" in master and is_untracked and getattr(task, "durable", False):
-            task.log.info("Waiting for spark-submit; yarn_track_via_rm_api=True would ask YARN instead.")
+            task.log.info(
+                "This task waits until spark-submit ends. With yarn_track_via_rm_api=True, it would poll YARN's "
+                "resource manager instead."
+            )
             task.durable = False
 
     def run(self) -> Exception | None:
-        """Run spark-submit to its end. Return its failure instead of raising: the timeline decides what it means."""
+        """Run spark-submit to its end. Return an error instead of raising it: the timeline decides the outcome."""
         try:
             self._task.run_spark_submit(self._run.context)
         except Exception as error:
@@ -120,7 +127,8 @@ class SparkSubmit:
     def end(self) -> None:
         """End the driver and spark-submit with all its children.
 
-        Airflow allows five seconds. Airflow can end a driver on a cluster only while spark-submit is alive.
+        Airflow gives ``on_kill`` five seconds in total. Airflow can end a driver on a cluster only while spark-submit
+        is alive.
         """
         deadline = time.monotonic() + _KILL_GRACE_SECONDS
         hook: Any = airflow_internals.hook_of(self._task)

@@ -71,8 +71,8 @@ class Submission:
     def continue_earlier(self) -> None:
         """Wait for the Spark run of an earlier try, if there is one; end the run first if it must not continue.
 
-        Call this before the task waits for anything else, because the earlier try has passed those waits already.
-        If a driver on a cluster may continue, Airflow follows the driver as soon as `submit` is called.
+        Call this method before all other waits of the task, because the earlier try has already passed those waits.
+        If a driver on a cluster may continue, `submit` makes Airflow wait for that driver.
 
         Raises:
             TaskDeferred: an earlier supervised run continues.
@@ -192,7 +192,9 @@ class Submission:
             request = self._request(exchange.result_uri)
             failure = None
             if not event.get("succeeded"):
-                failure = HudiTaskError(f"{event['application']} ended as {event.get('status')}.")
+                failure = HudiTaskError(
+                    f"The driver {event['application']} ended with the status {event.get('status')}."
+                )
                 if event.get("status") != STATUS_UNKNOWN:
                     self.run.memory.forget_driver()
             yield self._end_of(exchange, request, failure)
@@ -227,7 +229,7 @@ class Submission:
             self._driver.forget_request()
 
     def end(self) -> None:
-        """End every Spark run that this process began or followed, within the time that Airflow gives `on_kill`."""
+        """End every Spark run that this process began or waited for, within the time that Airflow gives `on_kill`."""
         self._deferred.ask_to_end()
         self._spark.end()
         self._deferred.wait_for_killed()

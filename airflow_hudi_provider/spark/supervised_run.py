@@ -77,8 +77,8 @@ def folder_of_runs(setting: str = "") -> Path:
     is_safe = stat.S_ISDIR(status.st_mode) and not status.st_mode & stat.S_IWOTH
     if not is_safe or (not setting and status.st_uid != os.getuid()):
         raise HudiTaskRefusedError(
-            f"{folder} belongs to another user, or others may write there and could forge results of tasks. Set [hudi] "
-            "run_folder to a folder that only Airflow's own user may write."
+            f"{folder} belongs to another user, or other users can write to it and could forge results of tasks. Set "
+            "[hudi] run_folder to a folder to which only Airflow's own user can write."
         )
     return folder
 
@@ -117,7 +117,7 @@ class SupervisedRun:
             run_files.write_json(self.folder / run_files.RUN, {"owner": owner, "launch": uuid.uuid4().hex})
         except OSError as error:
             raise HudiTaskError(
-                f"The folder for a Spark run, {self.folder}, cannot be made: {error}"
+                f"The folder for a Spark run, {self.folder}, cannot be created: {error}"
             ) from error
 
     def write_launcher(self, binary: str) -> str:
@@ -143,8 +143,8 @@ class SupervisedRun:
         launcher.chmod(0o700)
         if not os.access(launcher, os.X_OK):
             raise HudiTaskRefusedError(
-                f"Programs cannot be run in {self.folder}, which a deferred Spark run needs: set [hudi] run_folder to "
-                "a folder of a file system without noexec, or deferrable=False."
+                f"A deferred Spark run must run a program in {self.folder}, but the file system does not allow it. Set "
+                "[hudi] run_folder to a folder on a file system without noexec, or set deferrable=False."
             )
         return str(launcher)
 
@@ -276,7 +276,7 @@ class SupervisedRun:
 def sweep_abandoned(root: Path) -> None:
     """Remove runs, of any machine, that ended a day ago or more and that no task has concluded.
 
-    The folder of an active run changes every second. Folders whose names do not match ours are ignored.
+    The folder of an active run changes every second. The function ignores folders with names of another form.
     """
     for folder in root.iterdir():
         if not _OUR_NAME.search(folder.name):

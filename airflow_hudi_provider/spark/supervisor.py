@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if said == _RUNS:
         print(f"The run continues under its supervisor; its output is in {folder}/{run_files.OUTPUT}")
         return 0
-    print(f"The run was not begun: {said.decode(errors='replace') or 'its supervisor ended at once.'}")
+    print(f"The run did not begin: {said.decode(errors='replace') or 'its supervisor ended at once.'}")
     return 1
 
 
@@ -143,7 +143,7 @@ class Supervisor:
                 # A full local disk must not end the job, because the table may be on other storage.
                 print(f"No heartbeat was written: {error}", file=sys.stderr)
                 is_mine = True
-            # If another try has begun a new run in the folder, no process can follow or end this run: end this run now.
+            # If another try has begun a new run in the folder, no other process can end this run: end this run now.
             if not is_mine or self._is_asked_to_end():
                 end_processes(process, time.monotonic() + END_GRACE_S)
 

@@ -9,7 +9,10 @@ from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.storage.file_slices import first_write_time
 
 OPEN_INSTANTS = 100
-"""Number of the newest instants that a cursor stores one by one, because the clocks of writers differ."""
+"""Number of the newest instants that a cursor stores one by one.
+
+The clocks of writers differ, so a new write may have an earlier requested time than existing writes.
+"""
 
 _BEFORE_ALL = "0"
 
@@ -23,7 +26,7 @@ class CommitCursor:
     therefore stores each known write of the part of the timeline in which writes may still complete.
 
     Attributes:
-        floor: a requested time. All writes that were requested earlier are reported already or do not count. If
+        floor: a requested time. All writes that were requested earlier were already reported or do not count. If
             empty, the cursor is at the beginning of the active timeline.
         known: requested times, at or after the floor, of completed writes that were reported or do not count.
     """

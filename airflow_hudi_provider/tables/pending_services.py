@@ -24,7 +24,8 @@ def services_of(names: Sequence[str]) -> tuple[str, ...]:
     unknown = [name for name in names if name not in SERVICES]
     if unknown:
         raise InvalidRequestError(
-            f"services has {', '.join(map(repr, unknown))}.", hint=f"Known: {', '.join(SERVICES)}."
+            f"services contains unknown names: {', '.join(map(repr, unknown))}.",
+            hint=f"Known: {', '.join(SERVICES)}.",
         )
     return tuple(names) or PLANS
 
@@ -74,7 +75,7 @@ def find_pending_services(
 ) -> list[dict[str, Any]]:
     """Return the result of `pending_services`.
 
-    If the table is missing, raise an error or return an empty list, as `fails_if_missing` says.
+    If the table is missing, raise TableNotFoundError if `fails_if_missing` is true, else return an empty list.
     """
     try:
         return pending_services(hook, services, partitions)

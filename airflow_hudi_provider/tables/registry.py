@@ -26,8 +26,8 @@ class RegisteredTable:
             it is a hash of the base path and the connection.
         name: name of the asset, or of the entry in the configuration.
         base_path: URI or path. The path may be relative to the base path of the connection, or empty.
-        asset_id: Airflow's id of the asset, which decides about permissions. None if the table is from the
-            configuration.
+        asset_id: Airflow's id of the asset. The permissions for the asset are the permissions for the table. None if
+            the table is from the configuration.
     """
 
     table_id: str
@@ -74,7 +74,7 @@ def configured_tables() -> Iterable[RegisteredTable]:
             )
     except (ValueError, AttributeError, KeyError, TypeError) as error:
         raise HudiTaskRefusedError(
-            f"[hudi] tables cannot be understood ({error}). It is a JSON object such as "
+            f"The setting [hudi] tables is not valid ({error}). It must be a JSON object such as "
             '{"flights": {"base_path": "s3://lake/flights", "storage_conn_id": "lake"}}.'
         ) from None
 

@@ -26,11 +26,11 @@ class NewCommits:
     """The result of one poll.
 
     Attributes:
-        base_path: base path of the table. Empty if the table was not read.
+        base_path: base path of the table. Empty if the table was not read, or if the poll had no cursor.
         writes: completed writes that are new, in the order in which they became visible.
         wanted: the new writes that count.
         unread: the new writes that were archived before they were read. The next poll reads them from the archive.
-        timeline: the timeline at this poll. None if it was not read.
+        timeline: the timeline at this poll. None if the table does not exist or could not be read.
         is_missing: whether the table does not exist.
     """
 

@@ -9,7 +9,7 @@ from hudi_table_services.errors import InvalidRequestError
 
 
 def names_of(given: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Read names from a sequence, or from a text with commas."""
+    """Read names from a sequence, or from a text in which commas separate the names."""
     return (
         tuple(name.strip() for name in (given.split(",") if isinstance(given, str) else given))
         if given
@@ -26,7 +26,7 @@ def options_of(hudi_options: Mapping[str, Any] | None, typed: Mapping[str, Any])
     """Combine ``hudi_options`` with the keys that other arguments of the task set; convert all values to text.
 
     Args:
-        typed: map from keys to the values of the arguments; None: the argument is not given.
+        typed: map from keys to the values of the arguments; the value of an argument that is not given is None.
 
     Raises:
         InvalidRequestError: an argument and its key have different values.
@@ -35,7 +35,7 @@ def options_of(hudi_options: Mapping[str, Any] | None, typed: Mapping[str, Any])
     for key, value in typed.items():
         if value is not None and options.setdefault(key, text_of(value)) != text_of(value):
             raise InvalidRequestError(
-                f"The task's argument says {key}={value}, and its hudi_options say {options[key]}.",
+                f"An argument of the task sets {key} to {value}, but hudi_options sets it to {options[key]}.",
                 hint="Give the argument or the key, not both.",
             )
     return options
@@ -60,7 +60,7 @@ def instants_of(given: object) -> tuple[str, ...]:
     """Read instant times from an argument: the return value of another task, a list, one time, or a text.
 
     A template renders to text: times separated by commas, or a list or return value in JSON or Python notation.
-    Return an empty tuple for a list or return value that names no instant.
+    Return an empty tuple for a list or return value that contains no instant time.
 
     Raises:
         InvalidRequestError: the argument is empty, or has another form.
@@ -72,18 +72,21 @@ def instants_of(given: object) -> tuple[str, ...]:
     if isinstance(given, Mapping):
         if "instants" not in given:
             raise InvalidRequestError(
-                f"instant={_short(given)} is not the answer of a clustering task: it has no instants."
+                f"instant={_short(given)} is not the return value of a clustering task, because it has no key "
+                "'instants'."
             )
         given = given["instants"]
     if given is None or (isinstance(given, str) and given.strip() in ("", "None", "null")):
         raise InvalidRequestError(
-            "instant is empty after rendering, which does not mean all pending plans.",
-            hint="Look at its template and at what it refers to; leave instant out for all pending plans.",
+            "instant is empty after rendering. An empty value does not mean all pending plans.",
+            hint="Check the template and the values to which it refers; to select all pending plans, omit instant.",
         )
     if isinstance(given, str):
         return tuple(name.strip() for name in given.split(",") if name.strip())
     if not isinstance(given, Sequence) or not all(isinstance(item, str | int) for item in given):
-        raise InvalidRequestError(f"instant={_short(given)} is neither an instant time nor a list of them.")
+        raise InvalidRequestError(
+            f"instant={_short(given)} is neither an instant time nor a list of instant times."
+        )
     return tuple(str(item) for item in given)
 
 

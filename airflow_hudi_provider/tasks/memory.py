@@ -1,4 +1,4 @@
-"""State of a task that Airflow 3.3 stores for later tries. Older releases of Airflow store no state."""
+"""State of a task that Airflow stores for later tries, from Airflow 3.3 on. Older releases store no state."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +42,7 @@ class TaskMemory:
 
     @property
     def noted_driver(self) -> str | None:
-        """Identifier of the driver, from the store, or from the XCom of `note_driver` in this try (Airflow < 3.3)."""
+        """Identifier of the driver: from the store or, if Airflow stores no drivers, from the XCom of `note_driver`."""
         if self._drivers is not None:
             return self.driver
         index = getattr(self._ti, "map_index", -1)
@@ -50,9 +50,10 @@ class TaskMemory:
         return None if found is None else str(found)
 
     def note_driver(self, driver: str) -> None:
-        """Push the driver to XCom for a later process of this try, if Airflow does not store the driver (before 3.3).
+        """Push the driver to XCom for a later process of this try, if Airflow does not store the driver.
 
-        When the next try begins, Airflow removes the XComs of this try.
+        Airflow before 3.3 stores no drivers, nor does an operator with ``durable=False``. When the next try begins,
+        Airflow removes the XComs of this try.
         """
         if self._drivers is None:
             self._ti.xcom_push(key=_DRIVER, value=driver)

@@ -1,4 +1,4 @@
-"""The rules for a write whose files have pending plans, from the argument ``on_pending_plan``."""
+"""The argument ``on_pending_plan``: what a write does if pending plans contain file groups that the write changes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,8 +27,8 @@ STRATEGY_KEY = UPDATES_STRATEGY.key
 PLAN_POKE_INTERVAL_S = 10.0
 
 _REJECT = "SparkRejectUpdateStrategy"
-# With ``wait`` the job releases no file groups. If a plan is made after the check, the job fails, and the task waits
-# for the plan.
+# With ``wait`` the job releases no file groups. If a plan is scheduled after the check, the job fails, and the task
+# then waits for the plan.
 _STRATEGY_OF = {"refuse": _REJECT, "wait": _REJECT, "give_way": "GiveWayUpdateStrategy"}
 _SHOWN = 3
 
@@ -60,11 +60,12 @@ class PendingPlanPolicy:
     def check(self) -> None:
         """Refuse the write, or wait for plans, before Spark starts.
 
-        This check cannot find all plans. For the other plans, the job refuses the write before it writes anything.
+        This check cannot find all plans. The job checks the plans again before it writes anything.
 
         Raises:
             PendingPlanError: plans are pending, and the task has ``on_pending_plan="refuse"``.
-            TaskDeferred: the triggerer waits until the plans are no longer pending.
+            TaskDeferred: the triggerer waits until the plans are no longer pending or, with ``give_way``, until no
+                other attempt executes them.
         """
         choice = self._task.on_pending_plan
         stake = self._task.files_at_stake(self._run) if choice is not None else None
@@ -83,7 +84,7 @@ class PendingPlanPolicy:
 
     @contextmanager
     def around_job(self) -> Iterator[None]:
-        """Handle a plan that only the job found: with ``wait`` wait for the plan, else explain the job's refusal."""
+        """Handle a plan that the job found: with ``wait``, wait for the plan; otherwise explain the job's refusal."""
         try:
             yield
         except HudiTaskError as error:
@@ -91,18 +92,19 @@ class PendingPlanPolicy:
             if choice is None or error.kind != PendingPlanError.__name__:
                 raise
             if choice != "wait":
+                others = " and ".join(repr(each) for each in CHOICES if each != choice)
                 raise type(error)(
-                    f"{error} This task has on_pending_plan={choice!r}; 'wait' and 'give_way' are the other choices. "
-                    "ExecuteClusteringOperator executes a plan, CancelClusteringOperator drops it."
+                    f"{error} This task has on_pending_plan={choice!r}; the other choices are {others}. "
+                    "ExecuteClusteringOperator executes a plan, and CancelClusteringOperator cancels a plan."
                 ) from error
             self._task.log.info(
-                "The plan is newer than the check, or on other partitions than those named: %s", error
+                "The job found a pending plan that the check before the job did not find: %s", error
             )
             # The job found a plan on the files that it changes, so wait for plans on all partition paths.
             self._wait_for_end(())
 
     def _wait_for_execution(self, stake: FilesAtStake) -> None:
-        """Wait in the triggerer for plans under execution: a write cannot release file groups of such plans."""
+        """Wait in the triggerer for plans that are being executed: a write cannot release their file groups."""
         if self._task.dry_run_only:
             return
         wait = PlanWait(
@@ -144,7 +146,7 @@ def require_no_plans(event: Mapping[str, Any] | None, timeout_s: float) -> None:
         raise HudiTaskError(f"Waiting for the end of pending plans failed: {found['error']}")
     if pending := found.get("answer", {}).get("pending"):
         raise HudiTaskError(
-            f"Nothing was done: after {timeout_s:.0f} s (pending_plan_timeout) there still is "
+            f"Nothing was done: after {timeout_s:.0f} s (pending_plan_timeout), these plans are still pending: "
             f"{in_words(pending)}. {remedy(pending)}."
         )
 
@@ -180,9 +182,9 @@ def remedy(pending: Sequence[Mapping[str, Any]]) -> str:
     """Describe what the user can do about the oldest pending service."""
     oldest = pending[0]
     if oldest["service"] != "clustering":
-        return f"Let the writer that planned {oldest['instant']} execute it or drop it"
+        return f"Let the writer that scheduled {oldest['instant']} execute or cancel it"
     return (
-        f"Execute it with ExecuteClusteringOperator(instant='{oldest['instant']}'), or drop it with "
+        f"Execute the plan with ExecuteClusteringOperator(instant='{oldest['instant']}'), or cancel it with "
         f"CancelClusteringOperator(instant='{oldest['instant']}')"
     )
 
@@ -190,6 +192,7 @@ def remedy(pending: Sequence[Mapping[str, Any]]) -> str:
 def refusal(pending: Sequence[Mapping[str, Any]]) -> PendingPlanError:
     """Create the error of a write that refuses to run while these plans are pending."""
     return PendingPlanError(
-        f"Nothing was done, since on_pending_plan='refuse' and this write goes to partitions with {in_words(pending)}.",
-        hint=f"{remedy(pending)}, and clear this task; or give on_pending_plan='wait' or 'give_way'.",
+        "Nothing was done, because on_pending_plan='refuse' and plans are pending in the partitions of this write: "
+        f"{in_words(pending)}.",
+        hint=f"{remedy(pending)}, and clear this task; or set on_pending_plan to 'wait' or 'give_way'.",
     )

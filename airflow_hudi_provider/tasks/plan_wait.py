@@ -1,4 +1,4 @@
-"""Wait in the triggerer, before Spark starts, while another attempt executes a clustering."""
+"""Wait in the triggerer, before Spark starts, while another attempt is executing a clustering."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ HELD_POKE_INTERVAL_S = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanWait:
-    """A wait for the attempts of other tasks.
+    """A wait until the attempts of other tasks have ended.
 
     A task waits only once. The job itself waits for attempts that begin later or take longer, because only the job
     knows which files it changes.
@@ -38,10 +38,10 @@ class PlanWait:
     def defer(self, task: "HudiJobOperator", run: "TaskRun") -> None:
         """Defer the task. Return if there is nothing to wait for, or if the task has waited before.
 
-        Also return if `plans` names at least one plan that no other attempt executes: the job can execute that plan.
+        Also return if at least one plan in `plans` has no other attempt, because the job can execute that plan.
 
         Raises:
-            TaskDeferred: attempts of other requests execute the plans.
+            TaskDeferred: attempts of other requests are executing the plans.
         """
         if run.waited_for is not None:
             return
@@ -55,7 +55,7 @@ class PlanWait:
         if not held or not set(self.plans) <= set(held):
             return
         task.log.info(
-            "Waiting in the triggerer, up to %d s (%s), because another task executes the plans %s.",
+            "Waiting in the triggerer for up to %d s (%s), because another attempt is executing the plans %s.",
             self.wait_seconds,
             WAIT_SECONDS,
             ", ".join(held),
@@ -82,7 +82,7 @@ class PlanWaitEnd:
 
     Attributes:
         plans: requested times of the plans that the task waited for.
-        held: requested times of the plans that another attempt still executes.
+        held: requested times of the plans that another attempt is still executing.
     """
 
     plans: tuple[str, ...] = ()

@@ -22,7 +22,7 @@ class Turn:
         self._run = run
 
     def wait(self) -> None:
-        """Defer the task until its turn. Return if the turn has come, or a driver of an earlier try already writes.
+        """Defer the task until its turn. Return if it is the task's turn, or if a driver of an earlier try is writing.
 
         Raises:
             TaskDeferred: other tasks write first.
@@ -33,7 +33,9 @@ class Turn:
         if queue.begin(request_id) or self._run.memory.follows_driver:
             return
         ahead = queue.wait(request_id).ahead[:SHOWN_AHEAD]
-        self._task.log.info("Other tasks write %s first: %s", self._run.location.base_path, ", ".join(ahead))
+        self._task.log.info(
+            "Other tasks write to %s first: %s", self._run.location.base_path, ", ".join(ahead)
+        )
         self._task.defer(
             trigger=HudiTurnTrigger(
                 base_path=self._task.base_path,

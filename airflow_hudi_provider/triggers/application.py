@@ -1,4 +1,4 @@
-"""Follow a Spark driver on a cluster from the triggerer.
+"""Monitor a Spark driver on a cluster from the triggerer.
 
 The trigger requests the driver's state from the master, and reads the job's progress document.
 """

@@ -38,7 +38,7 @@ class HudiCommitCountTrigger(HudiTableTrigger):
 
 
 def count_once(hook: HudiHook, operations: Sequence[str], *, fails_if_missing: bool) -> CommitCount | None:
-    """Count the commits now. If the table is missing, raise an error or return None, as `fails_if_missing` says."""
+    """Count the commits. If the table is missing, raise an error if `fails_if_missing` is true, else return None."""
     try:
         return hook.commit_count(operations)
     except TableNotFoundError:

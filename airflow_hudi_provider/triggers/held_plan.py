@@ -1,4 +1,4 @@
-"""Wait in the triggerer until no other attempt executes a clustering."""
+"""Wait in the triggerer until no other attempt is executing certain clusterings."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,11 +8,11 @@ from airflow_hudi_provider.triggers.table import HudiTableTrigger
 
 
 class HudiHeldPlanTrigger(HudiTableTrigger):
-    """Fires once when no other attempt executes any of these plans; see `HudiTableTrigger`.
+    """Fires once when no other attempt is executing any of these plans; see `HudiTableTrigger`.
 
-    The answer is ``{"instants", "held"}``. ``instants`` are the requested plans, and ``held`` are the plans that
-    another attempt still executes. An attempt is over when its plan is completed or cancelled, or when its heartbeat
-    has expired.
+    The answer is ``{"instants", "held"}``. ``instants`` contains the plans to wait for, and ``held`` contains the
+    plans that another attempt is still executing. An attempt is over when its plan is completed or cancelled, or when
+    its heartbeat has expired.
 
     :param instants: requested times of the plans, one or more.
     :param request_id: attempts of this request do not count as other attempts.
@@ -50,5 +50,5 @@ class HudiHeldPlanTrigger(HudiTableTrigger):
             expires_after_minutes=self.expires_after_minutes,
         )
         held = [instant.requested_time for instant in found]
-        self.state = f"Under execution by another attempt: {', '.join(held)}"
+        self.state = f"Another attempt is executing these plans: {', '.join(held)}"
         return {"instants": self.instants, "held": held} if self.is_late() or not held else None

@@ -34,7 +34,7 @@ class HudiInstantTrigger(HudiTableTrigger):
 
 
 def query_once(hook: HudiHook, query: InstantQuery, *, fails_if_missing: bool) -> QueryAnswer | None:
-    """Query the timeline now. If the table is missing, raise an error or return None, as `fails_if_missing` says.
+    """Query the timeline. If the table is missing, raise an error if `fails_if_missing` is true, else return None.
 
     Args:
         query: the query. Its ``after`` may also be an ISO date and time, which is converted to the table's time zone.

@@ -1,4 +1,4 @@
-"""Base of the triggers that follow the job of a deferred task, on this machine or on a cluster."""
+"""Base class of the triggers that monitor the job of a deferred task, on this machine or on a cluster."""
 
 import time
 from abc import abstractmethod
@@ -12,7 +12,7 @@ from airflow_hudi_provider.triggers.turn import writer_queue
 
 
 class HudiJobTrigger(BaseTrigger):
-    """Fires once, when the job has ended or cannot be followed.
+    """Fires once, when the job has ended or the trigger can no longer monitor the job.
 
     :param request_id: request id of the job.
     :param began: time at which the job was submitted, in seconds since 1970.

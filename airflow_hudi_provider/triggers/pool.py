@@ -1,8 +1,8 @@
 """The thread pool in which triggers read tables: a limited number at a time, first come, first served.
 
 A triggerer runs up to a thousand triggers in one process. Without this pool, the triggers of this package could occupy
-all threads of the event loop, which the triggers of other providers need, too. After a restart of the triggerer, they
-would all read from the store at the same time.
+all threads of the event loop, which the triggers of other providers need, too. After a restart of the triggerer, all
+triggers of this package would read from the store at the same time.
 """
 
 import asyncio
@@ -60,7 +60,9 @@ def pool_size() -> int:
         threads = 0
     if threads < 1:
         _log.warning(
-            "[hudi] triggerer_looks = %s is no number above 0; %d is used instead.", text, DEFAULT_THREADS
+            "[hudi] triggerer_looks = %s is not a number above 0; the default %d applies.",
+            text,
+            DEFAULT_THREADS,
         )
         return DEFAULT_THREADS
     return threads

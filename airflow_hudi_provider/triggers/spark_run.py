@@ -1,4 +1,4 @@
-"""Follow a supervised Spark run from the triggerer: log the job's lines, and resume the task when the run ends."""
+"""Monitor a supervised Spark run from the triggerer: log the job's lines, and resume the task when the run ends."""
 
 import asyncio
 import time
@@ -38,7 +38,7 @@ class HudiSparkRunTrigger(HudiJobTrigger):
     the run again. The restarted trigger may be in another triggerer.
 
     :param folder: folder of the run.
-    :param launch: launch id of the run. The trigger does not follow a later run in the same folder.
+    :param launch: launch id of the run. The trigger does not monitor a later run in the same folder.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class HudiSparkRunTrigger(HudiJobTrigger):
         except asyncio.CancelledError:
             self.log.warning(
                 "The time that Airflow allows ([triggerer] on_kill_timeout) is over. %s",
-                "The run was asked to end; the next try reports what it left on the timeline."
+                "The run was asked to end; the next try reads the state of the request from the timeline."
                 if self._is_asked_to_end
                 else "The run was not asked to end; the next try continues it or ends it.",
             )

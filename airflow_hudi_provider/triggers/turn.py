@@ -25,7 +25,7 @@ def writer_queue(hook: HudiHook) -> "WriterQueue":
 
 
 class HudiTurnTrigger(HudiTableTrigger):
-    """Fires once when no other task writes the table or is earlier in the writer queue.
+    """Fires once when no other task is writing to the table or is earlier in the writer queue.
 
     Every poll refreshes the heartbeat of the waiting task.
 

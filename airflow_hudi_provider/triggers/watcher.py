@@ -1,4 +1,4 @@
-"""Fire asset events for the commits of a table, by any writer."""
+"""Fire asset events for the commits that any writer makes to a table."""
 
 import asyncio
 from collections.abc import AsyncIterator, Container, Sequence
@@ -26,10 +26,10 @@ _SETTLING_S = 5.0
 class HudiTableWatcherTrigger(BaseEventTrigger):
     """Fires an event after every ``every_n_commits`` commits. The payload of an event is a `watched_payload`.
 
-    The trigger stores its cursor in the asset's state store (Airflow 3.3), some seconds after an event. At that time,
-    Airflow has stored the event. If the triggerer dies before the cursor is stored, the trigger fires the event again
-    after the restart, with the same ``dedupe_key``. No event is lost. Without a state store, a restart begins at the
-    newest commit.
+    The trigger stores its cursor in the asset's state store (Airflow 3.3 and later), some seconds after an event. At
+    that time, Airflow has stored the event. If the triggerer dies before the cursor is stored, the trigger fires the
+    event again after the restart, with the same ``dedupe_key``. No event is lost. Without a state store, the trigger
+    begins after each restart at the newest commit, or with ``from_beginning`` at the oldest active commit.
 
     The trigger waits for a table that cannot be read or does not exist yet. All commits of a new table count.
 
@@ -146,13 +146,15 @@ class HudiTableWatcherTrigger(BaseEventTrigger):
         if store is None:
             if key == _CURSOR:
                 self.log.warning(
-                    "This Airflow keeps no state of assets: a restart begins at the newest commit."
+                    "Airflow stores no state for this asset, so the trigger begins anew after each restart."
                 )
             return None
         try:
             return await store.aget(key, None)
         except ValueError:
-            self.log.warning("Two assets share this watcher, so its state is not kept; give each a watch_id.")
+            self.log.warning(
+                "Two assets share this watcher, so Airflow cannot store its state. Give each watcher its own name."
+            )
             self.asset_state_store = None
             return None
 

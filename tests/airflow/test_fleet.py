@@ -111,7 +111,7 @@ def test_invalid_arguments_are_refused(fleet: Fleet, monkeypatch: pytest.MonkeyP
         rank_tables(paths(fleet), service="compaction")
     monkeypatch.setenv("AIRFLOW__HUDI__TABLES", "")
     for none in ([], None):
-        with pytest.raises(HudiTaskRefusedError, match="No tables"):
+        with pytest.raises(HudiTaskRefusedError, match="no tables to rank"):
             rank_tables(none)
 
 

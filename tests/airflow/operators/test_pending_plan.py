@@ -240,7 +240,8 @@ def test_waiting_for_a_plan_ends_after_the_timeout(table: SmallTable, operator: 
 
     event = asyncio.run(first())
     with pytest.raises(
-        HudiTaskError, match=rf"pending_plan_timeout\) there still is clustering {plan} .*Cancel"
+        HudiTaskError,
+        match=rf"pending_plan_timeout\), these plans are still pending: clustering {plan} .*Cancel",
     ):
         made.execute_without_plans(context(), event)
     with pytest.raises(HudiTaskError, match="failed: no storage"):

@@ -237,7 +237,9 @@ def test_an_archived_commit_is_not_repeated(
     )  # the instant of another writer stays on the active timeline
     for path in first.parent.glob(f"{first.stem}.*"):
         path.unlink()
-    with pytest.raises(HudiTaskRefusedError, match=f"completed by {first.stem}.*archived.*write_again"):
+    with pytest.raises(
+        HudiTaskRefusedError, match=f"{first.stem} completed this request.*archived.*write_again"
+    ):
         operator().execute(context(**kept))
     again = operator(on_rerun="write_again").execute(context(ti=TaskInstance(max_tries=1), **kept))
     assert not again["reused"]
@@ -276,7 +278,7 @@ def test_a_job_that_succeeds_without_a_commit_fails_the_task(
 ) -> None:
     with pytest.raises(HudiTaskError, match="nothing was committed.*no result document"):
         operator("pass").execute(context())
-    with pytest.raises(HudiTaskError, match="no completed instant of the timeline carries request"):
+    with pytest.raises(HudiTaskError, match="no completed instant on the timeline has the request id"):
         operator("result(outcome='completed', instant_time='20260101000000000')").execute(context())
 
 

@@ -69,7 +69,7 @@ def test_the_sensor_waits_for_other_services_only_if_named(table: SmallTable) ->
 def test_an_unknown_service_is_refused_and_a_missing_table_has_nothing_pending(
     table: SmallTable, tmp_path: Path
 ) -> None:
-    with pytest.raises(ValueError, match="services has 'cleaning'"):
+    with pytest.raises(ValueError, match="unknown names: 'cleaning'"):
         sensor(table, services="cleaning")
     missing = {"task_id": "wait", "base_path": str(tmp_path / "none")}
     assert HudiPendingServiceSensor(**missing).poke(CONTEXT).is_done

@@ -141,8 +141,8 @@ def is_running(pid: int) -> bool:
 @pytest.mark.parametrize(
     ("before", "message"),
     [
-        ("", "Killed before anything was begun"),
-        ("begin()", "was pending: readers see the table as it was. Clear the task"),
+        ("", "Killed before the write began"),
+        ("begin()", "was pending: readers see the table as it was before. Clear the task"),
         ("commit()", "was completed: the rows are in the table"),
     ],
     ids=["nothing", "pending", "committed"],

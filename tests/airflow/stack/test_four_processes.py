@@ -23,7 +23,7 @@ from support.small_tables import SmallTable
 
 LONG = 900.0
 STATE_AFTER_KILL = re.compile(
-    r"Killed (before anything was begun|while .+ was pending|after \S+ was completed)"
+    r"Killed (before the write began|while .+ was pending|after instant \S+ was completed)"
 )
 """The sentence about the table that `HudiWriteOperator` logs after a kill."""
 

@@ -1,4 +1,4 @@
-// Reads from the server; paths are relative, so that they hold below a path prefix.
+// Reads from the server. Paths are relative, so that they also work below a path prefix.
 
 export class ApiError extends Error {
   constructor(status, kind, message, hint) {
@@ -26,6 +26,6 @@ export async function read(path, parameters = {}) {
 function errorOf(status, body) {
   const detail = typeof body.detail === "string" ? body.detail : "";
   if (status === 401) return new ApiError(status, "Not logged in", "Your session has ended.", "Log in to Airflow again.");
-  if (status === 403) return new ApiError(status, "Not allowed", "You may not see this.", "Ask an administrator for access.");
+  if (status === 403) return new ApiError(status, "Not allowed", "You are not allowed to see this page.", "Ask an administrator for access.");
   return new ApiError(status, body.kind || `Error ${status}`, detail || "The server could not answer.", body.hint || "");
 }

@@ -1,10 +1,10 @@
-// Pictures of a table. Colours come from the style sheet, so that both themes have theirs.
+// Charts of a table. Colours come from the style sheet, because each theme has its own colours.
 import { html, useEffect, useRef } from "../vendor/htm-preact.module.js";
 import { bytes, moment, number } from "./format.js";
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
-// `build` gives the options of a chart; it is asked again when the theme or what it depends on changes.
+// `build` returns the options of the chart. The component calls it again when the theme or `depends` changes.
 export function Chart({ build, label, tall, depends }) {
   const place = useRef(null);
   useEffect(() => {
@@ -31,7 +31,7 @@ const common = (label) => ({
   textStyle: { color: colour("text"), fontFamily: "inherit" },
 });
 
-// Tooltips as text drawn on the chart: names of tables and partitions never become markup.
+// Tooltips are drawn as text on the chart, so that names of tables and partitions never become markup.
 const tooltip = (formatter) => ({
   trigger: "item",
   renderMode: "richText",

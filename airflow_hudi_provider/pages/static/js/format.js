@@ -1,4 +1,4 @@
-// Figures and times as people read them.
+// Format numbers and times for readers.
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
 

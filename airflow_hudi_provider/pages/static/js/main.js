@@ -1,10 +1,11 @@
-// Which page it is depends on the address: ?table=, ?dag_id=&run_id=, or the list.
+// The address selects the page: ?table= one table, ?dag_id=&run_id= one run, otherwise the list of tables.
 import { html, render } from "../vendor/htm-preact.module.js";
 import { RunPage } from "./run.js";
 import { TablePage } from "./table.js";
 import { TablesPage } from "./tables.js";
 
-// Links of tasks lead to Airflow's own page around this one, whose address then says which table; Airflow's frame has none.
+// A task's link opens Airflow's own page, which shows this page in a frame. In this case the address of the outer page
+// names the table, and the address of the frame has no query.
 const isFramed = window.parent !== window && window.location.search === "";
 const outer = new URLSearchParams(isFramed ? window.parent.location.search : "");
 const asked = new URLSearchParams(outer.has("table") ? { table: outer.get("table") } : window.location.search);

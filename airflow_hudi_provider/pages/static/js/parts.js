@@ -1,8 +1,8 @@
-// Pieces that several pages share.
+// Components that several pages share.
 import { html, useEffect, useState } from "../vendor/htm-preact.module.js";
 import { read } from "./api.js";
 
-// { value } once it is read, { error } if it cannot be, {} before.
+// Returns { value } after a successful read, { error } after a failed read, and {} while the read is running.
 export function useRead(path, parameters = {}) {
   const [state, setState] = useState({});
   const key = `${path} ${JSON.stringify(parameters)}`;
@@ -29,8 +29,8 @@ export const Failure = ({ error }) => html`
   </div>
 `;
 
-// What a read gave, or that it is under way, or why it failed.
-// One element around it, so that what comes later takes the place of what waited.
+// Shows the value of a read, a notice while the read is running, or the error of the read.
+// The outer element stays the same, so that the value replaces the notice.
 export function Read({ state, what, children }) {
   const inner = () => {
     if (state.error) return html`<${Failure} error=${state.error} />`;
@@ -39,7 +39,7 @@ export function Read({ state, what, children }) {
   return html`<div>${inner()}</div>`;
 }
 
-const WORDS = { healthy: "healthy", warning: "needs a look", failing: "failing" };
+const WORDS = { healthy: "healthy", warning: "needs attention", failing: "failing" };
 
 export const Status = ({ value }) => html`<span class="badge ${value}">${WORDS[value] || value}</span>`;
 
@@ -50,7 +50,7 @@ export const Section = ({ title, hint, children }) => html`
   </section>
 `;
 
-// Rows may scroll sideways on narrow screens, by keyboard too.
+// On narrow screens, users can scroll the rows sideways, also with the keyboard.
 export const Table = ({ caption, head, children }) => html`
   <div class="scroll" tabindex="0" role="region" aria-label=${caption}>
     <table>
@@ -72,7 +72,7 @@ const runAddress = ({ dag_id, run_id, task_id, map_index }) => {
   return new URL(`../${path}${mapped}`, window.location.href).href;
 };
 
-// Airflow's iframe may not navigate what is around it; a link of the outer page may.
+// A page in Airflow's iframe may not navigate the outer page, but a link in the outer page may.
 function leave(event) {
   if (window.parent === window) return;
   event.preventDefault();
@@ -84,5 +84,5 @@ function leave(event) {
   link.remove();
 }
 
-// The task that did something, as a link to its page in Airflow.
+// A link to the page of a task in Airflow.
 export const TaskLink = ({ by }) => html`<a href=${runAddress(by)} onClick=${leave}>${by.dag_id} / ${by.task_id}</a>`;

@@ -1,34 +1,34 @@
-// What the Hudi tasks of one run did: a panel on the run, or on one of its task instances.
+// The results of the Hudi tasks of one run: a panel for the run, or for one of its task instances.
 import { html } from "../vendor/htm-preact.module.js";
 import { bytes, counted, duration, number } from "./format.js";
 import { Read, Section, TaskLink, useRead } from "./parts.js";
 
 export function RunPage({ asked }) {
   const path = `dags/${encodeURIComponent(asked.dag_id)}/runs/${encodeURIComponent(asked.run_id || "")}`;
-  // A token that Airflow had nothing to put in place of stays as it is.
+  // Airflow leaves a token such as {MAP_INDEX} unchanged if it has no value for the token.
   const given = (name) => (asked[name] && !asked[name].startsWith("{") ? asked[name] : "");
   const state = useRead(path, { task_id: given("task_id"), map_index: given("map_index") });
-  return html`<${Read} state=${state} what="what the tasks returned">${(run) => html`<${Tasks} run=${run} />`}<//>`;
+  return html`<${Read} state=${state} what="the results of the tasks">${(run) => html`<${Tasks} run=${run} />`}<//>`;
 }
 
 function Tasks({ run }) {
   if (run.tasks.length === 0) {
     const which = run.task_id ? "This task" : "This run";
-    return html`<p class="muted">${which} has nothing of a Hudi task: none has begun yet, or it has none.</p>`;
+    return html`<p class="muted">${which} has no results of Hudi tasks: it has no Hudi task, or the task has not begun yet.</p>`;
   }
   return run.tasks.map((task) =>
     task.outcome ? html`<${Task} task=${task} />` : html`<${Unfinished} task=${task} run=${run} />`,
   );
 }
 
-// Its log knows more: what it waits for, how far it is, why it failed.
+// A task without a result. Its log shows its progress, the reason of a wait, or the reason of a failure.
 function Unfinished({ task, run }) {
   const by = { ...task, dag_id: run.dag_id, run_id: run.run_id, map_index: task.map_index >= 0 ? task.map_index : "" };
   return html`
     <${Section} title=${titleOf(task)}>
       <p>
-        <span class="badge">${task.state.replaceAll("_", " ")}</span> ${task.operator} has returned nothing yet. Its log
-        says how far it is, or why: <${TaskLink} by=${by} />
+        <span class="badge">${task.state.replaceAll("_", " ")}</span> ${task.operator} has not returned a result. Its log
+        shows the progress or the reason: <${TaskLink} by=${by} />
       </p>
     <//>
   `;
@@ -37,7 +37,7 @@ function Unfinished({ task, run }) {
 const titleOf = (task) => (task.map_index >= 0 ? `${task.task_id} [${task.map_index}]` : task.task_id);
 
 function Task({ task }) {
-  // Waiting for the lock is part of the phases in which it was.
+  // The other phases already contain the time that the job waited for the lock.
   const phases = Object.entries(task.timings_s || {}).filter(([name]) => name !== "lock_wait");
   const seconds = phases.reduce((sum, [, each]) => sum + each, 0);
   return html`
@@ -45,7 +45,7 @@ function Task({ task }) {
       <p>
         <span class="badge">${task.outcome.replaceAll("_", " ")}</span> ${task.operation} on ${" "}
         <strong>${task.table_name || task.base_path}</strong>${seconds > 0 ? ` in ${duration(seconds)}` : ""}.
-        ${task.reused && " An earlier attempt had done it; nothing was written again."}
+        ${task.reused && " An earlier attempt completed the request; this attempt wrote nothing."}
       </p>
       ${task.reason && html`<p>${task.reason}</p>`}
       <dl class="figures">

@@ -1,4 +1,4 @@
-// One table: how it is, what happened, what would be worth doing and why not.
+// One table: its health, its history, and a preview of the next clustering.
 import { html } from "../vendor/htm-preact.module.js";
 import { Chart, laneOf, sizesOptions, timelineOptions } from "./charts.js";
 import { ago, bytes, counted, duration, moment, number, percent } from "./format.js";
@@ -20,7 +20,7 @@ export function TablePage({ id }) {
     <${Section} title="File sizes" hint="Base files that readers saw after each of the latest writes.">
       <${Read} state=${history} what="writes">${(value) => html`<${Sizes} points=${value.sizes} end=${value.end} />`}<//>
     <//>
-    <${Section} title="Worth clustering" hint="What a clustering by Hudi's defaults would rewrite now. Nothing is written by looking.">
+    <${Section} title="Worth clustering" hint="The files that a clustering with Hudi's defaults would rewrite now. This preview writes nothing.">
       <${Read} state=${plan} what="file groups">${(value) => html`<${Plan} plan=${value} />`}<//>
     <//>
     <${Section} title="Services that ran">
@@ -55,7 +55,7 @@ function Health({ report }) {
       `,
     )}
     <${Pending} instants=${report.pending} />
-    <${Section} title="Why not cleaned or archived further">
+    <${Section} title="Limits of cleaning and archival">
       <ul>
         <li>Clean: ${report.retention || "nothing blocks cleaning"}</li>
         <li>Archive: ${report.archival || "nothing blocks archival"}</li>
@@ -83,10 +83,10 @@ function Pending({ instants }) {
           <div class="notice ${each.is_dead ? "warning" : ""}">
             <strong>${each.operation || each.action} ${each.instant_time}, ${each.state} for ${duration(each.age_s)}</strong>
             <p>
-              ${each.meaning} ${each.file_groups > 0 && html`It plans ${counted(each.file_groups, "file group")}.`}
+              ${each.meaning} ${each.file_groups > 0 && html`The plan contains ${counted(each.file_groups, "file group")}.`}
               ${" "}Heartbeat: ${each.heartbeat}.
             </p>
-            ${each.blocks.length > 0 && html`<p>Waits for it: ${each.blocks.join("; ")}.</p>`}
+            ${each.blocks.length > 0 && html`<p>This instant blocks: ${each.blocks.join("; ")}.</p>`}
             ${each.next_step && html`<p><strong>Do:</strong> ${each.next_step}</p>`}
             ${each.avoid && html`<p><strong>Do not:</strong> ${each.avoid}</p>`}
           </div>
@@ -101,7 +101,7 @@ function Timeline({ history }) {
   if (instants.length === 0) return html`<p class="muted">Nothing has been written yet.</p>`;
   const label = `${counted(instants.length, "instant")} by kind and time`;
   return html`
-    ${history.archived_count > 0 && html`<p class="muted">With ${counted(history.archived_count, "archived write")}; what else is archived is not shown.</p>`}
+    ${history.archived_count > 0 && html`<p class="muted">Includes ${counted(history.archived_count, "archived write")}; other archived instants are not shown.</p>`}
     ${all > instants.length && html`<p class="muted">The latest ${number(instants.length)} of ${number(all)} instants.</p>`}
     <${Chart} tall build=${() => timelineOptions(instants)} label=${label} depends=${instants} />
     <details>
@@ -146,7 +146,7 @@ function Plan({ plan }) {
     </p>
     ${plan.groups.length > 0 &&
     html`
-      <${Table} caption="Groups worth clustering" head=${["Partition", "Files now", "Files then", "Bytes", "Why"]}>
+      <${Table} caption="Groups worth clustering" head=${["Partition", "Files now", "Files afterwards", "Bytes", "Why"]}>
         ${plan.groups.map(
           (group) => html`
             <tr>
@@ -163,7 +163,7 @@ function Plan({ plan }) {
     ${plan.skipped.length > 0 &&
     html`
       <details>
-        <summary>Left out, and why</summary>
+        <summary>File groups left out, with reasons</summary>
         <ul>
           ${plan.skipped.map((reason) => html`<li>${reason}</li>`)}
         </ul>
@@ -174,7 +174,7 @@ function Plan({ plan }) {
 
 function Services({ history }) {
   const ran = history.instants.filter((each) => each.state === "completed" && SERVICES.includes(laneOf(each)));
-  if (ran.length === 0) return html`<p class="muted">No table service has completed since this history begins.</p>`;
+  if (ran.length === 0) return html`<p class="muted">No table service has completed in the period of this history.</p>`;
   const before = new Map(history.sizes.map((point, index) => [point.instant, history.sizes[index - 1]]));
   const after = new Map(history.sizes.map((point) => [point.instant, point]));
   return html`

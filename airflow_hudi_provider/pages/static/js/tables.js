@@ -1,4 +1,5 @@
-// All tables, each with what matters at a glance. Every table is read by itself: a slow one keeps no other waiting.
+// All tables, with the most important figures of each. The page reads each table separately, so that a slow table does
+// not delay the others.
 import { html, useEffect, useState } from "../vendor/htm-preact.module.js";
 import { read } from "./api.js";
 import { ago, number, percent } from "./format.js";
@@ -29,7 +30,7 @@ function List({ tables }) {
     for (let started = 0; started < AT_ONCE; started += 1) next();
   }, [tables]);
   if (tables.length === 0) return html`<${Empty} />`;
-  const head = ["Table", "State", "Last commit", "Small files", "Pending", "Not cleaned", "Leftovers"];
+  const head = ["Table", "State", "Last commit", "Small files", "Pending", "Not cleaned", "Leftover files"];
   return html`
     <${Table} caption="Hudi tables" head=${head}>
       ${tables.map((table) => html`<${Row} key=${table.id} table=${table} state=${health[table.id] || {}} />`)}

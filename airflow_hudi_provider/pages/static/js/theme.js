@@ -1,4 +1,5 @@
-// Light or dark as Airflow is, which may differ from the system: an iframe inherits neither. Runs before the first paint.
+// Selects the light or dark theme that Airflow uses, which may differ from the system's theme; an iframe does not
+// inherit it. This script runs before the first paint.
 (() => {
   const outer = () => {
     try {

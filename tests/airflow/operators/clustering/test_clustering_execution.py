@@ -55,7 +55,7 @@ def test_a_task_succeeds_if_its_failed_job_completed_all_plans(table: SmallTable
     named = [first.requested_time, second.requested_time]
     only_first = f"complete_pending(base_path, [{first.requested_time!r}]); sys.exit(3)"
     import_it = "from support.airflow.clustered_tables import complete_pending\n"
-    with pytest.raises(HudiTaskError, match="What was completed stays.*executed by another try"):
+    with pytest.raises(HudiTaskError, match="Completed clusterings stay.*another try can execute"):
         run(ExecuteClusteringOperator, import_it + only_first, instant=named)
     answer = run(ExecuteClusteringOperator, COMPLETES + "sys.exit(3)", instant=[second.requested_time])
     assert answer["reused"]
@@ -82,7 +82,7 @@ def test_a_result_that_contradicts_the_timeline_fails(table: SmallTable, run: Ru
         COMPLETES.replace("times = complete_pending", "times = request['instants'] or complete_pending")
         + REPORTS
     )
-    with pytest.raises(HudiTaskError, match=f"timeline does not have {pending.requested_time}"):
+    with pytest.raises(HudiTaskError, match=f"reported state on the timeline: {pending.requested_time}"):
         run(ExecuteClusteringOperator, claim, instant=pending.requested_time)
 
 

@@ -104,7 +104,7 @@ def test_after_a_failed_schedule_job_the_timeline_determines_the_outcome(table: 
     answer = run(ScheduleClusteringOperator, PLANS + "sys.exit(3)", run_on="spark")
     (plan,) = clusterings(table)
     assert answer["instants"] == [plan.requested_time]
-    with pytest.raises(HudiTaskError, match="no result document.*What was completed stays"):
+    with pytest.raises(HudiTaskError, match="no result document.*Completed clusterings stay"):
         run(ScheduleClusteringOperator, "sys.exit(3)", run_on="spark", ti=TaskInstance(run_id="run 2"))
 
 
@@ -136,7 +136,7 @@ from hudi_table_services.contract.clustering import ClusteringPlanReport, Cluste
 plans = (ClusteringPlanReport(instant_time={INSTANT!r}, state="requested"),)
 result(outcome="completed", instant_time={INSTANT!r}, report=ClusteringReport(plans=plans))
 """
-    with pytest.raises(HudiTaskError, match=rf"timeline does not have {INSTANT} \(requested\)"):
+    with pytest.raises(HudiTaskError, match=rf"reported state on the timeline: {INSTANT} \(requested\)"):
         run(ScheduleClusteringOperator, body, run_on="spark")
 
 

@@ -204,7 +204,7 @@ def test_waiting_for_an_attempt_ends_after_the_limit(table: SmallTable, execute:
     made = execute(hudi_options={"hoodie.airflow.clustering.wait.seconds": "0"})
     event = event_of(deferred_of(made))
     assert event == {"answer": {"instants": [plan.requested_time], "held": [plan.requested_time]}}
-    with pytest.raises(HudiTaskError, match=f"still executes clustering {plan.requested_time}") as failure:
+    with pytest.raises(HudiTaskError, match=f"still executing clustering {plan.requested_time}") as failure:
         made.execute_when_free(context(), event)
     assert failure.value.kind == "InstantHeldError"
     with pytest.raises(HudiTaskError, match="failed: no storage"):
@@ -278,4 +278,4 @@ def test_the_log_names_the_awaited_plan_once(
     logged = caplog.text + "".join(
         capfd.readouterr()
     )  # different versions of Airflow log to different outputs
-    assert logged.count(f"Under execution by another attempt: {plan.requested_time}") == 1
+    assert logged.count(f"Another attempt is executing these plans: {plan.requested_time}") == 1

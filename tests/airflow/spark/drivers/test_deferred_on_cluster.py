@@ -56,7 +56,7 @@ def test_the_triggerer_polls_until_the_driver_has_ended(
 def test_a_failed_driver_fails_the_task(on_yarn: Operator, manager: ResourceManager) -> None:
     manager.states, manager.final_status = ["FINISHED"], "FAILED"
     event = event_of(deferred(on_yarn(SUBMIT)))
-    with pytest.raises(HudiTaskError, match=f"{APPLICATION} ended as FAILED"):
+    with pytest.raises(HudiTaskError, match=f"{APPLICATION} ended with the status FAILED"):
         on_yarn().execute_when_over(context(), event)
 
 

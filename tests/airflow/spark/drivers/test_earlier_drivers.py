@@ -53,7 +53,7 @@ def test_an_unreachable_result_folder_does_not_fail_a_completed_task(
 ) -> None:
     deferred(on_yarn())
     on_yarn(result_base_path="nowhere://results").execute(context())
-    assert "may be left, with its credentials" in caplog.text + "".join(capfd.readouterr())
+    assert "which may contain credentials, was not removed" in caplog.text + "".join(capfd.readouterr())
 
 
 def test_the_driver_of_a_cleared_try_is_killed(on_yarn: Operator, manager: ResourceManager) -> None:

@@ -73,7 +73,7 @@ def test_a_missing_spark_submit_is_reported(
     task = operator(deferrable=True, spark_binary=str(tmp_path / "nowhere"))
     with pytest.raises(HudiTaskError) as error:
         task.execute(context())
-    assert "The run was not begun: FileNotFoundError" in f"{error.value} {read_log()}"
+    assert "The run did not begin: FileNotFoundError" in f"{error.value} {read_log()}"
     assert not list(runs.iterdir())
 
 
@@ -162,5 +162,5 @@ def test_a_second_supervisor_of_a_run_is_refused(operator: Operator, tmp_path: P
     launcher = only_run(runs).folder / run_files.LAUNCHER
     second = subprocess.run([launcher], capture_output=True, text=True, check=False)
     assert second.returncode == 1
-    assert "The run was not begun: BlockingIOError" in second.stdout
+    assert "The run did not begin: BlockingIOError" in second.stdout
     assert count_starts(tmp_path) == 1

@@ -208,13 +208,13 @@ def test_a_folder_that_other_users_can_write_is_refused(
     open_to_all = tmp_path / "open"
     open_to_all.mkdir()
     open_to_all.chmod(0o777)
-    with pytest.raises(HudiTaskRefusedError, match="others may write there"):
+    with pytest.raises(HudiTaskRefusedError, match="other users can write to it"):
         folder_of_runs(str(open_to_all))
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
     own = folder_of_runs()
     own.rmdir()
     own.symlink_to(open_to_all)
-    with pytest.raises(HudiTaskRefusedError, match="others may write there"):
+    with pytest.raises(HudiTaskRefusedError, match="other users can write to it"):
         folder_of_runs()
 
 
