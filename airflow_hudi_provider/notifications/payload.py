@@ -98,7 +98,7 @@ def text_of(payload: Mapping[str, Any]) -> str:
     if health is None:
         lines.append(f"The table was not read: {payload['health_error']}")
         return "\n".join(lines)
-    lines.append(f"The table is {health['status']}.")
+    lines.append(f"Health of the table: {health['status']}.")
     if health["damage"]:
         lines.append(health["damage"])
     lines += [

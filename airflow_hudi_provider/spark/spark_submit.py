@@ -63,7 +63,7 @@ class SparkSubmit:
         refuse_standalone_cluster_mode(master, mode)
         refuse_missing_kubernetes_provider(master)
         self.is_on_cluster = mode == "cluster"
-        self._wait_for_submit_on_yarn(master)
+        self._switch_durable_off_on_yarn(master)
         self._prepare_environment(master, connection.extra_dejson.get("spark-binary"))
         return self._documents_folder() if self.is_on_cluster else ""
 
@@ -87,7 +87,7 @@ class SparkSubmit:
             )
         return folder
 
-    def _wait_for_submit_on_yarn(self, master: str) -> None:
+    def _switch_durable_off_on_yarn(self, master: str) -> None:
         """On YARN in cluster mode, set ``durable=False`` if the task does not set ``yarn_track_via_rm_api``.
 
         With ``durable=True``, Airflow would raise an error. With ``durable=False``, the task waits until spark-submit

@@ -8,7 +8,7 @@ from typing import Any
 from airflow.providers.common.compat.sdk import conf
 
 _KILL_TIMEOUT_S = 30
-_SHARE_OF_IT = 0.9
+_SHARE_OF_KILL_TIMEOUT = 0.9
 
 
 def kill_timeout() -> float:
@@ -26,7 +26,7 @@ async def complete(work: Coroutine[Any, Any, None]) -> None:
     Raises:
         asyncio.CancelledError: the time limit is reached. The work is cancelled, too.
     """
-    deadline = time.monotonic() + _SHARE_OF_IT * kill_timeout()
+    deadline = time.monotonic() + _SHARE_OF_KILL_TIMEOUT * kill_timeout()
     task = asyncio.ensure_future(work)
     while not task.done():
         try:

@@ -188,7 +188,9 @@ def test_files_of_another_execution_of_the_same_plan_are_kept(planned: Planned) 
 
 
 @pytest.mark.parametrize("version", [TableVersion.V9], ids=lambda v: v.name)
-def test_an_attempt_that_lost_its_plan_says_so_whatever_else_happened_to_the_table(planned: Planned) -> None:
+def test_an_attempt_that_lost_its_plan_reports_the_loss_before_any_other_change_of_the_table(
+    planned: Planned,
+) -> None:
     def execute() -> None:
         with planned.attempt() as attempt:
             path = planned.write("new-0")
