@@ -1,8 +1,8 @@
 """Measure how long Airflow's DAG processor takes to parse the example DAGs, excluding Airflow itself.
 
-Each measurement is a fresh process that has already imported Airflow and the parts of Airflow and its Spark provider
-that the examples use. Packages that only jobs need are blocked there, so a DAG that needs one fails. The median of the
-measurements is printed.
+Each measurement is made in a fresh process. Before it parses the examples, the process imports Airflow, with the modules
+of Airflow and of its Spark provider that the examples use. The process blocks packages that only jobs need, so a DAG
+that imports one of these packages fails. The program prints the median of the measurements.
 """
 
 import argparse

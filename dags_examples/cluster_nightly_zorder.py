@@ -1,7 +1,7 @@
 """How do I sort a table every night, so that queries that filter by some columns read less?
 
-One task plans and executes the clustering. For a query for one carrier or one destination, the last task logs which
-share of the table the query read before the clustering, and which share it reads now.
+One task plans and executes the clustering. The last task logs the share of the table that a query for one carrier or
+one destination reads: the share before the clustering, and the share after the clustering.
 """
 
 import os

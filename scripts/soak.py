@@ -1,9 +1,9 @@
 """Check for leaks: run an Airflow that writes, watches and maintains a table for an hour; ``make soak MINUTES=60``.
 
-The program starts a separate Airflow, samples memory, open files, sockets and threads of all its processes every 15
-seconds, and compares the last third of the time with the first third. The output folder then contains ``samples.csv``
-and ``summary.txt``. The exit code is 1 if a figure grew beyond its limit, or if a run failed. With ``--plain``, the
-program runs the same number of DAGs that use only Airflow, for comparison.
+The program starts a separate Airflow. Every 15 seconds, the program samples memory, open files, sockets and threads of
+all processes of this Airflow. At the end, it compares the last third of the time with the first third. The output
+folder then contains ``samples.csv`` and ``summary.txt``. The exit code is 1 if a figure grew beyond its limit, or if a
+run failed. With ``--plain``, the program runs the same number of DAGs that use only Airflow, for comparison.
 """
 
 import argparse

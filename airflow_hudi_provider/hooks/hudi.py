@@ -360,7 +360,7 @@ class HudiHook(BaseHook):
         return report
 
     def table_picture(self) -> str:
-        """Draw the live files of each partition path as bars, and list the latest instants, as text for a task log."""
+        """Return text for a task log: the live files of each partition path as bars, and the latest instants."""
         from airflow_hudi_provider.results.table_picture import draw_table
 
         return draw_table(self.snapshot())

@@ -38,8 +38,8 @@ class HudiWriteOperator(HudiJobOperator):
         changes: ``refuse`` fails the task, ``wait`` defers the task until no such plan is pending, and ``give_way``
         releases these file groups from the plan. Default: ``hoodie.clustering.updates.strategy`` decides. (templated)
     :param pending_plan_timeout: maximum seconds of one wait with ``on_pending_plan="wait"``; then the task fails.
-    :param emit_partitions: add the written partition paths to the asset events of the outlets as partition keys, so
-        that a DAG with ``PartitionedAssetTimetable`` runs once for each partition path (Airflow 3.3 and later).
+    :param emit_partitions: add the written partition paths to the asset events of the outlets as partition keys
+        (Airflow 3.3 and later). A DAG with ``PartitionedAssetTimetable`` then runs once for each partition path.
     """
 
     def __init__(

@@ -1,4 +1,7 @@
-"""Supervised runs of spark-submit, which continue while their task is deferred, and for which later tries can wait."""
+"""Supervised runs of spark-submit.
+
+A run continues while its task is deferred, and later tries of the task can wait for the run.
+"""
 
 import os
 import time

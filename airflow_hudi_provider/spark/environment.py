@@ -133,7 +133,10 @@ def _has_java(variables: Mapping[str, str]) -> bool:
 def _python_of_local_jobs(
     master: str, variables: Mapping[str, str], conf: Mapping[str, object]
 ) -> dict[str, str]:
-    """For local jobs, select the worker's own Python, which has the engine's packages, unless the user sets one."""
+    """Select the worker's own Python for local jobs, unless the user sets a Python.
+
+    The worker's own Python has the engine's packages.
+    """
     is_chosen = "spark.pyspark.python" in conf or "PYSPARK_PYTHON" in variables
     if is_chosen or not master.startswith("local"):
         return {}

@@ -35,7 +35,7 @@ _NEW_KEY_OFFSET = 1_000_000_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Input:
-    """One prepared input: its content, and the content of the rows of the base table that an upsert of it replaces."""
+    """One prepared input: the content of its rows, and of the rows of the base table that its upsert replaces."""
 
     written: Content
     replaced: Content = NOTHING

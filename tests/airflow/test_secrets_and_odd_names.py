@@ -40,8 +40,8 @@ OPERATORS: list[tuple[type[HudiServiceOperator], dict[str, Any]]] = [
     (RepairOperator, {"preview": False, "older_than_hours": 0}),
 ]
 
-# A program that replaces spark-submit: it records the command lines, the arguments and the file mode of the request,
-# which other users of the machine can read, and then runs the script of the job.
+# A program that replaces spark-submit. It records the facts that other users of the machine can read: the command
+# lines, the arguments and the file mode of the request. Then it runs the script of the job.
 BODY = """
 import subprocess
 seen = ["".join(open(f"/proc/{p}/cmdline").read() for p in (os.getpid(), os.getppid()))]

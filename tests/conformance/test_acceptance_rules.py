@@ -1,8 +1,8 @@
 """Rules that a table must follow so that real Hudi accepts it: 21 rules, each with a test.
 
 Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on versions 6, 8 and 9, both on Spark 3.5.8. If a writer
-breaks certain rules, Hudi reports no error, but reads wrong rows later. The tests of these rules have a negative
-control: a test changes the table so that it breaks just that rule, and checks that Hudi then fails or reads wrong rows.
+breaks certain rules, Hudi reports no error, but reads wrong rows later. Each of these rules also has a negative
+control: a test changes the table so that the table breaks only this rule. Hudi must then fail or read wrong rows.
 
 ====  ===================================================================  ===================================
 rule  the writer must                                                      tested in

@@ -2,8 +2,8 @@
 
 Hudi upserts small batches in its own process. At the same time, this process schedules and executes clusterings (every
 second one sorts the rows), and cleans and archives after each clustering. Operations on both sides can fail and are
-then repeated: Hudi refuses to update files of a pending plan, or finds a conflict at its commit; one of our plans may
-find that Hudi has changed all of its files. ``CLUSTERING_LOOP_SECONDS`` sets the duration of the loop.
+then repeated. Hudi fails if it updates rows in files of a pending plan, or finds a conflict at its commit. Our
+clustering fails if Hudi has changed all files of the plan. ``CLUSTERING_LOOP_SECONDS`` sets the duration of the loop.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""Our jobs that die before their end: Hudi reads old or new rows and writes, and our next run completes the job.
+"""Our jobs die before their end. Hudi reads the old or the new rows and can write; our next run completes the job.
 
 Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on version 9; hudi-rs also reads the tables.
 """

@@ -1,8 +1,8 @@
 """The engine never leaves a table with an outdated metadata table.
 
 If a commit does not update an active metadata table, every release of Hudi (0.15.0 and 1.2.0, table versions 6, 8, 9)
-loses the rows of the commit. Therefore the engine refuses a table with an active metadata table, or first switches the
-metadata table off as Hudi's own writers do: it removes the property, then the folder, and then commits.
+loses the rows of the commit. Therefore the engine refuses a table with an active metadata table, or switches the
+metadata table off before it commits. Like Hudi's own writers, the engine removes first the property, then the folder.
 """
 
 from pathlib import Path

@@ -37,8 +37,8 @@ COMMON = {
 MERGE_ON_READ = {"hoodie.datasource.write.table.type": "MERGE_ON_READ", "hoodie.compact.inline": "false"}
 PER_COMMIT_CLEANING = {"hoodie.cleaner.commits.retained": "1", "hoodie.clean.commits.retained": "1"}
 
-# Hudi hashes keys in blocks of bytes and then the remaining bytes. These keys have every number of remaining bytes,
-# remaining bytes that are not palindromes, and bytes above 127, which Hudi's hash treats as negative numbers.
+# Hudi hashes keys in blocks of bytes and then the remaining bytes. These keys have every number of remaining bytes.
+# Some remaining bytes are not palindromes. Some bytes are above 127; Hudi's hash treats them as negative numbers.
 BLOOM_KEYS = [
     f"{stem}{number}" for number in range(60) for stem in ("k", "key", "trip:é", "дж-", "東京", "ab/c=%")
 ]

@@ -53,8 +53,8 @@ def rollback_instant(table: TableAccess, instant: Instant) -> Instant | None:
     """Roll a pending write back, or finish a pending rollback of the write. Call it under the table lock.
 
     Returns:
-        The completed rollback; None if the instant is not a pending write: it was completed or removed, or it is the
-        plan of a table service, which this function never changes.
+        The completed rollback. None if the instant is not a pending write: it was completed or removed, or it is the
+        plan of a table service (this function never changes plans of table services).
 
     Raises:
         UnsupportedTableError: the instant appended to log files, or a metadata table that must not be switched off

@@ -41,8 +41,8 @@ class FileSizingOptions:
         footer_max_records: `hoodie.bloom.index.filter.dynamic.max.entries`; the footer does not grow with rows beyond
             this number.
         footer_base_bytes: bytes of a footer that do not depend on rows (schema, statistics).
-        remainder_tolerance: fraction of the maximum size by which a file may exceed it, so that a small remainder of
-            rows needs no separate file; 0 means that no file may exceed the maximum size.
+        remainder_tolerance: a file may exceed the maximum size by this fraction of the maximum size. A small
+            remainder of rows then needs no separate file. 0 means that no file may exceed the maximum size.
 
     Raises:
         InvalidRequestError: a value is out of bounds, or the small-file limit is above the maximum file size.

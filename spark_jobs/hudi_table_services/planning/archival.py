@@ -40,9 +40,13 @@ class ArchivalFacts:
 def plan_archival(timeline: Timeline, options: ArchivalOptions, facts: ArchivalFacts) -> ArchivalPlan:
     """Plan to archive the oldest completed writes down to `min_commits`, if there are more than `max_commits`.
 
-    The plan keeps all writes from the earliest of these bounds on: a pending instant (together with the write before
-    the instant and every write completed after the instant began), the earliest commit that the last clean retained, a
-    savepoint, the last compaction of the metadata table, and the barriers of `facts`.
+    The plan keeps all writes from the earliest of these bounds on:
+
+    - a pending instant, together with the write before the instant and every write completed after the instant began
+    - the earliest commit that the last clean retained
+    - a savepoint
+    - the last compaction of the metadata table
+    - the barriers of `facts`
     """
     writes = timeline.completed_writes
     wanted = _wanted(writes, options, facts.archived)

@@ -61,9 +61,9 @@ class Visibility:
 def first_write_time(timeline: Timeline) -> str | None:
     """Requested time of the first write that has no savepoint. If all have savepoints, the time of the first write.
 
-    Pending writes are included, because archival stops at a pending write. Commits with savepoints, and instants that
-    are not writes, are skipped, because they do not show that later writes are still on the active timeline: archival
-    can keep a commit with a savepoint and archive later writes, and it archives other actions independently.
+    Pending writes count, because archival stops at a pending write. Commits with savepoints do not count, because
+    archival can keep a commit with a savepoint and archive later writes. Other actions do not count, because archival
+    archives them independently of writes.
     """
     savepoints = {i.requested_time for i in timeline.completed if i.action is Action.SAVEPOINT}
     writes = [i.requested_time for i in timeline if i.action.writes_data]

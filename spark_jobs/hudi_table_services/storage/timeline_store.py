@@ -305,8 +305,8 @@ class TimelineStore:
     def _resolve_failed_create(self, path: str, content: bytes, error: StorageError) -> None:
         """Find out whether a failed creation created the file.
 
-        A failed creation may have created the file: if the response to a creation was lost, the storage client repeats
-        the creation, which then fails because the file exists.
+        A failed creation may have created the file: the response to the creation can be lost. The storage client then
+        repeats the creation, and the repeated creation fails because the file exists.
 
         This method returns if this writer created the file; otherwise it raises an error. An empty file does not show
         which writer created it.

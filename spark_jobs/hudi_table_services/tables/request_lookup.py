@@ -32,7 +32,9 @@ def find_completed_anywhere(
 def refuse_second_write(
     table: TableAccess, before: Timeline, now: Timeline, request_id: str, *, in_archive: bool = False
 ) -> None:
-    """Raise an error if another attempt of this request, which was treated as dead, completed after `before`.
+    """Raise an error if another attempt of this request completed after `before`.
+
+    This can happen if the other attempt was treated as dead although it was alive.
 
     Args:
         in_archive: also search the archive if the write may have been archived in the meantime. Do not use this option

@@ -41,7 +41,7 @@ def loads_of(dag: Any) -> list[Any]:
 
 
 def problems_of(dag: Any) -> list[str]:
-    """List the reasons why a backfill of this DAG could damage its table; an empty list means that it is safe."""
+    """List the reasons why a backfill of this DAG could damage its table; an empty list: the backfill is safe."""
     from airflow.sdk import CronDataIntervalTimetable
 
     found = []

@@ -264,7 +264,10 @@ def test_a_rolled_back_commit_is_repeated(
 def test_the_id_of_an_ended_driver_is_deleted(
     operator: Callable[..., UpsertWithSizingOperator], connections: Callable[..., None], tmp_path: Path
 ) -> None:
-    """Airflow keeps the id when a task is cleared, and would take the success of the old driver for the next job's."""
+    """Otherwise the success of this driver would count as the success of the next job.
+
+    Airflow keeps the id of a driver when a user clears the task.
+    """
     store = StateStore(spark_job_id="driver-1", k8s_driver_status="Succeeded")
     connections("yarn", conn_type="spark", host="yarn")
     on_cluster = {"spark_conn_id": "yarn", "deploy_mode": "cluster"}

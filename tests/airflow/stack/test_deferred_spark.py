@@ -1,4 +1,4 @@
-"""Tasks that are deferred while Spark runs, in a real Airflow, and are killed, cleared, marked failed or time out."""
+"""Tasks of a real Airflow end while they wait for Spark in the triggerer: killed, cleared, marked, or timed out."""
 
 import sys
 from collections.abc import Iterator

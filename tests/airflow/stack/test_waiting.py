@@ -1,4 +1,4 @@
-"""Twenty sensors wait in one triggerer, which is killed once, and need no worker."""
+"""Twenty sensors wait in one triggerer and need no worker. The test kills the triggerer once."""
 
 from pathlib import Path
 

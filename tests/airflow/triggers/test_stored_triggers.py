@@ -1,7 +1,8 @@
 """This release reads the triggers that older releases stored in Airflow's database.
 
-`stored_triggers.json` contains the triggers of each release; add entries, but never change them. If an argument is
-renamed, removed, or new without a default, these tests fail; every task that is deferred during an upgrade would fail.
+`stored_triggers.json` contains the triggers of each release; add entries, but never change them. These tests fail if
+an argument is renamed or removed, or if a new argument has no default. With any of these changes, every task that is
+deferred during an upgrade would fail.
 """
 
 import asyncio

@@ -4,8 +4,9 @@ Without the following environment variables, this module does nothing.
 
 ``E2E_HIDDEN_FOLDER``: a folder that this module removes from the Python path, so that a job cannot import the engine
 from the checkout instead of the archive.
-``E2E_KILL_ONE_WORKER``: name of a file. The first Spark worker that has written a base file creates this file and dies
-before it reports the base file to Spark, as if its machine had failed.
+``E2E_KILL_ONE_WORKER``: name of a file. The first Spark worker that has written a base file writes the path of the
+base file into the named file. The worker then dies before it reports the base file to Spark, as if its machine had
+failed.
 """
 
 import os

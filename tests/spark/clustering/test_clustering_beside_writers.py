@@ -237,7 +237,7 @@ def test_an_execution_that_cancels_one_plan_still_completes_the_other_plans(tabl
     assert table.leftovers() == set()
 
 
-def test_of_two_executions_of_one_plan_only_one_writes(table: TableUnderTest) -> None:
+def test_only_one_of_two_executions_of_a_plan_writes(table: TableUnderTest) -> None:
     plan = table.schedule().instant_time or ""
     expected = table.rows()
     with HeldUp(table) as first, ThreadPoolExecutor(1) as pool:

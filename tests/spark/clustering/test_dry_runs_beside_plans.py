@@ -1,4 +1,4 @@
-"""Dry runs of writes that change file groups of a pending clustering report what the write would do with the plan."""
+"""A dry run of a write to file groups of a pending clustering reports what the write would do with the plan."""
 
 from pathlib import Path
 

@@ -34,7 +34,7 @@ def test_two_writers_of_different_file_groups_both_commit(table: TableUnderTest)
     assert table.leftovers() == set()
 
 
-def test_of_two_writers_of_one_file_group_the_later_one_retries(
+def test_a_write_retries_if_another_writer_changed_its_file_group(
     table: TableUnderTest, caplog: pytest.LogCaptureFixture
 ) -> None:
     with HeldUp(table, [("a", 2, "x", 2.0), ("new", 2, "x", 2.0)], "first") as first:
@@ -46,7 +46,7 @@ def test_of_two_writers_of_one_file_group_the_later_one_retries(
     assert table.leftovers() == set()
 
 
-def test_of_two_writers_of_one_file_group_the_later_one_fails_if_retries_are_off(
+def test_a_write_without_retries_fails_if_another_writer_changed_its_file_group(
     table: TableUnderTest,
 ) -> None:
     with HeldUp(table, [("a", 2, "x", 2.0), ("new", 2, "x", 2.0)], "first", NO_RETRY) as first:
@@ -68,7 +68,7 @@ def test_a_write_does_not_roll_back_a_running_write(table: TableUnderTest) -> No
     assert first.result.exception() is None
 
 
-def test_if_two_writers_create_a_table_the_later_one_writes_to_the_table_of_the_first(
+def test_a_writer_that_loses_the_creation_of_a_table_writes_to_the_table_of_the_other_writer(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     table = TableUnderTest(spark, tmp_path / "new")

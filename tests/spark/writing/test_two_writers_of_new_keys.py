@@ -26,7 +26,7 @@ def table(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -
 
 
 @pytest.mark.parametrize("partition", ["x", "new"])
-def test_of_two_upserts_that_insert_the_same_key_the_later_one_retries_and_updates_the_row(
+def test_an_upsert_retries_and_updates_the_row_if_another_writer_inserted_its_key(
     table: TableUnderTest, partition: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with HeldUp(table, [("k", 2, partition, 2.0), ("own", 2, partition, 2.0)], "first") as first:
@@ -39,7 +39,7 @@ def test_of_two_upserts_that_insert_the_same_key_the_later_one_retries_and_updat
     assert table.leftovers() == set()
 
 
-def test_of_two_upserts_that_insert_the_same_key_the_later_one_fails_if_retries_are_off(
+def test_an_upsert_without_retries_fails_if_another_writer_inserted_its_key(
     table: TableUnderTest,
 ) -> None:
     with HeldUp(table, [("k", 2, "x", 2.0)], "first", NO_RETRY) as first:
@@ -101,7 +101,7 @@ def test_an_insert_that_drops_existing_keys_also_drops_the_key_of_a_concurrent_u
 
 
 @pytest.mark.parametrize("operation", ["insert_overwrite", "insert_overwrite_table"])
-def test_of_two_overwrites_of_an_empty_partition_the_rows_of_the_later_one_stay(
+def test_an_overwrite_of_an_empty_partition_replaces_the_rows_of_a_concurrent_overwrite(
     table: TableUnderTest, operation: str
 ) -> None:
     with HeldUp(table, [("k", 2, "new", 2.0)], "first", operation=operation) as first:

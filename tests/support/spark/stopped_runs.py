@@ -1,4 +1,4 @@
-"""Run a job repeatedly, and stop each run at another change of storage: at all changes, or at a sample (`depth`)."""
+"""Run a job repeatedly. Stop each run at a different change of storage: at all changes or at a sample (`depth`)."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -48,9 +48,7 @@ def test_a_pending_plan_resets_the_count(parity: bool) -> None:
     assert gate_reason(counted, FOUR) == f"3 of 4 commits since clustering {at(5)} (requested)"
 
 
-def test_a_clustering_is_due_from_the_last_required_commit_on_and_the_reason_before_names_the_option() -> (
-    None
-):
+def test_a_clustering_is_due_after_the_required_commits_and_until_then_the_reason_names_the_option() -> None:
     gate = CommitGate(wanted=4, key="hoodie.clustering.inline.max.commits")
     assert gate_reason(count(upserts(1, 2, 3)), gate) == (
         "3 of 4 commits on the timeline, which has no clustering; hoodie.clustering.inline.max.commits=4"

@@ -149,9 +149,12 @@ def savepoint(table: SmallTable) -> None:
 
 COMMITS, FAILS, DROPS = "commits", "fails", "drops the file group"
 
-# Each row has the other action, and the outcomes of our write that changes the file group (upsert, delete,
-# insert_overwrite, delete_partition) under each strategy, of our insert under both strategies, and of our clustering of
-# the file group under both strategies.
+# The columns of a row:
+# - the action of the other writer
+# - two columns, one for each strategy: the outcome of our write that changes the file group (upsert, delete,
+#   insert_overwrite, delete_partition)
+# - the outcome of our insert, the same under both strategies
+# - the outcome of our clustering of the file group, the same under both strategies
 MATRIX: list[tuple[Callable[[SmallTable], None], str, str, str, str]] = [
     (update, FAILS, FAILS, COMMITS, DROPS),
     (insert, COMMITS, COMMITS, COMMITS, COMMITS),

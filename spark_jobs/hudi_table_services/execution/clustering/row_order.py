@@ -100,8 +100,8 @@ def count_at_or_below(rows: pa.Table, bounds: pa.Table, excluded: Flags | None =
     The function supports every sortable type, including nulls, because it sorts rows and bounds together.
 
     Args:
-        excluded: for each bound, whether only rows strictly above the bound count it; None if rows equal to a bound
-            count it as well.
+        excluded: for each bound, True if only rows above the bound count the bound, and False if rows equal to the
+            bound count it too. None means False for all bounds.
     """
     total = rows.num_rows
     bound_ties = np.zeros(bounds.num_rows, np.int8) if excluded is None else excluded.astype(np.int8) * 2

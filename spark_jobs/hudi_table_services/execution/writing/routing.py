@@ -35,8 +35,8 @@ class RoutingRules:
         deletes: whether the operation is `delete`: matched rows are deleted, unmatched rows are dropped.
         honours_deleted_flag: whether the batch has a boolean ``_hoodie_is_deleted`` column.
         drops_existing: whether matched rows are dropped (insert with ``hoodie.datasource.insert.dup.policy=drop``).
-        moves_rows: whether a row whose key is stored in another partition is deleted there and inserted in its own
-            partition (global index with ``update.partition.path``).
+        moves_rows: whether a row moves if its key is stored in another partition: the stored row is deleted there, and
+            the incoming row is inserted in its own partition (global index with ``update.partition.path``).
     """
 
     deletes: bool = False

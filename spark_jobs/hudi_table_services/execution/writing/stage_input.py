@@ -107,7 +107,7 @@ def _stage_part(spec: StagingSpec, batches: Iterator[pa.RecordBatch]) -> tuple[i
 
 
 def _task_partition() -> int:
-    """Number of the Spark partition, which determines the order of the rows, regardless of which task ends first."""
+    """Number of the Spark partition. It determines the order of the rows, regardless of which task ends first."""
     from pyspark import TaskContext
 
     context = TaskContext.get()

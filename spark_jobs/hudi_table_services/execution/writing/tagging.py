@@ -66,8 +66,8 @@ class TagTask:
         ordering_fields: columns that decide between rows with the same key, first to last; the later row wins if
             their values are equal.
         use_footers: whether to prune files by key range and bloom filter (BLOOM index).
-        compares_moves: whether to compare a row that would move to another partition with the stored row, to decide
-            which row wins (global index with `update.partition.path`).
+        compares_moves: whether a row that would move to another partition is first compared with the stored row, to
+            decide which of the two rows wins (global index with `update.partition.path`).
     """
 
     storage: Storage

@@ -22,7 +22,7 @@ class ArchiveWriter(Protocol):
     """Writer of one of the two archive formats. Callers of `write` and `maintain` hold the table lock."""
 
     def already_archived(self, timeline: Timeline) -> frozenset[tuple[str, Action]]:
-        """Archived instants, including instants that a job archived and, because it died, did not delete."""
+        """Identities of archived instants, including instants that a dead job archived but did not delete."""
 
     def write(self, instants: Sequence[Instant]) -> tuple[str, ...]:
         """Archive completed instants; return the names of the new files."""

@@ -2,9 +2,9 @@
 
 The strategy considers completed writes requested after ``earliest.commit.to.cluster``. It plans neither files that
 replace commits wrote nor file groups that replace commits replaced. This planner plans the latest slice of each file
-group once, whereas Hudi plans a file group once per commit that wrote it, in versions that may no longer exist. Hudi
-has no size limit here, and its checkpoint skips files that do not fit into the plan. This planner applies the
-small-file limit, and its checkpoint stops before the first file that waits. Parity mode follows Hudi.
+group once. Hudi plans one version of the file group for each commit that wrote the file group, even if the version no
+longer exists. Hudi has no size limit here, and its checkpoint skips files that do not fit into the plan. This planner
+applies the small-file limit, and its checkpoint stops before the first file that waits. Parity mode follows Hudi.
 """
 
 from collections import Counter

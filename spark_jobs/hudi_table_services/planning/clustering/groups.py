@@ -125,7 +125,8 @@ def group_partition(
 def usefulness_order(group: PlannedGroup) -> tuple[int, float, int, tuple[str, ...]]:
     """Sort key for the most useful group first.
 
-    Groups that remove files are sorted by removed files per byte; groups that only order rows follow, sorted by size.
+    Groups that remove files come first, sorted by removed files per byte. Groups that only order rows come after them,
+    sorted by size.
     """
     tie = tuple(s.file_group_id.file_id for s in group.slices[:1])
     if group.files_removed > 0:

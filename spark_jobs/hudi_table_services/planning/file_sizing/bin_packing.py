@@ -29,7 +29,7 @@ def divide_records(records: int, per_file: int, filled_files: int, options: File
        the tolerance.
     2. Give all new files an equal share. Condition: each file is larger than the mean of the small-file limit and the
        maximum size, so that no later batch has to rewrite the file in order to pad it.
-    3. Write full files, and one last file with the remainder, which later batches pad.
+    3. Write full files, and one last file with the remainder. Later batches pad the last file.
     """
     full, rest = divmod(records, per_file)
     targets = full + filled_files

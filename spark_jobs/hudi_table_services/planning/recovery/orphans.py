@@ -87,8 +87,8 @@ def named_elsewhere(path: str, *named: Mapping[str, frozenset[str]]) -> frozense
 def is_copy(size_bytes: int, places: Collection[str], size_at: Callable[[str], int | None]) -> bool:
     """Whether a file is as long as a file at one of the paths in its write's metadata.
 
-    A file of another length may be the only complete file, because it may have been moved, or copied before the
-    original was damaged.
+    A file of another length may be the only complete file: it may be the moved original, or a copy that was made
+    before the original was damaged.
 
     Args:
         places: paths from `named_elsewhere`.

@@ -216,7 +216,7 @@ class FileSystemLock:
 
 
 def _is_lock(content: bytes) -> bool:
-    """Whether the content is a complete lock, which is a JSON object that names the writer, in Hudi and here."""
+    """Whether the content is a complete lock: in Hudi and here, that is a JSON object that names the writer."""
     try:
         return bool(decode_json_object(content, "the table lock").get("lockThreadName"))
     except MalformedMetadataError:

@@ -1,4 +1,7 @@
-"""The clustering operators that rewrite files on Spark, and their reactions to the end of the job and the timeline."""
+"""Clustering operators rewrite files on Spark.
+
+The tests check how the operators react to the end of the job and to the state of the timeline.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -91,7 +94,7 @@ def test_a_result_that_contradicts_the_timeline_fails(table: SmallTable, run: Ru
     [("InstantHeldError", True, HudiTaskError), ("UnsupportedTableError", False, HudiTaskRefusedError)],
 )
 @pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
-def test_a_task_is_retried_if_another_attempt_executes_its_plan_but_not_if_the_engine_refuses_it(
+def test_a_failed_task_is_retried_only_if_the_error_of_the_engine_is_retryable(
     table: SmallTable, run: Run, kind: str, retryable: bool, error: type[Exception]
 ) -> None:
     with pytest.raises(error, match=f"{kind}: It broke"):

@@ -1,7 +1,8 @@
 """No plan, marker or manifest makes a job read or delete files outside the table's folder.
 
-A user with write access to the table may have forged these files. Each test creates a file outside of the table with
-the name of a data file, names this file in one kind of metadata file, and runs the job that reads the metadata.
+A user with write access to the table may have forged these files. Each test creates a file that is outside the table
+and has the name of a data file. The test then names this file in one kind of metadata file, and runs the job that reads
+this metadata.
 """
 
 from collections.abc import Callable

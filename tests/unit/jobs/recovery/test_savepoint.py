@@ -101,7 +101,9 @@ def test_cleaning_keeps_the_files_of_a_savepoint_until_its_deletion(version: Tab
     assert delete(table, saved).outcome is Outcome.COMPLETED
     assert delete(table, saved).outcome is Outcome.NOTHING_TO_DO
     clean_all(table)
-    assert not table.storage.exists(f"a/{file(A, done[1])}"), "Hudi's clean does not delete these files"
+    assert not table.storage.exists(f"a/{file(A, done[1])}"), (
+        "the clean after the deletion of the savepoint did not delete the file"
+    )
 
 
 def test_a_second_creation_of_a_savepoint_changes_nothing() -> None:
@@ -179,7 +181,7 @@ def test_previews_write_nothing(version: TableVersion) -> None:
 
 
 @VERSIONS
-def test_the_newest_commit_gets_a_savepoint_although_the_commit_that_a_clean_retained_was_undone(
+def test_the_newest_commit_gets_a_savepoint_after_a_rollback_of_the_earliest_commit_that_a_clean_retained(
     version: TableVersion,
 ) -> None:
     table = a_table(version)

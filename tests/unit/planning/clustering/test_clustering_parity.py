@@ -171,7 +171,7 @@ def test_parity_plans_files_again_that_a_clustering_wrote() -> None:
 
 
 def naive_groups(sizes: list[int], cap: int, target: int) -> list[tuple[int, int, int]]:
-    """Number of slices, bytes and output files of each group, formed by removing groups from the sorted list."""
+    """Take groups from the front of the sorted list. Return the slices, bytes and output files of each group."""
     groups = []
     left = sorted(sizes, reverse=True)
     while left:

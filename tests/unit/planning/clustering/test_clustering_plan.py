@@ -144,7 +144,7 @@ def of_hudi(**parameters: str) -> ClusteringPlan:
     return ClusteringPlan(groups=(), strategy=strategy)
 
 
-def test_for_hudis_plans_the_executor_sets_curve_and_target_and_the_plan_sets_the_columns() -> None:
+def test_hudis_plan_sets_the_sort_columns_and_the_executing_job_sets_curve_and_target() -> None:
     default = clustering_options(
         layout=Layout(columns=("z",), strategy=LayoutStrategy.HILBERT), target_file_max_bytes=9
     )

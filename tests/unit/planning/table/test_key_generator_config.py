@@ -141,7 +141,7 @@ def test_one_time_zone_for_input_and_output_may_be_an_offset() -> None:
     assert config.timestamp.input_time_zone == config.timestamp.output_time_zone == "+08:00"
 
 
-def test_with_a_custom_key_generator_of_hudi_0_15_the_option_gives_the_column_types() -> None:
+def test_the_option_sets_the_column_types_of_a_custom_key_generator_of_hudi_0_15() -> None:
     table = a_table(
         6, partition__fields="p,q", keygenerator__class="org.apache.hudi.keygen.CustomKeyGenerator"
     )
