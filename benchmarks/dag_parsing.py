@@ -1,6 +1,6 @@
 """Measure how long Airflow's DAG processor takes to parse the example DAGs, excluding Airflow itself.
 
-Each measurement is made in a fresh process. Before it parses the examples, the process imports Airflow, with the modules
+Each measurement is made in a fresh process. Before it parses the examples, the process imports Airflow and the modules
 of Airflow and of its Spark provider that the examples use. The process blocks packages that only jobs need, so a DAG
 that imports one of these packages fails. The program prints the median of the measurements.
 """

@@ -116,7 +116,7 @@ def test_hudi_inserts_rows_but_refuses_updates_while_we_execute_a_plan(
 
 
 @oldest_and_newest
-def test_after_a_clustering_a_failed_write_blocks_hudi_until_its_cleaning_policy_is_lazy(
+def test_a_failed_write_after_a_clustering_blocks_hudi_until_its_cleaning_policy_is_lazy(
     hudi, fragmented, engine: Engine, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)

@@ -1,4 +1,4 @@
-"""A clock for tests, which does not depend on the real time."""
+"""A clock for tests. It does not depend on the real time."""
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone

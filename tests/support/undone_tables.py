@@ -69,7 +69,7 @@ def finished(
 
 
 def planned(table: SmallTable, path: str | None = None) -> Instant:
-    """Request a clustering plan for file group f1 of partition a, whose base file is at the path."""
+    """Request a clustering plan for file group f1 of partition a. The base file of f1 is at the path."""
     is_new = table.version.layout.has_completion_time_in_names
     piece = ClusteringSlice(file_id="f1", partition_path="a", data_file_path=path)
     plan = encode_requested_replace(ClusteringPlan(groups=(ClusteringGroup(slices=(piece,)),)))

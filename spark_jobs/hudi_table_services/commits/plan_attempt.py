@@ -233,8 +233,8 @@ class ClusteringAttempt:
     def _leave_to_others(self, paths: Collection[str]) -> None:
         """Delete the files of this attempt, and keep every other file of the instant.
 
-        A file of this attempt is missing. Only another executor of the plan can have deleted that file, such as Hudi,
-        which ignores heartbeats.
+        A file of this attempt is missing. Only another executor of the plan can have deleted that file: for example
+        Hudi, because Hudi ignores heartbeats.
         """
         self._is_over = True
         for path in paths:

@@ -248,7 +248,7 @@ def plan_of(table: TableAccess, instant: Instant) -> RollbackPlan:
     marked = _marked_files(table.storage, instant)
     if marked or instant.state is InstantState.REQUESTED:
         return plan_rollback(instant, marked, base_path)
-    # An inflight write without markers may have written files, which Hudi would never delete. Search for their names.
+    # An inflight write without markers may have written files. Hudi would never delete them. Search for their names.
     listed = _listed_files(table.storage, instant)
     return plan_rollback(instant, listed, base_path, by_listing=True)
 

@@ -17,7 +17,7 @@ from hudi_table_services.storage.timeline_store import TimelineStore
 
 
 def clustering_plan_of(store: TimelineStore, instant: Instant) -> ClusteringPlan | None:
-    """Plan of a pending clustering; None if the instant is not a pending clustering, but for example an overwrite.
+    """Plan of a pending clustering; None if the instant is anything else, for example an overwrite.
 
     In timeline layout 1 only the plan distinguishes a pending clustering from a pending overwrite.
 
@@ -32,7 +32,7 @@ def clustering_plan_of(store: TimelineStore, instant: Instant) -> ClusteringPlan
 
 
 def is_pending_row_write(store: TimelineStore, instant: Instant) -> bool:
-    """Whether an instant is a pending write of rows, which may be rolled back; False for plans of table services."""
+    """Whether an instant is a pending write of rows, which may be rolled back. False for plans of table services."""
     if (
         instant.is_completed
         or not instant.action.writes_data

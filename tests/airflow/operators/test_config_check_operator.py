@@ -53,7 +53,7 @@ def rules(answer: dict[str, Any]) -> set[str]:
     return {each["rule"] for each in answer["findings"]}
 
 
-def test_a_finding_fails_the_task_after_it_pushed_the_report(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_finding_fails_the_task_after_the_task_pushed_the_report(caplog: pytest.LogCaptureFixture) -> None:
     ti = RecordingTaskInstance()
     with pytest.raises(
         HudiTaskRefusedError, match=r"UnsafeConfigError.*archival-before-cleaning.*Set hoodie.keep"

@@ -59,7 +59,7 @@ def test_the_operator_reports_the_health_of_the_table(
     assert {each["measure"] for each in answer["findings"]} == {"dead_instants", "small_file_ratio"}
 
 
-def test_a_limit_fails_the_task_after_it_pushed_the_report(table: SmallTable) -> None:
+def test_a_limit_fails_the_task_after_the_task_pushed_the_report(table: SmallTable) -> None:
     ti = RecordingTaskInstance()
     with pytest.raises(HudiTaskRefusedError, match=r"small_file_ratio is 1, above 0.5.*Cluster the table"):
         check_health(table, ti, fail_above={"small_file_ratio": 0.5})

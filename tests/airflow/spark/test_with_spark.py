@@ -74,7 +74,7 @@ def loaded(
 ) -> tuple[Any, Path]:
     """A DAG run with two mapped loads, one of good rows and one of bad rows, and its table with 200 rows per file.
 
-    The folder ``twin`` contains a copy of the table, which other tests cluster.
+    The folder ``twin`` contains a copy of the table. Other tests cluster the copy.
     """
     landing, base_path = tmp_path_factory.mktemp("landing"), tmp_path_factory.mktemp("lake") / "t"
     pq.write_table(ROWS, landing / "good.parquet")

@@ -73,7 +73,7 @@ def test_a_plan_does_not_contain_file_groups_that_a_running_overwrite_replaces(
 
 
 @pytest.mark.parametrize(("operation", "rows", "options", "left"), OPERATIONS)
-def test_an_overwrite_retries_if_a_plan_was_scheduled_before_it_became_inflight(
+def test_an_overwrite_retries_if_a_plan_was_scheduled_before_the_overwrite_became_inflight(
     table: TableUnderTest,
     caplog: pytest.LogCaptureFixture,
     operation: str,

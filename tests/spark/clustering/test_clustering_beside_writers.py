@@ -71,7 +71,7 @@ def restore_plan(files: dict[Path, bytes]) -> None:
         path.write_bytes(content)
 
 
-def test_a_write_releases_the_file_groups_that_it_changes_from_a_plan(table: TableUnderTest) -> None:
+def test_a_write_releases_those_file_groups_of_a_plan_that_the_write_changes(table: TableUnderTest) -> None:
     plan = table.schedule().instant_time or ""
     change = ("a1", 2, "a", 2.0)
     expected = updated(table, change)

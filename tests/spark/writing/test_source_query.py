@@ -1,4 +1,4 @@
-"""The SQL of a request must be one query, which can read the source and change nothing."""
+"""The SQL of a request must be one query. It can read the source, but change nothing."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -12,7 +12,7 @@ from support.spark.writing import TableUnderTest
 
 STEP = 3
 FEW_CHANGES = 9
-"""A job with no more changes, such as a cancellation, is stopped at each of them."""
+"""A job that makes at most this number of changes, such as a cancellation, is stopped at every change."""
 COMPLETED = (".commit", ".replacecommit")
 
 Act = Callable[[TableUnderTest, FaultyStorage], JobResult]

@@ -283,7 +283,7 @@ class Overtaken(MemoryStorage):
 
 
 @pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
-def test_scheduling_plans_again_if_commits_since_its_snapshot_are_archived(version: TableVersion) -> None:
+def test_a_schedule_job_plans_again_if_commits_since_its_snapshot_are_archived(version: TableVersion) -> None:
     history = History(version, Overtaken(uuid4().hex))
     other = FileGroupId("city=x", "other-0")
     history.commits(4, OLD, other)

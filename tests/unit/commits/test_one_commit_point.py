@@ -78,7 +78,7 @@ def test_only_one_call_completes_instants() -> None:
     assert places == ["hudi_table_services/commits/commit_point.py"]
 
 
-def test_only_commits_changes_a_timeline() -> None:
+def test_only_the_package_commits_changes_a_timeline() -> None:
     modules = calls_by_module()
     assert len(modules) > 3
     assert [module for module in modules if not module.startswith("hudi_table_services/commits/")] == []

@@ -96,7 +96,7 @@ def test_a_restore_undoes_a_clustering_that_completed_after_the_savepoint() -> N
 
 
 @VERSIONS
-def test_a_commit_whose_files_a_clean_by_versions_may_have_deleted_gets_no_savepoint(
+def test_a_commit_gets_no_savepoint_if_a_clean_by_versions_may_have_deleted_its_files(
     version: TableVersion,
 ) -> None:
     table = a_table(version)

@@ -99,7 +99,7 @@ def test_fields_of_the_request_are_the_same_as_their_keys() -> None:
     assert [gate.wanted for gate in by_field.gates] == [6]
 
 
-def test_the_stated_default_of_every_key_is_what_happens_without_it() -> None:
+def test_the_stated_default_of_every_key_applies_if_the_key_is_missing() -> None:
     compared = [
         f.name for f in fields(ClusteringJobOptions) if f.name not in ("hoodie_options", "names_target")
     ]

@@ -356,7 +356,7 @@ def test_no_key_is_listed_twice() -> None:
     assert set(ALIASES.values()) <= set(KNOWN_OPTIONS)
 
 
-def test_the_stated_default_of_every_key_is_what_happens_without_it() -> None:
+def test_the_stated_default_of_every_key_applies_if_the_key_is_missing() -> None:
     compared = [f.name for f in fields(WriteOptions) if f.name not in ("hoodie_options", "warnings")]
     # Without these keys, the version of the table and the measured record size apply; with them, their values.
     explicit = {"hoodie.write.table.version", "hoodie.copyonwrite.record.size.estimate"}

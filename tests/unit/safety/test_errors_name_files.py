@@ -99,7 +99,9 @@ def read_everything(table: SmallTable) -> None:
 
 
 @pytest.mark.parametrize(("path", "content", "version"), DAMAGED)
-def test_an_error_about_a_damaged_file_names_it(path: str, content: bytes, version: TableVersion) -> None:
+def test_an_error_about_a_damaged_file_names_the_file(
+    path: str, content: bytes, version: TableVersion
+) -> None:
     table = SmallTable(MemoryStorage(uuid4().hex), version)
     table.commit(GROUP)
     table.storage.write(path, content)

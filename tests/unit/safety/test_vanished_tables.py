@@ -38,7 +38,10 @@ VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9]
 START = datetime.now(timezone.utc) - timedelta(hours=3)
 EVERY = int(number_from("FAIL_EVERY", 5, 1))
 FEW_CALLS = 20
-"""Every call of a job with fewer calls is tried, because only its first calls find out that the table is gone."""
+"""If a job makes fewer calls, the table vanishes at each of these calls, once per run of the job.
+
+Only the first calls of a job find out that the table is gone.
+"""
 JOBS_THAT_NEED_A_TABLE = [job for job in JOBS if job != "check config"]
 
 

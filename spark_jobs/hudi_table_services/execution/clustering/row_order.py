@@ -25,7 +25,7 @@ class RowOrder:
     """An order of rows that can sort any part of the rows independently of the other parts.
 
     Attributes:
-        boundaries: for a curve, some distinct values of each column in order, which divide the rows evenly; otherwise
+        boundaries: for a curve: some distinct values of each column, in order; they divide the rows evenly. Otherwise
             empty.
     """
 

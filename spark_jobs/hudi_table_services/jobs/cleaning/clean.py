@@ -158,7 +158,10 @@ class _CleanJob:
         return self._report.nothing_to_do(reason, view.retention)
 
     def _finish_earlier_work(self) -> None:
-        """Roll back dead writes, which limit the files that may be cleaned. Finish pending cleans, oldest first."""
+        """Roll back dead writes, then finish pending cleans, oldest first.
+
+        A dead write limits the files that may be cleaned.
+        """
         rolled_back = clear_pending_writes(
             self._table, self._lock(), self._request.request_id, self._options.failed_writes
         )

@@ -177,7 +177,10 @@ def _clean_request(request: HealthRequest) -> CleanRequest:
 def _retention(
     table: TableAccess, request: HealthRequest, timeline: Timeline, retained_before: str
 ) -> Retention:
-    """Retention of a clean with these options. Ignores the floor for running queries, which expires by itself."""
+    """Retention of a clean with these options.
+
+    The function ignores the floor that protects running queries, because this protection expires by itself.
+    """
     options = resolve_clean_options(_clean_request(request)).clean
     visible_at = visible_times(table.storage, table.timeline_store, table.config, timeline)
     return retain_from(

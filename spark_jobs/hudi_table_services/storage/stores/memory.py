@@ -41,10 +41,10 @@ _NAMESPACES_GUARD = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class MemoryStorage:
-    """Objects under a storage name, which all instances with that name in this process share.
+    """Objects under a storage name.
 
-    Other processes do not see the objects. Like an object store, this storage has no folders. See `Storage` for the
-    guarantees of each operation.
+    All instances with the same name in this process share the objects. Other processes do not see the objects. Like
+    an object store, this storage has no folders. See `Storage` for the guarantees of each operation.
     """
 
     name: str

@@ -245,7 +245,7 @@ def test_a_storage_failure_does_not_keep_spark_running(
     task_in_worker: UpsertWithSizingOperator, stall_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(self: WriterQueue, owner: str) -> None:
-        # In the main thread of the task, which ends at the same time, this call fails without a delay.
+        # Only the thread `release` waits. A call from the main thread of the task fails without a delay.
         if threading.current_thread().name == "release":
             time.sleep(stall_s)
         raise StorageError("The store is unavailable.")

@@ -220,7 +220,7 @@ def test_commits_that_the_last_clean_retained_are_not_archived(version: TableVer
 
 
 @VERSIONS
-def test_cleans_are_archived_with_the_commits_around_them_except_the_last_clean(
+def test_all_cleans_except_the_last_one_are_archived_with_the_commits_around_them(
     version: TableVersion,
 ) -> None:
     history = History(version)

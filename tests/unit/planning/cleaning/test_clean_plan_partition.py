@@ -88,7 +88,7 @@ def test_files_of_recently_replaced_groups_are_kept_under_every_policy(options: 
     assert plan(group, earliest=10, options=options, floor_cutoff=at(21)).sizes != {}
 
 
-def test_by_file_versions_older_versions_are_deleted_except_recently_outdated_ones() -> None:
+def test_the_policy_by_file_versions_deletes_older_versions_except_recently_outdated_ones() -> None:
     group = a_group(1, 4, 8, 14)
     assert set(plan(group, options=BY_VERSIONS).sizes) == {name("f", 1), name("f", 4)}
     assert set(plan(group, options=BY_VERSIONS, floor_cutoff=at(8)).sizes) == {name("f", 1)}

@@ -147,7 +147,7 @@ def test_a_file_without_room_for_one_record_gets_no_inserts() -> None:
 def test_growth_by_the_batchs_updates_is_deducted_from_the_free_space() -> None:
     workload = a_batch(100_000, updates={"a": 10_000}, record_size=1_500)
     plan = plan_file_sizing(a_table_of({"a": 90 * MB}), workload, [], sizing())
-    # 10,000 updates grow by 500 bytes each, which takes 5 of the 30 MB of free space.
+    # Each of the 10,000 updated rows grows by 500 bytes: the updates use 5 of the 30 MB of free space.
     bucket = plan.padded_buckets[0]
     assert (bucket.update_count, bucket.insert_count) == (10_000, 25_000)
     assert bucket.expected_size_bytes == 120 * MB

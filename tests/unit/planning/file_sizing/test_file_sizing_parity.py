@@ -156,7 +156,7 @@ def an_instant(action: Action) -> Instant:
     return Instant(requested_time=INSTANT, action=action, state=InstantState.COMPLETED)
 
 
-def test_totals_of_a_commit_are_sums_and_of_a_deltacommit_one_per_base_file() -> None:
+def test_a_commit_has_one_total_and_a_deltacommit_has_one_total_per_base_file() -> None:
     stats = tuple(
         WriteStat(file_id=f, partition_path="p", path=f"p/{name}", num_writes=n, file_size_bytes=100 * n)
         for f, name, n in (
