@@ -274,7 +274,7 @@ class SupervisedRun:
 
 
 def sweep_abandoned(root: Path) -> None:
-    """Remove runs, of any machine, that ended a day ago or more and that no task has concluded.
+    """Remove runs that ended at least a day ago and that no task has concluded, including runs of other machines.
 
     The folder of an active run changes every second. The function ignores folders with names of another form.
     """

@@ -53,9 +53,9 @@ def _metadata_compacted_at(table: TableAccess) -> str:
 
 
 def barriers(table: TableAccess, timeline: Timeline, leaving: Sequence[Instant]) -> tuple[ArchivalBound, ...]:
-    """Bounds that keep archival from making files visible that readers do not see now.
+    """Bounds on archival: without them, readers would see files that they do not see now.
 
-    Such files are files of replaced file groups that no clean has deleted, and files of writes that never completed.
+    These are files of replaced file groups that no clean has deleted, and files of writes that never completed.
     Every partition is listed once.
     """
     leaving_identities = {i.identity for i in leaving}
