@@ -78,7 +78,7 @@ class Scenario:
         speed_target: smallest allowed ratio of Hudi's seconds to this engine's seconds; None means no target.
         storage_target: largest allowed ratio of this engine's bytes to Delta's bytes; None means no target.
         clustering: for operation CLUSTER: how a table with the inputs in small files is clustered.
-        cleaning: for operation CLEAN: the history of the table of which only the last commit is kept.
+        cleaning: for operation CLEAN: the history of the table; the clean keeps only the last commit.
     """
 
     name: str

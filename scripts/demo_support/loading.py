@@ -127,7 +127,7 @@ class Loader:
 
 
 def open_session(log: Path) -> SparkSession:
-    """Open a local session on two cores whose JVM and workers write their output to ``log``."""
+    """Open a local session on two cores. Its JVM and its workers write their output to ``log``."""
     warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
     logging.getLogger("py4j").setLevel(logging.ERROR)
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -147,7 +147,7 @@ def open_session(log: Path) -> SparkSession:
 
 @contextmanager
 def _errors_to(log: Path) -> Iterator[None]:
-    """Redirect the standard error of processes that are started in this context to ``log``."""
+    """In this context, redirect the standard error of new processes to ``log``."""
     kept = os.dup(2)
     try:
         with log.open("w") as file:

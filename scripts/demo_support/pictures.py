@@ -89,7 +89,7 @@ def calendar(checks: Sequence[DayCheck]) -> Iterator[str]:
 def file_bars(
     files: Sequence[DataFile], sizes: Sizes, notes: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[str]:
-    """Draw the files of every partition as bars, which are full at the maximum file size, with notes by file name."""
+    """Draw the files of every partition as bars, with notes by file name. A bar is full at the maximum file size."""
     limit = round(sizes.small_file_limit_bytes / sizes.max_file_bytes * _BAR_WIDTH)
     legend = f"small, will be padded: below {_kib(sizes.small_file_limit_bytes)} KiB"
     mark = f"{legend:>{limit}}│" if len(legend) <= limit else f"{'':{limit}}│ {legend}"

@@ -10,7 +10,7 @@ from soak_support.sampling import Sample
 USS_SHARE = 0.10
 USS_MIB = 20.0
 MAX_FILE_GROWTH = 10
-"""A worker of the executor that runs a task has seven more open files than an idle worker."""
+"""A worker of the executor has seven more open files while it runs a task."""
 MAX_THREAD_GROWTH = 5
 LIMITS = (
     f"memory (growth of both USS and RSS): at most {USS_SHARE:.0%} of USS + {USS_MIB:.0f} MiB more in the "
@@ -75,8 +75,8 @@ def growths(all_samples: Sequence[Sample], warm_up_s: float) -> list[Growth]:
 def process_counts(all_samples: Sequence[Sample], warm_up_s: float) -> dict[str, Change]:
     """Return, for each component, the change of the smallest number of processes that ran at the same time.
 
-    The smallest number does not include tasks, which overlap on a busy machine, but includes each process that never
-    ends.
+    The smallest number includes each process that never ends. It does not include tasks; tasks overlap on a busy
+    machine.
     """
     kept = [sample for sample in all_samples if sample.seconds >= warm_up_s]
     rounds = sorted({sample.seconds for sample in kept})

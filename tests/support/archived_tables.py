@@ -28,7 +28,7 @@ SMALL_LIMITS = {
 
 @dataclass
 class History:
-    """A table without rows whose clock advances by a minute whenever a job reads the time."""
+    """A table without rows. Its clock advances by a minute whenever a job reads the time."""
 
     version: TableVersion = TableVersion.V9
     storage: Storage = field(default_factory=lambda: MemoryStorage(uuid4().hex))

@@ -1,4 +1,4 @@
-"""The upsert operator: refused arguments, the submission to Spark, and its reactions to the end of the job."""
+"""The upsert operator: refused arguments, submission to Spark, and how the operator reacts to the end of the job."""
 
 from collections.abc import Callable
 from datetime import datetime, timezone

@@ -1,4 +1,4 @@
-"""DAGs that a watcher of a table or partitions of the table start. The triggerer with the watcher is killed once."""
+"""A watcher starts DAGs after changes of a table or its partitions. The test kills the watcher's triggerer once."""
 
 import time
 from pathlib import Path

@@ -94,7 +94,7 @@ def test_a_writer_that_loses_the_creation_of_a_table_writes_to_the_table_of_the_
 
 
 def overtaken(base_path: Path, before_merging: Step, after_the_try: Step = lambda: None) -> LocalStorage:
-    """Storage of a writer that runs steps of other jobs during the write.
+    """Storage of a writer. During the write, the storage runs steps of other jobs.
 
     Args:
         before_merging: step to run after the writer has found its rows and before it reads the files to merge.

@@ -19,7 +19,7 @@ NO_RETRY = {"hoodie.write.num.retries.on.conflict.failures": "0"}
 
 
 class HeldUpJob:
-    """A job that runs in a thread, writes its files, and waits before it commits until the block ends.
+    """A job in a thread. It writes its files, then waits for the end of the block before it commits.
 
     Args:
         job: a function that runs the job on the given storage.

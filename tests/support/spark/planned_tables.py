@@ -23,7 +23,7 @@ def in_small_files(
 
 
 class HeldUp(HeldUpJob):
-    """An execution of the table's plans that waits before its commit while another job acts."""
+    """An execution of the table's plans. It waits before its commit while another job acts."""
 
     def __init__(self, table: TableUnderTest, **fields: object) -> None:
         super().__init__(table, lambda storage: table.execute(storage=storage, **fields))

@@ -55,7 +55,7 @@ def stopped_runs(
 
 
 def sample(changes: list[str], turn: int) -> list[int]:
-    """Numbers of the first and the last change, of the commit, of the change after the commit, and of every third.
+    """Numbers of the first and last change, of the commit, of the change after the commit, and of every third change.
 
     The sample contains all numbers if there are few changes.
     """

@@ -1,4 +1,4 @@
-"""The key-value pairs of the footer from which an upsert of Hudi finds keys."""
+"""The footer's key-value pairs: an upsert of Hudi finds keys with their help."""
 
 import numpy as np
 

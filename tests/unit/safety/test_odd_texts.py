@@ -1,4 +1,4 @@
-"""Meaningless texts and numbers in files of the timeline that are otherwise valid."""
+"""Meaningless texts and numbers in otherwise valid files of the timeline."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Tasks that start a supervised run, and a program for the run that waits until the test lets it continue."""
+"""Tasks that start a supervised run, and a program for the run. The program waits until the test lets it continue."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""A DAG that loads a table day by day, and DAGs that a watcher of the table and its partitions start."""
+"""A DAG loads a table day by day. Changes of the table, or of its partitions, start the other DAGs."""
 
 from airflow.sdk import DAG, PartitionedAssetTimetable, task
 from days import FOLDER, days, load
