@@ -1,4 +1,4 @@
-"""A watcher starts DAGs after changes of a table or its partitions. The test kills the watcher's triggerer once."""
+"""DAGs start when a watcher finds a commit, or when a load writes a partition. The test kills the triggerer once."""
 
 import time
 from pathlib import Path

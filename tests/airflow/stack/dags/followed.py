@@ -1,4 +1,4 @@
-"""A DAG loads a table day by day. Changes of the table, or of its partitions, start the other DAGs."""
+"""A DAG loads a table day by day. A watcher of the table, or its written partitions, start other DAGs."""
 
 from airflow.sdk import DAG, PartitionedAssetTimetable, task
 from days import FOLDER, days, load
