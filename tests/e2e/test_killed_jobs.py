@@ -64,7 +64,7 @@ def base_path(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def lost_file(folder: Path) -> Path:
-    """A file with the path of the base file whose worker died."""
+    """The file in which the worker that dies notes the path of the base file that it wrote."""
     return folder / "lost"
 
 

@@ -136,7 +136,7 @@ class HudiJudge:
     def read_incremental(self, base_path: Path, begin: str, end: str | None = None) -> pa.Table:
         """Return the rows that commits after ``begin`` and up to ``end`` (inclusive) changed.
 
-        In table version 6 Hudi compares requested times, and from version 8 on completion times.
+        In table version 6, Hudi compares requested times; from version 8 on, it compares completion times.
         """
         options = {
             "hoodie.datasource.query.type": "incremental",
