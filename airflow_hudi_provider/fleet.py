@@ -32,7 +32,8 @@ def rank_tables(
 ) -> list[Arguments]:
     """Read the health of tables, and return the tables that benefit most as arguments for ``expand_kwargs``.
 
-    If a table cannot be read or its timeline is damaged, the function logs the error and ranks the other tables.
+    If a table cannot be read, its timeline is damaged or its files are missing, the function logs the error and ranks
+    the other tables.
 
     Args:
         tables: `HudiAsset`s, base paths, or dictionaries with ``base_path``, ``hudi_conn_id`` and

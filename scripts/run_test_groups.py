@@ -30,6 +30,9 @@ LANES = (
 ONLY_IN_ALL = ((), ("test-conformance42",))
 """Further groups of each lane with ``TEST_DEPTH=all``."""
 
+SECONDS_TO_END = 120.0
+"""Time that an interrupted group has to end its processes."""
+
 
 @dataclass
 class Lane:
@@ -62,9 +65,15 @@ class Lane:
                 return
 
     def end(self) -> None:
+        """End the running group. After SIGINT pytest ends what its fixtures started, such as Airflow's processes."""
         self.is_ended = True
-        if self.running is not None and self.running.poll() is None:
-            os.killpg(self.running.pid, signal.SIGTERM)
+        if self.running is None or self.running.poll() is not None:
+            return
+        os.killpg(self.running.pid, signal.SIGINT)
+        try:
+            self.running.wait(SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.running.pid, signal.SIGKILL)
 
 
 def main() -> int:

@@ -25,5 +25,5 @@ class Stopwatch:
             _LOG.info("%s took %.1f s", name, elapsed)
 
     def add(self, name: str, seconds: float) -> None:
-        """Add seconds that the caller measured to the phase."""
+        """Add to a phase the seconds that the caller measured."""
         self.seconds[name] = round(self.seconds.get(name, 0.0) + seconds, 3)

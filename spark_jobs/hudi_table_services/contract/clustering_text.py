@@ -99,7 +99,7 @@ def _evidence_lines(plan: ClusteringPlanReport) -> Iterable[str]:
         yield f"{plan.rows_checked:,} rows checked: as many as before, with the same keys"
     for column in plan.skipping:
         before, after = _share(column.before), _share(column.after)
-        yield f"A query for one {column.column} reads {after} of these rows, before {before}"
+        yield f"A query for one {column.column} reads {after} of these rows; before the clustering it read {before}"
     if plan.groups_given_up:
         yield f"{_counted(plan.groups_given_up, 'group')} dropped: other writers changed their files first"
     if plan.reason:

@@ -56,7 +56,8 @@ def run_tasks(
 
     Raises:
         HudiTableServiceError: `work` raised an error that a retry cannot fix.
-        ExecutionFailedError: a file is missing, which `path` names, or the Spark job failed after Spark's own retries.
+        ExecutionFailedError: a file is missing (the error's `path` names it), or the Spark job failed after Spark's
+            own retries.
     """
     if not tasks:
         return []

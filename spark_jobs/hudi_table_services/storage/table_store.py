@@ -182,10 +182,11 @@ def update_properties(storage: Storage, changes: Mapping[str, str | None], clock
 
     This function follows Hudi's protocol (HoodieTableConfig.update): the backup is created before the change and
     deleted after it. During the change Hudi deletes the main file. This function replaces the main file in one step
-    instead, so that readers never need the backup.
+    instead, so readers find a main file at any time and do not need the backup. There is one exception: if the new file
+    cannot be read back, the function deletes it, and readers use the backup.
 
     Raises:
-        CorruptTableError: the new file cannot be read back; readers use the backup.
+        CorruptTableError: the new file cannot be read back.
     """
     current = _recover(storage)
     changed = {**current.properties, **{key: value for key, value in changes.items() if value is not None}}

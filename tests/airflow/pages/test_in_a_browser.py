@@ -116,7 +116,7 @@ def test_the_page_reports_an_unknown_table_or_run_in_its_address(
 
 def test_the_page_of_a_failed_run_links_to_its_task(page: "Page", server: Server) -> None:
     page.goto(f"{server.url}/hudi/?dag_id=broken&run_id={server.run_of('broken')}")
-    page.wait_for_selector("text=has returned nothing")
+    page.wait_for_selector("text=has not returned a result")
     page.get_by_text("broken / refused").click()
     page.wait_for_url(lambda address: address.endswith("/tasks/refused"))
 

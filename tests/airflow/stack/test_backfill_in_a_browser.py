@@ -154,6 +154,6 @@ def test_the_page_of_a_run_shows_its_result(page: "Page", stack: AirflowStack) -
     page.goto(f"{stack.url}/dags/turns/runs/{run_id}")
     page.locator("a[href*='plugin/hudi-run']").click()
     panel = page.frame_locator("iframe")
-    panel.get_by_text("nothing was written again").wait_for()
+    panel.get_by_text("this attempt wrote nothing").wait_for()
     assert panel.get_by_text("upsert on turns").is_visible()
     keep(page, "run-panel")

@@ -1,7 +1,7 @@
 """Roll back the instants that a request names: failed writes, or the newest completed writes.
 
-The job makes all checks before it undoes the first instant. It holds the table lock, except in a preview. It needs no
-Spark.
+The job first finishes pending rollbacks of dead jobs. Then it makes all checks before it undoes the first instant of
+the request. The job holds the table lock, except in a preview. It needs no Spark.
 """
 
 import logging
@@ -49,8 +49,8 @@ def rollback(
 
     Raises:
         InvalidRequestError: an instant is unknown, is not a write, is not the newest write, has a savepoint, or is
-            needed by another instant; nothing was undone.
-        InstantHeldError: an instant has a fresh heartbeat; nothing was undone.
+            needed by another instant; no instant of the request was undone.
+        InstantHeldError: an instant has a fresh heartbeat; no instant of the request was undone.
     """
     options = resolve_service_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)

@@ -3,7 +3,7 @@
 The queue avoids conflicts that would waste work. It does not prevent concurrent writes: only the table lock and the
 conflict check protect the table.
 
-The queue belongs to this project; Hudi does not read ``.hoodie/.aux``.
+The queue belongs to this project; Hudi does not read ``.hoodie/.aux/airflow``.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Clustering operators rewrite files on Spark.
+"""The clustering operators that rewrite files on Spark.
 
 The tests check how the operators react to the end of the job and to the state of the timeline.
 """
@@ -41,7 +41,7 @@ def test_an_execution_reports_the_rewritten_files(
     assert answer["instants"] == [plan.requested_time]
     assert answer["plans"][0]["skipping"] == [{"column": "x", "before": 1.0, "after": 0.25}]
     logged = caplog.text + "".join(capfd.readouterr())
-    assert "A query for one x reads 25% of these rows, before 100%" in logged
+    assert "A query for one x reads 25% of these rows; before the clustering it read 100%" in logged
     assert "75% of the target of 8 B" in logged
 
 
