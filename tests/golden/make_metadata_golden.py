@@ -6,7 +6,8 @@
 
 The outcome is ``v<table version>/metadata_table.tar.xz``: of each partition of the metadata table the newest base file
 of one file group and the log files behind it, ``metadata.properties``, the table's own ``table.properties``, its index
-definitions (``index.json``), and ``expected.json`` with the data files and the rows of the table.
+definitions (``index.json``), and ``expected.json`` with the data files and the rows of the table. The run of 1.2.0 also
+makes ``metadata_keys.json``.
 """
 
 import argparse
@@ -47,6 +48,7 @@ CLEANING = {"hoodie.clean.automatic": "true"}
 LOG_FILES = {"files": 1, "column_stats": 1, "record_index": 2, "secondary_index_names": 2}
 """How many log files to keep; none of other partitions."""
 SMALL_BYTES = 200
+KEYS_VERSION = 9
 ATTEMPTS = 3
 """Hudi 1.2.0 can fail in the write that compacts the metadata table, and succeed when it is tried again."""
 
@@ -156,6 +158,51 @@ class Recipe:
             add(kept, "expected.json", self.expected())
 
 
+TEXTS = (
+    "", "a", "ab", "abc", "abcd", "abcde", "region=north/day=2024-01-02", "name", "_hoodie_record_key",
+    "x" * 31, "x" * 32, "y" * 33, "z" * 40, "w" * 67, "ключ", "東京", "é", "k$1", "a\\b", "😀 smile",
+    "long " * 30, "\0", "a\0b",
+)  # fmt: skip
+GROUP_COUNTS = (1, 2, 7, 10, 1000)
+OF_SMALLEST_INTEGER = "polygenelubricants"
+"""Java's hash of this text is the smallest integer, whose absolute value does not fit into an integer."""
+
+
+def keys(spark: SparkSession) -> bytes:
+    """Hashes, file groups and keys as Hudi 1.2.0 computes them."""
+    java = spark.sparkContext._jvm
+    hashes, metadata = java.org.apache.hudi.common.util.hash, java.org.apache.hudi.metadata
+    record_index, partition_of = (
+        metadata.MetadataPartitionType.RECORD_INDEX,
+        java.org.apache.hudi.common.util.Option.of,
+    )
+
+    def group_id(partition: str, number: int) -> str:
+        return metadata.HoodieTableMetadataUtil.getFileIDForFileGroup(
+            record_index, number, "record_index", partition_of(partition)
+        )
+
+    def groups(text: str) -> list[int]:
+        group_of = metadata.HoodieTableMetadataUtil.mapRecordKeyToFileGroupIndex
+        return [group_of(text, count) for count in GROUP_COUNTS]
+
+    secondary = metadata.SecondaryIndexKeyUtils.constructSecondaryIndexKey
+    pairs = [(text, key) for text in TEXTS for key in ("r1", "r$1", "r\\")] + [(None, "r1")]
+    document = {
+        "provenance": "Answers of HashID, HoodieTableMetadataUtil and SecondaryIndexKeyUtils of Apache Hudi 1.2.0, "
+        "asked by make_metadata_golden.py.",
+        "column_hash": {text: hashes.ColumnIndexID(text).asBase64EncodedString() for text in TEXTS},
+        "file_hash": {text: hashes.FileIndexID(text).asBase64EncodedString() for text in TEXTS},
+        "groups": {text: groups(text) for text in (*TEXTS, OF_SMALLEST_INTEGER)},
+        "partitioned_record_index": {
+            **{f"a{chr(code)}b": group_id(f"a{chr(code)}b", 3) for code in range(1, 128)},
+            **{text: group_id(text, 12345) for text in ("", "é世", "2024/01/02")},
+        },
+        "secondary": [[value, key, secondary(value, key)] for value, key in pairs],
+    }
+    return (json.dumps(document, indent=1) + "\n").encode()
+
+
 def add(kept: tarfile.TarFile, name: str, content: bytes) -> None:
     entry = tarfile.TarInfo(name)
     entry.size = len(content)
@@ -193,6 +240,8 @@ def main() -> None:
     recipe = Recipe(spark, base, arguments.version)
     recipe.run()
     recipe.keep(arguments.out / f"v{arguments.version}")
+    if arguments.version == KEYS_VERSION:
+        (arguments.out.parent / "metadata_keys.json").write_bytes(keys(spark))
     spark.stop()
 
 

@@ -73,7 +73,7 @@ def decode_blocks(data: bytes, *, skips_incomplete: bool = True) -> Iterator[Log
 
     Args:
         skips_incomplete: whether to skip blocks that a dying writer left incomplete, as Hudi does. Otherwise they are
-            an error, because a damaged block cannot be told from an incomplete one.
+            an error, because a damaged block looks like an incomplete one.
 
     Raises:
         MalformedMetadataError: a block is complete according to its sizes, but its content is inconsistent; or there

@@ -110,6 +110,10 @@ class HFileReader:
         trailer = self.trailer
         block = self._decoded(self._open_section, BlockType.ROOT_INDEX, "index")
         if not trailer.entry_count:
+            if trailer.data_index_count or block.content:
+                raise MalformedMetadataError(
+                    f"{self._what}: the trailer says 0 entries, the index has blocks."
+                )
             return []
         what = f"{self._what}: index"
         locations = index.decode_root_index(

@@ -68,6 +68,8 @@ def encode_hfile(entries: Iterable[Entry], options: HFileOptions) -> bytes:
 class _Writer:
     def __init__(self, options: HFileOptions) -> None:
         self._options = options
+        # In native files only the cells have family, timestamp and type; index and file info have the key alone.
+        self._with_suffix = options.flavour is Flavour.HBASE
         self._file = bytearray()
         self._content_bytes = 0
         self._locations: list[BlockLocation] = []
@@ -86,7 +88,7 @@ class _Writer:
         self._min_key = key if self._count == 0 else self._min_key
         self._max_key = key
         self._count += 1
-        self._key_bytes += len(encode_key(key))
+        self._key_bytes += len(encode_key(key)) if self._with_suffix else len(key)
         self._value_bytes += len(value)
         if len(self._cells) >= self._options.block_bytes:
             self._end_data_block()
@@ -94,7 +96,7 @@ class _Writer:
     def finish(self) -> bytes:
         self._end_data_block()
         index_offset = len(self._file)
-        index = encode_root_index(self._locations, with_suffix=self._options.flavour is Flavour.HBASE)
+        index = encode_root_index(self._locations, with_suffix=self._with_suffix)
         self._append(BlockType.ROOT_INDEX, index)
         self._append(BlockType.ROOT_INDEX, b"")
         info_offset = len(self._file)
@@ -142,7 +144,8 @@ class _Writer:
         yield "MAX_MEMSTORE_TS_KEY", bytes(8)
         yield "hfile.AVG_KEY_LEN", _INT32.pack(self._key_bytes // count)
         yield "hfile.AVG_VALUE_LEN", _INT32.pack(self._value_bytes // count)
-        yield "hfile.LASTKEY", encode_key(self._max_key) if self._count else b""
+        last_key = encode_key(self._max_key, with_suffix=self._with_suffix)
+        yield "hfile.LASTKEY", last_key if self._count else b""
         yield SCHEMA, self._options.schema.encode()
         if self._options.is_base_file and self._count:
             yield MIN_RECORD_KEY, self._min_key
