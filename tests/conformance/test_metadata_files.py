@@ -12,10 +12,12 @@ import pytest
 from hudi_table_services.hudi_format.hfile.blocks import Compression
 from hudi_table_services.hudi_format.hfile.trailer import Flavour
 from hudi_table_services.model.table_version import TableVersion
+from judges import hudi_rs
 from judges.hudi_judge import HudiJudge
 from judges.metadata_files import MetadataFiles
-from judges.oracle import V6_OLD, V9, Oracle
+from judges.oracle import V6_OLD, V8, V9, Oracle
 from judges.rows import KEY, PLAIN, Model, as_table, assert_rows_equal, merged, rows_by_key, some_rows
+from support.depth import cases
 
 PARTITIONS = tuple(f"part-{number:02d}" for number in range(12))
 INDEXES = {
@@ -31,19 +33,24 @@ SKIPPING = {**INDEXES, "hoodie.enable.data.skipping": "true"}
 NO_COMPACTION = {"hoodie.metadata.compact.max.delta.commits": "50"}
 COMPACTION = {"hoodie.metadata.compact.max.delta.commits": "1"}
 NUMBERS = itertools.count()
-FORMS = [
-    pytest.param(V6_OLD, Compression.GZIP, None, id="0.15.0-v6-gzip"),
-    pytest.param(V6_OLD, Compression.NONE, None, id="0.15.0-v6-plain"),
-    pytest.param(V9, Compression.GZIP, None, id="1.2.0-v9-gzip"),
-    pytest.param(V9, Compression.NONE, None, id="1.2.0-v9-plain"),
-    pytest.param(V9, Compression.GZIP, Flavour.HBASE, id="1.2.0-v9-hbase"),
+USUAL_FORMS = [(V6_OLD, Compression.GZIP, None), (V9, Compression.GZIP, None)]
+OTHER_FORMS = [
+    (V6_OLD, Compression.NONE, None),
+    (V8, Compression.GZIP, None),
+    (V9, Compression.NONE, None),
+    (V9, Compression.GZIP, Flavour.HBASE),
 ]
+Form = tuple[Oracle, Compression, Flavour | None]
 
 
-@pytest.mark.parametrize(("oracle", "compression", "flavour"), FORMS)
-def test_hudi_works_with_files_of_many_blocks(
-    hudi, tmp_path: Path, oracle: Oracle, compression: Compression, flavour: Flavour | None
-) -> None:
+def name_of(form: Form) -> str:
+    oracle, compression, flavour = form
+    return "-".join([str(oracle), compression.name, *([flavour.name] if flavour is not None else [])]).lower()
+
+
+@pytest.mark.parametrize("form", cases([*USUAL_FORMS, *OTHER_FORMS], USUAL_FORMS, name_of))
+def test_hudi_works_with_files_of_many_blocks(hudi, tmp_path: Path, form: Form) -> None:
+    oracle, compression, flavour = form
     judge, base_path = hudi(oracle.release), tmp_path / "t"
     model: Model = {}
     for version, first, options in ((1, 0, NO_COMPACTION), (2, 40, COMPACTION), (3, 80, NO_COMPACTION)):
@@ -76,6 +83,10 @@ def assert_read(judge: HudiJudge, base_path: Path, model: Model, oracle: Oracle)
     """All rows, and the rows that filters on indexed columns select."""
     for options in ({"hoodie.metadata.enable": "false"}, SKIPPING):
         assert_rows_equal(judge.read(base_path, options), model, f"{oracle} with {options}")
+    if (
+        oracle.table_version >= TableVersion.V8
+    ):  # of earlier versions hudi-rs does not read the metadata table
+        assert_rows_equal(hudi_rs.read_snapshot(base_path), model, "hudi-rs")
     keys = sorted(model)[::9]
     doubles = sorted(row["double"] for row in model.values() if row["double"] is not None)
     conditions = {

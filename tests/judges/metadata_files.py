@@ -6,7 +6,7 @@ from pathlib import Path
 from hudi_table_services.hudi_format.hfile.blocks import Compression
 from hudi_table_services.hudi_format.hfile.cells import Entry
 from hudi_table_services.hudi_format.hfile.reader import HFileReader, open_hfile
-from hudi_table_services.hudi_format.hfile.trailer import Flavour
+from hudi_table_services.hudi_format.hfile.trailer import Flavour, flavour_of
 from hudi_table_services.hudi_format.hfile.writer import HFileOptions, encode_hfile
 from hudi_table_services.hudi_format.metadata_table.log_file import (
     DeletedKeysBlock,
@@ -41,12 +41,11 @@ class MetadataFiles:
         compression: Compression = Compression.GZIP,
         flavour: Flavour | None = None,
     ) -> None:
-        usual = Flavour.HBASE if version < TableVersion.V8 else Flavour.NATIVE
         self._folder = base_path / ".hoodie" / "metadata"
         self._schema = record_schema(version)
         self._format = RecordFormat(self._schema)
         self._compression = compression
-        self._flavour = usual if flavour is None else flavour
+        self._flavour = flavour_of(version) if flavour is None else flavour
         self.most_blocks = 0
 
     def write_anew(self) -> int:

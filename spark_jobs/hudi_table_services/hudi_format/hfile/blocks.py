@@ -25,6 +25,8 @@ from hudi_table_services.hudi_format.hfile.checksums import (
 
 MAX_CONTENT_BYTES = 64 << 20
 """A larger block is refused. Hudi's blocks have 1 MiB, or one entry if the entry is larger."""
+MAX_DISK_BYTES = MAX_CONTENT_BYTES + (1 << 20)
+"""No block has more bytes in the file: header, checksums, and what compression can add."""
 
 HEADER = struct.Struct(">8siiqBii")
 NO_PREVIOUS = -1

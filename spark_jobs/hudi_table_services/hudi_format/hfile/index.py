@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from hudi_table_services.hudi_format.hfile.blocks import MAX_DISK_BYTES
 from hudi_table_services.hudi_format.hfile.byte_reader import ByteReader, vlong_bytes
 from hudi_table_services.hudi_format.hfile.cells import decode_index_key, encode_key
 
@@ -115,7 +116,7 @@ def after_prefix(prefix: bytes) -> bytes | None:
 
 
 def _append(locations: list[BlockLocation], location: BlockLocation, reader: ByteReader) -> None:
-    if location.offset < 0 or location.disk_bytes < 1:
+    if location.offset < 0 or not 1 <= location.disk_bytes <= MAX_DISK_BYTES:
         raise reader.error(f"an index entry for {location.disk_bytes} bytes at {location.offset}")
     if locations and not (
         locations[-1].first_key < location.first_key and locations[-1].end <= location.offset

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from hudi_table_services.errors import MalformedMetadataError, UnsupportedTableError
-from hudi_table_services.hudi_format.hfile.blocks import Compression, parse_compression
+from hudi_table_services.hudi_format.hfile.blocks import MAX_DISK_BYTES, Compression, parse_compression
 from hudi_table_services.hudi_format.hfile.byte_reader import ByteReader
 from hudi_table_services.hudi_format.hfile.protobuf import (
     Field,
@@ -18,6 +18,7 @@ from hudi_table_services.hudi_format.hfile.protobuf import (
     encode_delimited,
     encode_message,
 )
+from hudi_table_services.model.table_version import TableVersion
 
 TRAILER_BYTES = 4096
 _MAGIC = b'TRABLK"$'
@@ -30,13 +31,19 @@ _PAIR, _KEY, _VALUE = 1, 1, 2
 
 
 class Flavour(IntEnum):
-    """The two writers of Hudi; the numbers are the minor versions of their files. Every reader reads both.
+    """Form of the keys in index and file info; the numbers are the minor versions of the files.
 
-    HBASE is the form of table version 6 (Hudi up to 0.15), NATIVE the form of Hudi's own writer.
+    HBASE is the form of Hudi up to 1.0, and every release reads it. NATIVE is the form of Hudi's own writer, from 1.1
+    on. Hudi 0.15 cannot read it.
     """
 
     NATIVE = 0
     HBASE = 3
+
+
+def flavour_of(version: TableVersion) -> Flavour:
+    """The form that the releases which introduced a table version write."""
+    return Flavour.NATIVE if version >= TableVersion.V9 else Flavour.HBASE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +129,11 @@ def _check(trailer: Trailer, end: int, what: str) -> None:
         raise MalformedMetadataError(
             f"{what}: the trailer locates the index at {trailer.load_on_open_offset} and the file info at "
             f"{trailer.file_info_offset}; the trailer itself starts at {end}."
+        )
+    size = end - trailer.load_on_open_offset
+    if size > MAX_DISK_BYTES:
+        raise MalformedMetadataError(
+            f"{what}: index and file info have {size} bytes; the limit is {MAX_DISK_BYTES} bytes."
         )
     if trailer.entry_count and not 1 <= trailer.data_index_levels <= _MAX_INDEX_LEVELS:
         raise MalformedMetadataError(f"{what}: an index of {trailer.data_index_levels} levels.")

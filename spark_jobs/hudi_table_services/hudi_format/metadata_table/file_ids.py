@@ -5,6 +5,7 @@ integers of 64 bits and the number.
 """
 
 import uuid
+from functools import lru_cache
 
 from hudi_table_services.errors import MalformedMetadataError
 
@@ -12,6 +13,8 @@ NO_NUMBER = -1
 _UUID_LENGTH = 36
 _SIGN, _MASK = 1 << 63, (1 << 64) - 1
 _MAX_NUMBER = 0x7FFFFFFF
+# Many records of a record index are in the same file group.
+_CACHED_IDS = 4096
 
 
 def is_uuid_file_id(file_id: str) -> bool:
@@ -22,6 +25,7 @@ def is_uuid_file_id(file_id: str) -> bool:
         return False
 
 
+@lru_cache(maxsize=_CACHED_IDS)
 def split_file_id(file_id: str) -> tuple[int, int, int]:
     """High half, low half and number of a file id; the number of a bare UUID is -1.
 
@@ -33,6 +37,7 @@ def split_file_id(file_id: str) -> tuple[int, int, int]:
     return _parts(file_id)
 
 
+@lru_cache(maxsize=_CACHED_IDS)
 def join_file_id(high: int, low: int, number: int) -> str:
     """File id of two halves and a number; the inverse of `split_file_id`."""
     text = str(uuid.UUID(int=(high & _MASK) << 64 | low & _MASK))

@@ -225,6 +225,25 @@ def test_compressed_blocks_of_unbounded_cost_are_refused(make: Callable[[], byte
     assert time.monotonic() - begun < 5
 
 
+def test_a_damaged_offset_does_not_make_the_reader_fetch_a_large_file() -> None:
+    """The file seems to have 1 TiB: its end is real, and reading anything large fails."""
+    data, whole = one_block(cell(b"a", b""), load_on_open_offset=5, file_info_offset=2**39), 1 << 40
+
+    def read(offset: int, length: int) -> bytes:
+        assert length < MIB
+        tail = data[max(0, len(data) - (whole - offset)) :]
+        return tail.rjust(length, b"\0")[:length]
+
+    with pytest.raises(MalformedMetadataError, match="the limit is"):
+        HFileReader(read, whole, "file")
+
+
+def test_a_block_of_the_index_that_is_too_large_is_not_fetched() -> None:
+    data = hfile(b"", [BlockLocation(0, 2**31 - 1, b"a")])
+    with pytest.raises(MalformedMetadataError, match="2147483647 bytes at 0"):
+        read_all(data)
+
+
 @pytest.mark.parametrize(("place", "value"), [(-1, 2), (-1, 4)])
 def test_other_versions_of_the_format_are_refused_by_number(place: int, value: int) -> None:
     data = bytearray(file_of(Compression.GZIP))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hudi_table_services.hudi_format.hfile.reader import HFileReader, open_hfile
-from hudi_table_services.hudi_format.hfile.trailer import Flavour
+from hudi_table_services.hudi_format.hfile.trailer import Flavour, flavour_of
 from hudi_table_services.hudi_format.hfile.writer import HFileOptions, encode_hfile
 from hudi_table_services.hudi_format.metadata_table import file_groups, keys
 from hudi_table_services.hudi_format.metadata_table.deleted_keys import encode_deleted_keys
@@ -121,7 +121,7 @@ def test_each_key_of_a_real_file_is_found(table: GoldenTable) -> None:
 
 @EACH
 def test_our_file_of_the_same_entries_has_the_same_index_and_file_info(table: GoldenTable) -> None:
-    flavour = Flavour.HBASE if table.version < TableVersion.V9 else Flavour.NATIVE
+    flavour = flavour_of(table.version)
     for name, reader in table.hfiles():
         is_base_file = name.endswith(".hfile")
         options = HFileOptions(schema=reader.schema, flavour=flavour, is_base_file=is_base_file)
