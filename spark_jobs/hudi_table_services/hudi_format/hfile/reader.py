@@ -119,15 +119,19 @@ class HFileReader:
         locations = index.decode_root_index(
             block.content, trailer.data_index_count, trailer.data_index_levels, what
         )
+        if not locations:
+            raise MalformedMetadataError(
+                f"{what}: no block, although the trailer says {trailer.entry_count} entries."
+            )
         self._check_extent(locations)
         if trailer.data_index_levels == 1:
             self._check_gaps(locations)
         return locations
 
     def _check_extent(self, locations: Sequence[BlockLocation]) -> None:
-        if not locations or locations[-1].end > self.trailer.load_on_open_offset:
+        if locations and locations[-1].end > self.trailer.load_on_open_offset:
             raise MalformedMetadataError(
-                f"{self._what}: the index has {len(locations)} blocks, which do not end before the index at "
+                f"{self._what}: the index names a block up to {locations[-1].end}, but the index itself starts at "
                 f"{self.trailer.load_on_open_offset}."
             )
 

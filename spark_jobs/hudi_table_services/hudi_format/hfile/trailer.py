@@ -21,6 +21,9 @@ from hudi_table_services.hudi_format.hfile.protobuf import (
 from hudi_table_services.model.table_version import TableVersion
 
 TRAILER_BYTES = 4096
+NO_BLOCK = (1 << 64) - 1
+"""Offset of the first and of the last data block in a file without entries: -1, as an unsigned number."""
+
 _MAGIC = b'TRABLK"$'
 _VERSION_BYTES = 4
 _MAJOR_VERSION = 3
@@ -54,7 +57,7 @@ class Trailer:
         load_on_open_offset: start of the root index.
         data_index_count: number of entries of the root index.
         data_index_levels: 1 if the root index locates data blocks, more if it locates other index blocks.
-        first_data_offset, last_data_offset: offsets of data blocks; without meaning if there is no entry.
+        first_data_offset, last_data_offset: offsets of data blocks; no offsets if there is no entry.
     """
 
     file_info_offset: int

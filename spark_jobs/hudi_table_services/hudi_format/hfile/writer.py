@@ -21,7 +21,13 @@ from hudi_table_services.hudi_format.hfile.blocks import (
 )
 from hudi_table_services.hudi_format.hfile.cells import MAX_KEY_BYTES, Entry, encode_cell, encode_key
 from hudi_table_services.hudi_format.hfile.index import BlockLocation, encode_root_index
-from hudi_table_services.hudi_format.hfile.trailer import Flavour, Trailer, encode_file_info, encode_trailer
+from hudi_table_services.hudi_format.hfile.trailer import (
+    NO_BLOCK,
+    Flavour,
+    Trailer,
+    encode_file_info,
+    encode_trailer,
+)
 
 DEFAULT_BLOCK_BYTES = 1 << 20
 
@@ -108,7 +114,8 @@ class _Writer:
             content_bytes=self._content_bytes,
             data_index_count=len(self._locations),
             entry_count=self._count,
-            last_data_offset=max(self._previous_offset, 0),
+            first_data_offset=0 if self._count else NO_BLOCK,
+            last_data_offset=self._previous_offset if self._count else NO_BLOCK,
             compression=self._options.compression,
         )
         return bytes(self._file) + encode_trailer(trailer, self._options.flavour)
@@ -144,8 +151,11 @@ class _Writer:
         yield "MAX_MEMSTORE_TS_KEY", bytes(8)
         yield "hfile.AVG_KEY_LEN", _INT32.pack(self._key_bytes // count)
         yield "hfile.AVG_VALUE_LEN", _INT32.pack(self._value_bytes // count)
-        last_key = encode_key(self._max_key, with_suffix=self._with_suffix)
-        yield "hfile.LASTKEY", last_key if self._count else b""
+        # HBase writes no last key into a file without entries, and cannot open a file with an empty one.
+        if self._count:
+            yield "hfile.LASTKEY", encode_key(self._max_key, with_suffix=self._with_suffix)
+        elif not self._with_suffix:
+            yield "hfile.LASTKEY", b""
         yield SCHEMA, self._options.schema.encode()
         if self._options.is_base_file and self._count:
             yield MIN_RECORD_KEY, self._min_key

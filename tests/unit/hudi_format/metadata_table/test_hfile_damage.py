@@ -177,6 +177,7 @@ BAD_FILES: dict[str, tuple[str, Callable[[], bytes]]] = {
     "more index entries than there are": ("expected", lambda: one_block(cell(b"a", b""), data_index_count=2**40)),
     "no entry in the trailer": ("0 entries", lambda: one_block(cell(b"a", b""), entry_count=0)),
     "fewer index entries": ("after the 0 entries", lambda: one_block(cell(b"a", b""), data_index_count=0)),
+    "no block in the index": ("no block", lambda: hfile(b"", [])),
     "another last block": ("in the trailer", lambda: one_block(cell(b"a", b""), last_data_offset=7)),
     "an index of many levels": ("levels", lambda: one_block(cell(b"a", b""), data_index_levels=9)),
     "a leaf index that is a data block": ("IDXLEAF2", lambda: one_block(cell(b"a", b""), data_index_levels=2)),

@@ -53,13 +53,14 @@ def test_each_key_is_found_and_keys_beside_it_are_not(release: str, name: str) -
         assert list(reader.find([key])) == [(key, value)]
         assert list(reader.find([key + b"\0", key[:-1]])) == []
     assert list(reader.find([key for key, _ in ENTRIES])) == ENTRIES
-    assert list(reader.find([b"", b"\xff"])) == []
+    for absent in ([], [b""], [b"\xff"], [b"", b"\xff"]):
+        assert list(reader.find(absent)) == []
 
 
 @EACH
 def test_prefixes_are_found(release: str, name: str) -> None:
     reader = opened(release, name)
-    for prefix in (b"", b"a", b"aa", b"bkey-0", b"key", b"ckey-09", b"none"):
+    for prefix in (b"", b"a", b"aa", b"bkey-0", b"key", b"ckey-09", b"none", b"\0", b"\xff"):
         assert list(reader.find_prefixes([prefix])) == [e for e in ENTRIES if e[0].startswith(prefix)]
 
 

@@ -141,6 +141,27 @@ def test_a_later_schema_has_a_place_for_every_record_of_an_older_version(record:
         assert FORMATS[version].decode(FORMATS[version].encode(record)) == record
 
 
+def later_schema() -> str:
+    """Version 9 with an optional field more in the record, in its statistics and in their union."""
+    schema = json.loads(record_schema(TableVersion.V9))
+    extra = {"name": "later", "type": ["null", "string"], "default": None}
+    statistics = next(field for field in schema["fields"] if field["name"] == "ColumnStatsMetadata")["type"][
+        1
+    ]
+    statistics["fields"][3]["type"].append(
+        {"type": "record", "name": "LaterWrapper", "fields": [{"name": "value", "type": "int"}]}
+    )
+    statistics["fields"].insert(2, extra)
+    schema["fields"].append(extra)
+    return json.dumps(schema)
+
+
+@given(record=records(TableVersion.V9))
+def test_records_with_fields_of_a_later_schema_are_read_and_written(record: MetadataRecord) -> None:
+    later = RecordFormat(later_schema())
+    assert later.decode(later.encode(record)) == record
+
+
 def stats(**values: Any) -> MetadataRecord:
     fields = ("file_name", "column_name", "min_value", "max_value", "value_count", "null_count")
     sizes = ("total_size_bytes", "total_uncompressed_bytes")
