@@ -42,11 +42,20 @@ class MetadataFiles:
         flavour: Flavour | None = None,
     ) -> None:
         self._folder = base_path / ".hoodie" / "metadata"
-        self._schema = record_schema(version)
+        self.schema_version = self._version_of_schema()
+        self._schema = record_schema(self.schema_version)
         self._format = RecordFormat(self._schema)
         self._compression = compression
         self._flavour = flavour_of(version) if flavour is None else flavour
         self.most_blocks = 0
+
+    def _version_of_schema(self) -> TableVersion:
+        """The table version whose schema the files have: Hudi 1.2 writes that of version 9 into every table."""
+        path = next(self._folder.glob("files/*.hfile"))
+        schema = open_hfile(path.read_bytes(), "base file").schema
+        if "valueType" in schema:
+            return TableVersion.V9
+        return TableVersion.V8 if "isTightBound" in schema else TableVersion.V6
 
     def write_anew(self) -> int:
         """Replace every base file and log file; return the number of files."""

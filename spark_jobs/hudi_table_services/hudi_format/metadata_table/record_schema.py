@@ -2,6 +2,9 @@
 
 Readers need the annotations: without them hudi-rs refuses the table, and the compaction of Hudi 1.2 fails on decimal
 columns. The order of fields and of branches decides the bytes of a record.
+
+A metadata table that has files keeps the text in them. Hudi 1.2 writes the schema of version 9 into tables of version 8
+as well, and hudi-rs refuses to read files of both schemas in one table.
 """
 
 import json
@@ -44,7 +47,7 @@ _STORED_AS: Mapping[StatKind, _Type] = {
 
 
 def record_schema(version: TableVersion, *, with_meta_fields: bool = True) -> str:
-    """Schema of a table version, as JSON.
+    """Schema of a table version, as JSON: for the first files of a metadata table.
 
     Args:
         with_meta_fields: True for log files and base files, False for the extra metadata of commits.
